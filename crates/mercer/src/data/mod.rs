@@ -1,0 +1,277 @@
+//! Points: the rows of the data, in the format they came in.
+
+mod moments;
+mod sample;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use moments::Moments;
+pub use sample::sample_rows;
+
+use crate::error::{Error, Result};
+use crate::scalar::Precision;
+
+/// Rows of numbers, one point each, shared and never copied.
+///
+/// The values stay in the format they were given in: 32- or 64-bit floating point, or bytes. Anything that can lend a
+/// slice can own them: a vector, a memory-mapped file, an array of another language. Cloning is free.
+///
+/// ```
+/// use mercer::Points;
+///
+/// let points = Points::from_f64(vec![0.0, 0.0, 3.0, 4.0], 2, 2)?;
+/// assert_eq!(points.row(1), [3.0, 4.0]);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Points {
+    values: Values,
+    first: usize,
+    n_samples: usize,
+    n_features: usize,
+}
+
+type Shared<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
+
+#[derive(Clone)]
+enum Values {
+    F32(Shared<f32>),
+    F64(Shared<f64>),
+    U8 { values: Shared<u8>, scale: f64 },
+}
+
+/// The values of consecutive rows, in the format they are kept in.
+#[derive(Clone, Copy, Debug)]
+pub enum RowsRef<'a> {
+    /// Single precision.
+    F32(&'a [f32]),
+    /// Double precision.
+    F64(&'a [f64]),
+    /// Bytes, each standing for `scale` times itself.
+    U8 {
+        /// The bytes.
+        values: &'a [u8],
+        /// What a byte is multiplied by.
+        scale: f64,
+    },
+}
+
+impl Points {
+    /// Points in single precision, row by row.
+    ///
+    /// # Errors
+    ///
+    /// If there are no columns or the number of values is not `n_samples * n_features`.
+    pub fn from_f32(
+        values: impl AsRef<[f32]> + Send + Sync + 'static,
+        n_samples: usize,
+        n_features: usize,
+    ) -> Result<Self> {
+        check_shape(values.as_ref().len(), n_samples, n_features)?;
+        Ok(Self { values: Values::F32(Arc::new(values)), first: 0, n_samples, n_features })
+    }
+
+    /// Points in double precision, row by row.
+    ///
+    /// # Errors
+    ///
+    /// If there are no columns or the number of values is not `n_samples * n_features`.
+    pub fn from_f64(
+        values: impl AsRef<[f64]> + Send + Sync + 'static,
+        n_samples: usize,
+        n_features: usize,
+    ) -> Result<Self> {
+        check_shape(values.as_ref().len(), n_samples, n_features)?;
+        Ok(Self { values: Values::F64(Arc::new(values)), first: 0, n_samples, n_features })
+    }
+
+    /// Points whose coordinates are bytes times `scale`, row by row: images, counts, categories.
+    ///
+    /// They stay bytes in memory, and inner products and distances are computed exactly, in integers.
+    ///
+    /// # Errors
+    ///
+    /// If there are no columns, the number of values is not `n_samples * n_features`, or `scale` is not positive.
+    pub fn from_u8(
+        values: impl AsRef<[u8]> + Send + Sync + 'static,
+        n_samples: usize,
+        n_features: usize,
+        scale: f64,
+    ) -> Result<Self> {
+        check_shape(values.as_ref().len(), n_samples, n_features)?;
+        Error::require_positive("scale", scale)?;
+        Ok(Self { values: Values::U8 { values: Arc::new(values), scale }, first: 0, n_samples, n_features })
+    }
+
+    /// Number of points.
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// Number of coordinates of each point.
+    pub fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    /// The precision that holds the values without loss (single precision for bytes).
+    pub fn precision(&self) -> Precision {
+        match self.values {
+            Values::F32(_) | Values::U8 { .. } => Precision::F32,
+            Values::F64(_) => Precision::F64,
+        }
+    }
+
+    /// Whether the values are bytes.
+    pub fn is_bytes(&self) -> bool {
+        self.byte_scale().is_some()
+    }
+
+    /// What bytes are multiplied by, if the values are bytes.
+    pub fn byte_scale(&self) -> Option<f64> {
+        match self.values {
+            Values::U8 { scale, .. } => Some(scale),
+            Values::F32(_) | Values::F64(_) => None,
+        }
+    }
+
+    /// Bytes of memory that the values take.
+    pub fn size(&self) -> u64 {
+        let each = match self.values {
+            Values::U8 { .. } => 1,
+            Values::F32(_) => 4,
+            Values::F64(_) => 8,
+        };
+        self.n_samples as u64 * self.n_features as u64 * each
+    }
+
+    /// The values of some rows, as they are kept.
+    ///
+    /// # Panics
+    ///
+    /// If the range does not lie within the rows.
+    #[track_caller]
+    pub fn rows(&self, rows: Range<usize>) -> RowsRef<'_> {
+        assert!(rows.start <= rows.end && rows.end <= self.n_samples, "rows {rows:?} of {}", self.n_samples);
+        let d = self.n_features;
+        let range = (self.first + rows.start) * d..(self.first + rows.end) * d;
+        match &self.values {
+            Values::F32(values) => RowsRef::F32(&(**values).as_ref()[range]),
+            Values::F64(values) => RowsRef::F64(&(**values).as_ref()[range]),
+            Values::U8 { values, scale } => RowsRef::U8 { values: &(**values).as_ref()[range], scale: *scale },
+        }
+    }
+
+    /// One point in double precision.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    #[track_caller]
+    pub fn row(&self, row: usize) -> Vec<f64> {
+        self.rows(row..row + 1).to_f64()
+    }
+
+    /// Consecutive points, without copying.
+    ///
+    /// # Panics
+    ///
+    /// If the range does not lie within the rows.
+    #[track_caller]
+    #[must_use]
+    pub fn slice(&self, rows: Range<usize>) -> Self {
+        assert!(rows.start <= rows.end && rows.end <= self.n_samples, "rows {rows:?} of {}", self.n_samples);
+        Self { first: self.first + rows.start, n_samples: rows.len(), ..self.clone() }
+    }
+
+    /// A copy of some of the points, in the given order.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    #[track_caller]
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        fn gather<T: Copy>(all: &[T], d: usize, rows: &[usize]) -> Vec<T> {
+            rows.iter().flat_map(|&row| all[row * d..(row + 1) * d].iter().copied()).collect()
+        }
+        let d = self.n_features;
+        let values = match self.rows(0..self.n_samples) {
+            RowsRef::F32(all) => Values::F32(Arc::new(gather(all, d, rows))),
+            RowsRef::F64(all) => Values::F64(Arc::new(gather(all, d, rows))),
+            RowsRef::U8 { values, scale } => Values::U8 { values: Arc::new(gather(values, d, rows)), scale },
+        };
+        Self { values, first: 0, n_samples: rows.len(), n_features: d }
+    }
+
+    /// Looks for the first value that is not finite.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFinite`] with its place.
+    pub fn check_finite(&self) -> Result<()> {
+        let found = match self.rows(0..self.n_samples) {
+            RowsRef::F32(all) => first_not_finite(all, |x| f64::from(x)),
+            RowsRef::F64(all) => first_not_finite(all, |x| x),
+            RowsRef::U8 { .. } => None,
+        };
+        match found {
+            None => Ok(()),
+            Some((index, value)) => Err(Error::NotFinite {
+                row: index / self.n_features,
+                column: index % self.n_features,
+                value,
+            }),
+        }
+    }
+}
+
+impl RowsRef<'_> {
+    /// The values in double precision.
+    pub fn to_f64(&self) -> Vec<f64> {
+        match *self {
+            Self::F32(values) => values.iter().map(|&x| f64::from(x)).collect(),
+            Self::F64(values) => values.to_vec(),
+            Self::U8 { values, scale } => values.iter().map(|&x| f64::from(x) * scale).collect(),
+        }
+    }
+}
+
+impl fmt::Debug for Points {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let format = match self.values {
+            Values::F32(_) => "f32",
+            Values::F64(_) => "f64",
+            Values::U8 { .. } => "u8",
+        };
+        write!(f, "Points({} x {} {format})", self.n_samples, self.n_features)
+    }
+}
+
+fn check_shape(found: usize, n_samples: usize, n_features: usize) -> Result<()> {
+    if n_features == 0 {
+        return Err(Error::NoColumns { n_samples });
+    }
+    if n_samples.checked_mul(n_features) != Some(found) {
+        return Err(Error::ShapeMismatch { n_samples, n_features, found });
+    }
+    Ok(())
+}
+
+/// Index and value of the first number that is infinite or not a number.
+fn first_not_finite<T: Copy>(all: &[T], widen: impl Fn(T) -> f64) -> Option<(usize, f64)> {
+    // A sum over a chunk is finite only if every value is: the fast test, vectorised. It may overflow on huge finite
+    // values, so the slow test decides.
+    const CHUNK: usize = 4096;
+    all.chunks(CHUNK).enumerate().find_map(|(c, chunk)| {
+        if chunk.iter().map(|&x| widen(x) * 0.0).sum::<f64>() == 0.0 {
+            return None;
+        }
+        let inside = chunk.iter().position(|&x| !widen(x).is_finite())?;
+        Some((c * CHUNK + inside, widen(chunk[inside])))
+    })
+}
+
+#[cfg(any())]
+mod tests;

@@ -1,0 +1,112 @@
+//! First and second moments of blocks of points, which add.
+
+use super::Points;
+
+/// Count, sums and sum of squares of a block of points.
+///
+/// Blocks are added in any grouping, so the moments of a data set can be made of those of its parts, on one machine or
+/// on many.
+///
+/// ```
+/// use mercer::{Points, data::Moments};
+///
+/// let points = Points::from_f64(vec![1.0, 3.0, 5.0, 7.0], 4, 1)?;
+/// let mut moments = Moments::of(&points.slice(0..1));
+/// moments.add(&Moments::of(&points.slice(1..4)));
+/// assert_eq!(moments.mean(), [4.0]);
+/// assert_eq!(moments.variance(), 5.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moments {
+    n_samples: usize,
+    /// The mean of each column.
+    mean: Vec<f64>,
+    /// Sum over all rows and columns of the squared difference from the column's mean.
+    scatter: f64,
+}
+
+/// Rows that are summed before the sum is added to the total: short sums lose less to rounding.
+const BLOCK: usize = 1024;
+
+impl Moments {
+    /// The moments of no points with `n_features` coordinates.
+    pub fn empty(n_features: usize) -> Self {
+        Self { n_samples: 0, mean: vec![0.0; n_features], scatter: 0.0 }
+    }
+
+    /// The moments of a block.
+    pub fn of(points: &Points) -> Self {
+        let (n, d) = (points.n_samples(), points.n_features());
+        let mut all = Self::empty(d);
+        for start in (0..n).step_by(BLOCK) {
+            let values = points.rows(start..n.min(start + BLOCK)).to_f64();
+            all.add(&Self::of_rows(&values, d));
+        }
+        all
+    }
+
+    fn of_rows(values: &[f64], d: usize) -> Self {
+        let n_samples = values.len() / d;
+        let mut mean = vec![0.0; d];
+        for row in values.chunks_exact(d) {
+            for (sum, x) in mean.iter_mut().zip(row) {
+                *sum += x;
+            }
+        }
+        mean.iter_mut().for_each(|sum| *sum /= n_samples as f64);
+        // Two passes over a block that is in the cache anyway: the one-pass formula cancels for data far from zero.
+        let scatter = values
+            .chunks_exact(d)
+            .map(|row| row.iter().zip(&mean).map(|(x, m)| (x - m) * (x - m)).sum::<f64>())
+            .sum();
+        Self { n_samples, mean, scatter }
+    }
+
+    /// Takes in the moments of another block.
+    ///
+    /// # Panics
+    ///
+    /// If the blocks have different numbers of columns.
+    #[track_caller]
+    pub fn add(&mut self, other: &Self) {
+        assert_eq!(self.mean.len(), other.mean.len(), "moments of points of different width");
+        if other.n_samples == 0 {
+            return;
+        }
+        let total = self.n_samples + other.n_samples;
+        let share = other.n_samples as f64 / total as f64;
+        // scatter = scatter₁ + scatter₂ + (n₁ n₂ / n) |mean₁ - mean₂|².
+        self.scatter += other.scatter;
+        for (mean, &theirs) in self.mean.iter_mut().zip(&other.mean) {
+            let gap = theirs - *mean;
+            self.scatter += self.n_samples as f64 * share * gap * gap;
+            *mean += share * gap;
+        }
+        self.n_samples = total;
+    }
+
+    /// Number of points.
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// The mean of each column.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// The mean squared difference from the column means, averaged over the columns.
+    ///
+    /// scikit-learn's `gamma="scale"` uses the variance about the mean of *all* values; see [`total_variance`](Self::total_variance).
+    pub fn variance(&self) -> f64 {
+        self.scatter / (self.n_samples.max(1) * self.mean.len()) as f64
+    }
+
+    /// The variance of all values about the mean of all values, as `X.var()` in NumPy.
+    pub fn total_variance(&self) -> f64 {
+        let d = self.mean.len() as f64;
+        let grand = self.mean.iter().sum::<f64>() / d;
+        self.variance() + self.mean.iter().map(|m| (m - grand) * (m - grand)).sum::<f64>() / d
+    }
+}

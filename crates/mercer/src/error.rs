@@ -1,0 +1,251 @@
+//! Everything that can go wrong, with the numbers.
+
+use std::path::PathBuf;
+
+use crate::scalar::Precision;
+
+/// The result of anything in this crate that can fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a call could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter lies outside its domain.
+    #[error("`{name}` must be {requirement}, but it is {value}")]
+    InvalidParameter {
+        /// The parameter as users know it.
+        name: &'static str,
+        /// What is allowed.
+        requirement: String,
+        /// What was given.
+        value: String,
+    },
+
+    /// There are too few rows to learn from.
+    #[error("kernel PCA needs at least {needed} rows, but there {}", if *.found == 1 { "is 1".to_owned() } else { format!("are {found}") })]
+    TooFewRows {
+        /// The least number that would do.
+        needed: usize,
+        /// The number that was given.
+        found: usize,
+    },
+
+    /// The points have no coordinates.
+    #[error("the data has {n_samples} rows but no columns")]
+    NoColumns {
+        /// Rows of the data.
+        n_samples: usize,
+    },
+
+    /// The number of values is not rows times columns.
+    #[error("{n_samples} rows of {n_features} columns need {} values, but there are {found}", .n_samples * .n_features)]
+    ShapeMismatch {
+        /// Rows that were announced.
+        n_samples: usize,
+        /// Columns that were announced.
+        n_features: usize,
+        /// Values that were given.
+        found: usize,
+    },
+
+    /// New points do not look like the ones the model was fitted on.
+    #[error("{what} has {found} columns, but the model was fitted on {expected}")]
+    FeatureMismatch {
+        /// What has the wrong width.
+        what: &'static str,
+        /// Columns the model knows.
+        expected: usize,
+        /// Columns that were given.
+        found: usize,
+    },
+
+    /// A value that no kernel can use.
+    #[error("row {row}, column {column} is {value}; kernels need finite numbers")]
+    NotFinite {
+        /// Row, counted from zero.
+        row: usize,
+        /// Column, counted from zero.
+        column: usize,
+        /// The value.
+        value: f64,
+    },
+
+    /// A point is too far from the others for the arithmetic.
+    #[error(
+        "row {row} is too large for the kernel's width: its squared distance or inner product overflows {precision}; scale \
+         the data, or use a smaller gamma"
+    )]
+    TooLarge {
+        /// Row, counted from zero.
+        row: usize,
+        /// The precision it overflows.
+        precision: Precision,
+    },
+
+    /// All points are the same to the kernel, so there is no variance to explain.
+    #[error("all {n_samples} rows are equal to the kernel: there is no variance to explain")]
+    NoVariance {
+        /// Rows of the data.
+        n_samples: usize,
+    },
+
+    /// A matrix that should be symmetric is not.
+    #[error("the precomputed matrix must be square, but it has {rows} rows and {columns} columns")]
+    NotSquare {
+        /// Rows of the matrix.
+        rows: usize,
+        /// Columns of the matrix.
+        columns: usize,
+    },
+
+    /// The kernel matrix has significant negative eigenvalues and they were not allowed.
+    #[error(
+        "there are significant negative eigenvalues ({ratio:.1e} of the largest): the kernel is not positive \
+         semi-definite; choose what to do with them by `negative` = \"clip\" or \"flip\""
+    )]
+    NegativeEigenvalues {
+        /// The most negative one found, relative to the largest.
+        ratio: f64,
+    },
+
+    /// The kernel cannot be used in this way.
+    #[error("{what} does not work with the {kernel} kernel: {reason}")]
+    UnsuitableKernel {
+        /// What was asked for.
+        what: &'static str,
+        /// The kernel's name.
+        kernel: String,
+        /// Why not.
+        reason: &'static str,
+    },
+
+    /// Nothing that answers the question fits the memory budget.
+    #[error("{what} needs {}, but the memory budget is {}; {advice}", bytes(*.needed), bytes(*.budget))]
+    OverBudget {
+        /// What would have to be in memory.
+        what: String,
+        /// Bytes it takes.
+        needed: u64,
+        /// Bytes that are allowed.
+        budget: u64,
+        /// What would fit.
+        advice: String,
+    },
+
+    /// The solver stopped early, and the caller asked for that to be an error.
+    #[error(
+        "{converged} of {requested} components converged in {passes} passes; largest residual {residual:.1e}, asked \
+         for {tolerance:.1e}"
+    )]
+    NotConverged {
+        /// Components that reached the tolerance.
+        converged: usize,
+        /// Components that were asked for.
+        requested: usize,
+        /// Passes over the matrix.
+        passes: usize,
+        /// The largest residual.
+        residual: f64,
+        /// What it should have been.
+        tolerance: f64,
+    },
+
+    /// The run was stopped from outside before there was anything to return.
+    #[error("stopped during {phase}, before there was a result")]
+    Interrupted {
+        /// What was being done.
+        phase: &'static str,
+    },
+
+    /// A model file cannot be used.
+    #[error("{}: {problem}", .path.display())]
+    ModelFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// The operating system refused to read or write.
+    #[error("{doing} {}: {source}", .path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// What a caller can do about an [`Error`].
+///
+/// Complete on purpose (no `non_exhaustive`): the command and the Python package match on it without a catch-all arm, so a
+/// new kind cannot be forgotten there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The call or its input was wrong; the same call will fail again.
+    InvalidInput,
+    /// The answer would not fit the memory budget.
+    OverBudget,
+    /// The call was right, but the answer did not reach the asked accuracy.
+    NotConverged,
+    /// The run was stopped from outside.
+    Interrupted,
+    /// A file could not be read or written.
+    Io,
+}
+
+impl Error {
+    /// What a caller can do about it.
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::InvalidParameter { .. }
+            | Self::TooFewRows { .. }
+            | Self::NoColumns { .. }
+            | Self::ShapeMismatch { .. }
+            | Self::FeatureMismatch { .. }
+            | Self::NotFinite { .. }
+            | Self::TooLarge { .. }
+            | Self::NoVariance { .. }
+            | Self::NotSquare { .. }
+            | Self::NegativeEigenvalues { .. }
+            | Self::UnsuitableKernel { .. }
+            | Self::ModelFile { .. } => ErrorKind::InvalidInput,
+            Self::OverBudget { .. } => ErrorKind::OverBudget,
+            Self::NotConverged { .. } => ErrorKind::NotConverged,
+            Self::Interrupted { .. } => ErrorKind::Interrupted,
+            Self::Io { .. } => ErrorKind::Io,
+        }
+    }
+
+    /// An [`Error::InvalidParameter`].
+    pub fn invalid(name: &'static str, requirement: impl Into<String>, value: impl ToString) -> Self {
+        Self::InvalidParameter { name, requirement: requirement.into(), value: value.to_string() }
+    }
+
+    pub(crate) fn require_positive(name: &'static str, value: f64) -> Result<()> {
+        if value > 0.0 && value.is_finite() {
+            Ok(())
+        } else {
+            Err(Self::invalid(name, "a positive number", value))
+        }
+    }
+
+    pub(crate) fn require_finite(name: &'static str, value: f64) -> Result<()> {
+        if value.is_finite() { Ok(()) } else { Err(Self::invalid(name, "a finite number", value)) }
+    }
+}
+
+/// A number of bytes as people write it.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{n} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+}

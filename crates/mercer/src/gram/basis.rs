@@ -1,0 +1,192 @@
+//! Points made ready for a kernel, in one precision.
+
+use std::sync::Arc;
+
+use crate::data::{Moments, Points};
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Pairing, with_formula};
+use crate::kernel::Formula as _;
+use crate::memory::Plain;
+use crate::scalar::{Precision, Scalar};
+use crate::simd::Isa;
+use crate::tile::{BytePanels, ByteTiles, CustomTiles, FloatTiles, Geometry, MatrixTiles, Packing, Panels, TileSource};
+
+/// The scalars that tiles are made of.
+pub trait Element: Scalar + ElementOnly {}
+
+mod only {
+    use super::*;
+
+    /// What the crate needs of an element beyond [`Scalar`].
+    pub trait ElementOnly: Plain {
+        /// Tiles of bytes, which come in single precision.
+        fn byte_tiles(tiles: ByteTiles) -> Option<Box<dyn TileSource<Self>>>
+        where
+            Self: Scalar;
+    }
+
+    impl ElementOnly for f32 {
+        fn byte_tiles(tiles: ByteTiles) -> Option<Box<dyn TileSource<Self>>> {
+            Some(Box::new(tiles))
+        }
+    }
+
+    impl ElementOnly for f64 {
+        fn byte_tiles(_: ByteTiles) -> Option<Box<dyn TileSource<Self>>> {
+            None
+        }
+    }
+}
+use only::ElementOnly;
+
+impl Element for f32 {}
+impl Element for f64 {}
+
+/// Points packed for a kernel: what tiles against themselves or against new points are made from.
+pub(crate) struct Basis<T> {
+    pub(crate) points: Points,
+    pub(crate) kernel: Kernel,
+    pub(crate) isa: Isa,
+    packing: Option<Packing>,
+    packed: Packed<T>,
+}
+
+enum Packed<T> {
+    Floats(Arc<Panels<T>>),
+    Bytes(Arc<BytePanels>),
+    /// Custom kernels read the points themselves, and precomputed ones have none.
+    Nothing,
+}
+
+impl<T: Element> Basis<T> {
+    /// Packs `points` for `kernel`.
+    pub(crate) fn new(points: &Points, kernel: &Kernel, isa: Isa) -> Result<Self> {
+        let packing = with_formula!(kernel, formula => Some(formula_packing(formula, points)), else None);
+        let packed = match &packing {
+            None => Packed::Nothing,
+            Some(packing) => pack::<T>(points, packing, isa)?,
+        };
+        Ok(Self { points: points.clone(), kernel: kernel.clone(), isa, packing, packed })
+    }
+
+    /// Bytes that packing takes.
+    pub(crate) fn size(points: &Points, kernel: &Kernel, isa: Isa) -> u64 {
+        Self::size_of_shape(points.n_samples(), points.n_features(), points.is_bytes(), kernel, isa)
+    }
+
+    /// As [`size`](Self::size), from the shape alone.
+    pub(crate) fn size_of_shape(n: usize, d: usize, is_bytes: bool, kernel: &Kernel, isa: Isa) -> u64 {
+        match kernel.pairing() {
+            None => 0,
+            Some(pairing) if uses_bytes::<T>(is_bytes, d, pairing) => BytePanels::size(n, d, isa),
+            Some(_) => Panels::<T>::size(n, d, isa),
+        }
+    }
+
+    /// Points that queries are compared with: columns of a tile.
+    pub(crate) fn n_columns(&self) -> usize {
+        match self.kernel {
+            Kernel::Precomputed => self.points.n_features(),
+            _ => self.points.n_samples(),
+        }
+    }
+
+    /// How rows are grouped.
+    pub(crate) fn geometry(&self) -> Geometry {
+        Geometry::of::<T>(self.isa)
+    }
+
+    /// Tiles of the kernel between the points and themselves.
+    pub(crate) fn square(&self) -> Box<dyn TileSource<T>> {
+        match &self.packed {
+            Packed::Floats(panels) => self.float_tiles(panels, panels),
+            Packed::Bytes(panels) => self.byte_tiles(panels, panels),
+            Packed::Nothing => match &self.kernel {
+                Kernel::Custom(custom) => Box::new(CustomTiles::new(
+                    Arc::clone(custom),
+                    self.points.clone(),
+                    self.points.clone(),
+                    self.isa,
+                )),
+                _ => Box::new(MatrixTiles::new(self.points.clone(), self.isa)),
+            },
+        }
+    }
+
+    /// Tiles of the kernel between `queries` (rows) and the points (columns).
+    ///
+    /// For a precomputed kernel the queries are rows of kernel values.
+    pub(crate) fn against(&self, queries: &Points) -> Result<Box<dyn TileSource<T>>> {
+        if queries.n_features() != self.points.n_features() {
+            let (expected, found) = (self.points.n_features(), queries.n_features());
+            return Err(Error::FeatureMismatch { what: "the data", expected, found });
+        }
+        Ok(match (&self.packed, &self.packing) {
+            (Packed::Bytes(panels), Some(packing)) => {
+                if same_bytes(queries, &self.points) {
+                    let rows = Arc::new(BytePanels::pack(queries, packing.pairing, self.isa));
+                    self.byte_tiles(&rows, panels)
+                } else {
+                    // Queries between the bytes: the basis has to come out to meet them.
+                    let rows = Arc::new(Panels::pack(queries, packing, self.isa)?);
+                    self.float_tiles(&rows, &Arc::new(Panels::pack(&self.points, packing, self.isa)?))
+                }
+            }
+            (Packed::Floats(panels), Some(packing)) => {
+                self.float_tiles(&Arc::new(Panels::pack(queries, packing, self.isa)?), panels)
+            }
+            _ => match &self.kernel {
+                Kernel::Custom(custom) => {
+                    Box::new(CustomTiles::new(Arc::clone(custom), queries.clone(), self.points.clone(), self.isa))
+                }
+                _ => Box::new(MatrixTiles::new(queries.clone(), self.isa)),
+            },
+        })
+    }
+
+    fn float_tiles(&self, rows: &Arc<Panels<T>>, columns: &Arc<Panels<T>>) -> Box<dyn TileSource<T>> {
+        Box::new(FloatTiles::new(self.kernel.clone(), Arc::clone(rows), Arc::clone(columns), self.isa))
+    }
+
+    fn byte_tiles(&self, rows: &Arc<BytePanels>, columns: &Arc<BytePanels>) -> Box<dyn TileSource<T>> {
+        let tiles = ByteTiles::new(self.kernel.clone(), Arc::clone(rows), Arc::clone(columns), self.isa);
+        T::byte_tiles(tiles).expect("bytes are packed as bytes only for single precision")
+    }
+
+    /// The kernel of every point with itself.
+    pub(crate) fn diagonal(&self) -> Result<Vec<f64>> {
+        let n = self.points.n_samples();
+        (0..n)
+            .map(|row| match (&self.kernel, self.kernel.pairing()) {
+                (kernel, Some(Pairing::SquaredDistance | Pairing::ManhattanDistance)) => Ok(kernel.value(0.0)),
+                (Kernel::Precomputed, _) => Ok(self.points.row(row)[row]),
+                (kernel, _) => {
+                    let x = self.points.row(row);
+                    kernel.evaluate(&x, &x)
+                }
+            })
+            .collect()
+    }
+}
+
+fn formula_packing<F: crate::kernel::Formula>(formula: &F, points: &Points) -> Packing {
+    let mean = if F::PAIRING.is_translation_invariant() { Moments::of(points).mean().to_vec() } else { Vec::new() };
+    Packing::new(F::PAIRING, formula.scale(), &mean)
+}
+
+fn uses_bytes<T: Scalar>(is_bytes: bool, n_features: usize, pairing: Pairing) -> bool {
+    is_bytes && T::PRECISION == Precision::F32 && ByteTiles::suits(pairing, n_features)
+}
+
+fn pack<T: Element>(points: &Points, packing: &Packing, isa: Isa) -> Result<Packed<T>> {
+    Ok(if uses_bytes::<T>(points.is_bytes(), points.n_features(), packing.pairing) {
+        Packed::Bytes(Arc::new(BytePanels::pack(points, packing.pairing, isa)))
+    } else {
+        Packed::Floats(Arc::new(Panels::pack(points, packing, isa)?))
+    })
+}
+
+/// Whether both are bytes of the same scale, so that they can be compared in integers.
+fn same_bytes(a: &Points, b: &Points) -> bool {
+    matches!((a.byte_scale(), b.byte_scale()), (Some(x), Some(y)) if x.to_bits() == y.to_bits())
+}

@@ -1,0 +1,94 @@
+//! Centring in feature space, as a wrapper around any operator.
+
+use std::sync::OnceLock;
+
+use faer::{Mat, MatMut, MatRef};
+
+use super::{SymmetricOperator, check_shapes};
+use crate::error::Result;
+use crate::watch::Context;
+
+/// `H A H` with `H = I - 11ᵀ/n`: the operator of the data centred in feature space.
+///
+/// A wrapper, so that no solver and no Gram matrix knows about centring. The row sums of `A`, which new points are
+/// centred with, cost no product of their own: the first product carries a column of ones along.
+pub struct Centered<'a, A: ?Sized> {
+    inner: &'a A,
+    row_sums: OnceLock<Vec<f64>>,
+}
+
+/// What new points are centred with: the means of the training points' kernel values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Centering {
+    /// The mean of each column of the uncentred Gram matrix.
+    pub column_means: Vec<f64>,
+    /// The mean of all its entries.
+    pub mean: f64,
+}
+
+impl Centering {
+    /// The centring terms from the row sums of a symmetric matrix.
+    pub fn from_row_sums(row_sums: &[f64]) -> Self {
+        let n = row_sums.len() as f64;
+        let column_means: Vec<f64> = row_sums.iter().map(|sum| sum / n).collect();
+        let mean = column_means.iter().sum::<f64>() / n;
+        Self { column_means, mean }
+    }
+}
+
+impl<'a, A: SymmetricOperator + ?Sized> Centered<'a, A> {
+    /// Centres `inner`.
+    pub fn new(inner: &'a A) -> Self {
+        Self { inner, row_sums: OnceLock::new() }
+    }
+
+    /// The centring terms; costs a product if none has been made yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`SymmetricOperator::apply`].
+    pub fn centering(&self, context: &Context<'_>) -> Result<Centering> {
+        if self.row_sums.get().is_none() {
+            let n = self.inner.dim();
+            let mut sums = Mat::zeros(n, 1);
+            self.inner.apply(Mat::full(n, 1, 1.0).as_ref(), sums.as_mut(), context)?;
+            let _ = self.row_sums.set(sums.col(0).iter().copied().collect());
+        }
+        Ok(Centering::from_row_sums(self.row_sums.get().expect("set above")))
+    }
+}
+
+impl<A: SymmetricOperator + ?Sized> SymmetricOperator for Centered<'_, A> {
+    fn dim(&self) -> usize {
+        self.inner.dim()
+    }
+
+    fn apply(&self, x: MatRef<'_, f64>, mut out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
+        check_shapes(self.dim(), x, &out);
+        let (n, b) = (self.dim(), x.ncols());
+        let first = self.row_sums.get().is_none();
+        let mut centered = Mat::zeros(n, b + usize::from(first));
+        centered.as_mut().subcols_mut(0, b).copy_from(x);
+        subtract_column_means(centered.as_mut().subcols_mut(0, b));
+        if first {
+            centered.col_mut(b).fill(1.0);
+            let mut product = Mat::zeros(n, b + 1);
+            self.inner.apply(centered.as_ref(), product.as_mut(), context)?;
+            let _ = self.row_sums.set(product.col(b).iter().copied().collect());
+            out.copy_from(product.as_ref().subcols(0, b));
+        } else {
+            self.inner.apply(centered.as_ref(), out.as_mut(), context)?;
+        }
+        subtract_column_means(out);
+        Ok(())
+    }
+}
+
+/// `x ← H x`.
+fn subtract_column_means(mut x: MatMut<'_, f64>) {
+    let n = x.nrows() as f64;
+    for mut column in x.as_mut().col_iter_mut() {
+        let mean = column.iter().sum::<f64>() / n;
+        column.iter_mut().for_each(|value| *value -= mean);
+    }
+}

@@ -1,0 +1,67 @@
+//! Counting what a solver asks of an operator.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use faer::{MatMut, MatRef};
+
+use super::{EntryAccess, SymmetricOperator};
+use crate::error::Result;
+use crate::watch::Context;
+
+/// Forwards to an operator and counts what was asked of it: the cost measures of the literature.
+pub struct Counted<'a, A: ?Sized> {
+    inner: &'a A,
+    passes: AtomicUsize,
+    products: AtomicUsize,
+    entries: AtomicUsize,
+}
+
+impl<'a, A: ?Sized> Counted<'a, A> {
+    /// Counts what is asked of `inner` from now on.
+    pub fn new(inner: &'a A) -> Self {
+        Self { inner, passes: AtomicUsize::new(0), products: AtomicUsize::new(0), entries: AtomicUsize::new(0) }
+    }
+
+    /// Products with blocks of vectors: passes over the matrix.
+    pub fn passes(&self) -> usize {
+        self.passes.load(Ordering::Relaxed)
+    }
+
+    /// Products with single vectors, that is columns of those blocks.
+    pub fn products(&self) -> usize {
+        self.products.load(Ordering::Relaxed)
+    }
+
+    /// Entries that were read through [`EntryAccess`].
+    pub fn entries(&self) -> usize {
+        self.entries.load(Ordering::Relaxed)
+    }
+}
+
+impl<A: SymmetricOperator + ?Sized> SymmetricOperator for Counted<'_, A> {
+    fn dim(&self) -> usize {
+        self.inner.dim()
+    }
+
+    fn apply(&self, x: MatRef<'_, f64>, out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        self.products.fetch_add(x.ncols(), Ordering::Relaxed);
+        self.inner.apply(x, out, context)
+    }
+}
+
+impl<A: EntryAccess + ?Sized> EntryAccess for Counted<'_, A> {
+    fn dim(&self) -> usize {
+        self.inner.dim()
+    }
+
+    fn diagonal(&self) -> Result<Vec<f64>> {
+        self.entries.fetch_add(self.inner.dim(), Ordering::Relaxed);
+        self.inner.diagonal()
+    }
+
+    fn rows(&self, rows: &[usize], out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
+        self.entries.fetch_add(rows.len() * self.inner.dim(), Ordering::Relaxed);
+        self.inner.rows(rows, out, context)
+    }
+}

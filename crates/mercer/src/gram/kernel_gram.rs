@@ -1,0 +1,254 @@
+//! The Gram matrix of points under a kernel, as tiles that are recomputed or kept.
+//!
+//! # Method
+//!
+//! Every product visits each tile on and below the diagonal once. A tile that is not in the store is computed; while it
+//! is in the cache it is multiplied from both sides, for its own place and for its mirror image above the diagonal. Tiles for
+//! which the store has room are kept at the first visit, so filling the store costs no pass of its own.
+//!
+//! **Cost** of a product with `b` vectors: `n² d / 2` multiply-adds and `n² / 2` kernel values for what is not stored, and
+//! `n² b` multiply-adds. **Memory**: the packed points, `12 n b` bytes, one tile per thread, and the store.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use faer::{MatMut, MatRef};
+use rayon::prelude::*;
+
+use super::schedule::Schedule;
+use super::slab::write_rows;
+use super::store::TileStore;
+use super::{Basis, Element, EntryAccess, Store, SymmetricOperator, check_shapes};
+use crate::data::Points;
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::memory::Buffer;
+use crate::scalar::Precision;
+use crate::simd::Isa;
+use crate::tile::{Side, TileSource, accumulate};
+use crate::watch::Context;
+
+/// The matrix `K` with `K[i, j] = kernel(point i, point j)`, in tiles of precision `T`.
+///
+/// ```
+/// use faer::Mat;
+/// use mercer::gram::{KernelGram, SymmetricOperator};
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![0.0, 0.0, 3.0, 4.0], 2, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let ones = Mat::full(2, 1, 1.0);
+/// let mut sums = Mat::zeros(2, 1);
+/// gram.apply(ones.as_ref(), sums.as_mut(), &Context::new(&threads, &watch, Phase::Solving))?;
+/// assert_eq!((sums[(0, 0)], sums[(1, 0)]), (0.0, 25.0));
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub struct KernelGram<T> {
+    basis: Basis<T>,
+    tiles: Box<dyn TileSource<T>>,
+    store: Option<TileStore<T>>,
+    n: usize,
+    block: usize,
+    entries_computed: AtomicU64,
+}
+
+/// Rows and columns of a tile: a tile of either precision and the blocks of vectors it meets fit the second-level cache, and
+/// the tile is large enough that packing and summing up are lost in it.
+const fn target_block(precision: Precision) -> usize {
+    match precision {
+        Precision::F32 => 240,
+        Precision::F64 => 168,
+    }
+}
+
+/// Small problems are cut into at least this many blocks, so that several threads have work.
+const MIN_BLOCKS: usize = 8;
+
+/// Rows of a tile for `n` points. It depends on nothing else: the same problem gives the same bits on every number of threads.
+pub fn block_size<T: Element>(n: usize, isa: Isa) -> usize {
+    let unit = crate::tile::Geometry::of::<T>(isa).unit;
+    n.div_ceil(MIN_BLOCKS).min(target_block(T::PRECISION)).next_multiple_of(unit)
+}
+
+impl<T: Element> KernelGram<T> {
+    /// The Gram matrix of `points`, keeping tiles as far as `store` allows.
+    ///
+    /// # Errors
+    ///
+    /// If a point is too large for the precision.
+    pub fn new(points: &Points, kernel: &Kernel, store: Option<Store>) -> Result<Self> {
+        Self::on(Isa::detect(), points, kernel, store)
+    }
+
+    /// As [`new`](Self::new), on a given instruction set.
+    ///
+    /// # Errors
+    ///
+    /// If a point is too large for the precision.
+    pub fn on(isa: Isa, points: &Points, kernel: &Kernel, store: Option<Store>) -> Result<Self> {
+        let n = points.n_samples();
+        let block = block_size::<T>(n, isa);
+        let basis = Basis::new(points, kernel, isa)?;
+        let tiles = basis.square();
+        let n_tiles = Schedule::new(n.div_ceil(block.max(1))).len();
+        let store = store.map(|store| TileStore::new(store, block * block, n_tiles, isa));
+        Ok(Self { basis, tiles, store, n, block, entries_computed: AtomicU64::new(0) })
+    }
+
+    /// Kernel entries computed so far (not those read back from the store).
+    pub fn entries_computed(&self) -> u64 {
+        self.entries_computed.load(Ordering::Relaxed)
+    }
+
+    /// The share of the tiles that the store has room for.
+    pub fn stored_share(&self) -> f64 {
+        let n_tiles = Schedule::new(self.n_blocks()).len();
+        self.store.as_ref().map_or(0.0, |store| store.capacity() as f64 / n_tiles.max(1) as f64)
+    }
+
+    fn n_blocks(&self) -> usize {
+        self.n.div_ceil(self.block.max(1))
+    }
+
+    /// Padded rows of a block.
+    fn block_rows(&self, block: usize) -> std::ops::Range<usize> {
+        let start = block * self.block;
+        let end = (start + self.block).min(self.basis.geometry().padded(self.n));
+        start..end
+    }
+
+    /// Calls `with` on a tile, from the store or computed into `scratch`.
+    fn with_tile(&self, place: usize, rows: usize, columns: usize, scratch: &mut [T], with: impl FnOnce(&[T])) -> Result<()> {
+        match &self.store {
+            Some(store) if store.holds(place) => store.with_tile(place, scratch, with),
+            store => {
+                self.tiles.fill(self.block_rows(rows), self.block_rows(columns), scratch)?;
+                self.entries_computed.fetch_add(self.entries_of(rows, columns), Ordering::Relaxed);
+                match store {
+                    // What later passes will read is what this one must use, or the operator would change under the solver.
+                    Some(store) if place < store.capacity() => {
+                        store.put(place, scratch);
+                        store.with_tile(place, scratch, with);
+                    }
+                    _ => with(scratch),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Entries of a tile that lie within the matrix.
+    fn entries_of(&self, rows: usize, columns: usize) -> u64 {
+        let inside = |block: usize| (self.n - block * self.block).min(self.block) as u64;
+        inside(rows) * inside(columns)
+    }
+
+    /// The vectors row by row, in the tiles' precision, padded with zeros to `width` columns and whole blocks.
+    fn pack_vectors(&self, x: MatRef<'_, f64>, width: usize) -> Buffer<T> {
+        let mut vectors = Buffer::zeroed(self.basis.geometry().padded(self.n) * width);
+        vectors.par_chunks_mut(self.block * width).enumerate().for_each(|(block, rows)| {
+            for (offset, row) in rows.chunks_exact_mut(width).enumerate() {
+                let i = block * self.block + offset;
+                if i < x.nrows() {
+                    for (j, value) in row.iter_mut().take(x.ncols()).enumerate() {
+                        *value = T::from_f64(x[(i, j)]);
+                    }
+                }
+            }
+        });
+        vectors
+    }
+}
+
+impl<T: Element> SymmetricOperator for KernelGram<T> {
+    fn dim(&self) -> usize {
+        self.n
+    }
+
+    fn apply(&self, x: MatRef<'_, f64>, mut out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
+        check_shapes(self.n, x, &out);
+        if self.n == 0 || x.ncols() == 0 {
+            return Ok(());
+        }
+        let (isa, geometry) = (self.basis.isa, self.basis.geometry());
+        let width = x.ncols().next_multiple_of(geometry.lanes);
+        let vectors = context.threads.run(|| self.pack_vectors(x, width));
+        let of_block = |block: usize| {
+            let rows = self.block_rows(block);
+            &vectors[rows.start * width..rows.end * width]
+        };
+        // The schedule never lets two threads at the same block, so these locks are never waited for.
+        let sums: Vec<Mutex<Vec<f64>>> =
+            (0..self.n_blocks()).map(|block| Mutex::new(vec![0.0; self.block_rows(block).len() * width])).collect();
+        let lock = |block: usize| sums[block].lock().expect("no thread panics while it holds a block");
+
+        Schedule::new(self.n_blocks()).visit(
+            context,
+            || Buffer::<T>::zeroed(self.block * self.block),
+            |scratch, place, rows, columns| {
+                let shape = (self.block_rows(rows).len(), self.block_rows(columns).len());
+                self.with_tile(place, rows, columns, &mut scratch[..shape.0 * shape.1], |tile| {
+                    accumulate(isa, Side::Rows, tile, shape, of_block(columns), width, &mut lock(rows));
+                    if rows != columns {
+                        accumulate(isa, Side::Columns, tile, shape, of_block(rows), width, &mut lock(columns));
+                    }
+                })
+            },
+        )?;
+
+        for (block, sums) in sums.into_iter().enumerate() {
+            let sums = sums.into_inner().expect("no thread panicked");
+            let first = block * self.block;
+            let rows = self.block.min(self.n - first);
+            write_rows(&sums, width, out.as_mut().subrows_mut(first, rows));
+        }
+        Ok(())
+    }
+}
+
+impl<T: Element> EntryAccess for KernelGram<T> {
+    fn dim(&self) -> usize {
+        self.n
+    }
+
+    fn diagonal(&self) -> Result<Vec<f64>> {
+        self.basis.diagonal()
+    }
+
+    fn rows(&self, rows: &[usize], mut out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
+        assert_eq!((out.nrows(), out.ncols()), (rows.len(), self.n), "one line of the result per row asked for");
+        let geometry = self.basis.geometry();
+        let tiles = self.basis.against(&self.basis.points.select(rows))?;
+        let height = geometry.padded(rows.len());
+        let n_blocks = self.n_blocks();
+        let computed: Vec<Result<Buffer<T>>> = context.threads.run(|| {
+            (0..n_blocks)
+                .into_par_iter()
+                .map(|block| {
+                    context.check()?;
+                    let columns = self.block_rows(block);
+                    let mut tile = Buffer::zeroed(height * columns.len());
+                    tiles.fill(0..height, columns, &mut tile)?;
+                    Ok(tile)
+                })
+                .collect()
+        });
+        for (block, tile) in computed.into_iter().enumerate() {
+            let (tile, columns) = (tile?, self.block_rows(block));
+            for j in columns.start..columns.end.min(self.n) {
+                for i in 0..rows.len() {
+                    out[(i, j)] = tile[geometry.index(i, j - columns.start, columns.len())].to_f64();
+                }
+            }
+        }
+        self.entries_computed.fetch_add((rows.len() * self.n) as u64, Ordering::Relaxed);
+        // Off the symmetric path a point's distance to itself is rounded; on it, and by definition, it is exact.
+        if self.basis.kernel.pairing().is_some_and(crate::kernel::Pairing::is_translation_invariant) {
+            let exact = self.basis.kernel.value(0.0);
+            rows.iter().enumerate().for_each(|(i, &row)| out[(i, row)] = exact);
+        }
+        Ok(())
+    }
+}

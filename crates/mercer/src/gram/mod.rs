@@ -1,0 +1,88 @@
+//! Gram matrices as operators: what eigen-solvers multiply with.
+//!
+//! | operator | entries | memory |
+//! |---|---|---|
+//! | [`KernelGram`] without a store | recomputed tile by tile in every product | the packed points |
+//! | [`KernelGram`] with a [`Store`] | kept as far as the store reaches, the others recomputed | up to the budget |
+//! | [`KernelGram`] of [`Kernel::Precomputed`](crate::Kernel::Precomputed) | read from the user's matrix | the matrix |
+//!
+//! [`Centered`] turns any of them into the operator of the points centred in feature space; [`Counted`] counts what was
+//! asked of it.
+
+mod basis;
+mod centered;
+mod counted;
+mod kernel_gram;
+mod schedule;
+mod slab;
+mod store;
+
+use faer::{MatMut, MatRef};
+
+pub(crate) use basis::{Basis, Element};
+pub use centered::{Centered, Centering};
+pub use counted::Counted;
+pub use kernel_gram::{KernelGram, block_size};
+pub use slab::slab_product;
+pub use store::{Store, StoreFormat};
+
+use crate::error::Result;
+use crate::watch::Context;
+
+/// A symmetric linear map that can only be applied.
+///
+/// Krylov solvers need no more than this; asking for less keeps them usable with every kind of Gram matrix.
+///
+/// # Contract
+///
+/// 1. `apply` is linear and symmetric up to rounding.
+/// 2. The same input gives the same bits, whatever the number of threads.
+/// 3. When the watch says stop, `apply` returns [`Error::Interrupted`](crate::Error::Interrupted) and `out` is arbitrary.
+pub trait SymmetricOperator: Sync {
+    /// Order of the matrix.
+    fn dim(&self) -> usize;
+
+    /// Writes the product with `x` into `out`, one column per vector.
+    ///
+    /// # Errors
+    ///
+    /// If the run was stopped, or a custom kernel failed.
+    ///
+    /// # Panics
+    ///
+    /// If `x` or `out` does not have `self.dim()` rows, or they differ in columns.
+    fn apply(&self, x: MatRef<'_, f64>, out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()>;
+}
+
+/// A symmetric matrix whose entries can be read, at a price.
+///
+/// Pivoted factorisations, dense solvers and iterative learners need this.
+pub trait EntryAccess: Sync {
+    /// Order of the matrix.
+    fn dim(&self) -> usize;
+
+    /// The diagonal.
+    ///
+    /// # Errors
+    ///
+    /// If a custom kernel failed.
+    fn diagonal(&self) -> Result<Vec<f64>>;
+
+    /// Writes whole rows into `out`, one below the other.
+    ///
+    /// # Errors
+    ///
+    /// If the run was stopped, or a custom kernel failed.
+    ///
+    /// # Panics
+    ///
+    /// If a row does not exist, or `out` is not `rows.len()` by `self.dim()`.
+    fn rows(&self, rows: &[usize], out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()>;
+}
+
+#[track_caller]
+fn check_shapes(dim: usize, x: MatRef<'_, f64>, out: &MatMut<'_, f64>) {
+    assert_eq!(x.nrows(), dim, "the vectors must have as many rows as the operator");
+    assert_eq!(out.nrows(), dim, "the result must have as many rows as the operator");
+    assert_eq!(x.ncols(), out.ncols(), "the result must have as many columns as the vectors");
+}

@@ -1,0 +1,148 @@
+//! The order in which the tiles of a symmetric matrix are visited.
+//!
+//! A tile off the diagonal adds to two blocks of the result. Sums in floating point depend on their order, so each
+//! block must receive its contributions in an order that does not depend on how many threads there are. The tiles are
+//! arranged in rounds, as a tournament is: in a round every block meets one other (the circle method). Threads take tiles in this
+//! order and wait until both blocks have finished the round before; no two tiles of a round touch the same block.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::error::Result;
+use crate::watch::Context;
+
+/// A tile: a block of rows and a block of columns, and the round in which they meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Meeting {
+    pub(super) round: usize,
+    pub(super) rows: usize,
+    /// `None` if the block of rows has no partner in this round.
+    pub(super) columns: Option<usize>,
+}
+
+/// All tiles on and below the diagonal of a matrix of `n_blocks` by `n_blocks` blocks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Schedule {
+    n_blocks: usize,
+}
+
+impl Schedule {
+    pub(super) fn new(n_blocks: usize) -> Self {
+        Self { n_blocks }
+    }
+
+    /// Blocks, made even by one that does not exist: its partner has a round off.
+    fn n_players(self) -> usize {
+        self.n_blocks.next_multiple_of(2)
+    }
+
+    /// Number of meetings, including those without a partner.
+    pub(super) fn len(self) -> usize {
+        let players = self.n_players();
+        self.n_blocks + (players / 2) * players.saturating_sub(1)
+    }
+
+    /// The meeting at a place of the order.
+    pub(super) fn meeting(self, place: usize) -> Meeting {
+        if place < self.n_blocks {
+            return Meeting { round: 0, rows: place, columns: Some(place) };
+        }
+        let players = self.n_players();
+        let (turn, table) = ((place - self.n_blocks) / (players / 2), (place - self.n_blocks) % (players / 2));
+        // One player stays; the others move round the circle.
+        let circle = players - 1;
+        let (a, b) = match table {
+            0 => (turn, circle),
+            _ => ((turn + table) % circle, (turn + circle - table) % circle),
+        };
+        let (low, high) = (a.min(b), a.max(b));
+        // Rows are the later block: tiles lie below the diagonal.
+        let round = turn + 1;
+        if high < self.n_blocks {
+            Meeting { round, rows: high, columns: Some(low) }
+        } else {
+            Meeting { round, rows: low, columns: None }
+        }
+    }
+
+    /// Visits every tile once, on all threads: `visit(worker, place, rows, columns)`.
+    ///
+    /// While a tile is visited no other tile of the same block of rows or columns is, and each block sees its tiles in
+    /// the order of the schedule. The first error stops all threads.
+    pub(super) fn visit<W: Send>(
+        self,
+        context: &Context<'_>,
+        new_worker: impl Fn() -> W + Sync,
+        visit: impl Fn(&mut W, usize, usize, usize) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        let stopped = AtomicBool::new(false);
+        let finished: Vec<AtomicUsize> = (0..self.n_blocks).map(|_| AtomicUsize::new(0)).collect();
+        let total = self.len();
+        // Often enough for a smooth bar, seldom enough to cost nothing.
+        let report_every = (total / 200).max(1);
+
+        let outcomes = context.threads.on_each(|_| -> Result<()> {
+            let mut worker = new_worker();
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                if place >= total || stopped.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                let Meeting { round, rows, columns } = self.meeting(place);
+                let partner = columns.unwrap_or(rows);
+                for block in [rows, partner] {
+                    // Tiles are taken in order, so what is waited for is already being worked on.
+                    while finished[block].load(Ordering::Acquire) < round {
+                        if stopped.load(Ordering::Relaxed) {
+                            return Ok(());
+                        }
+                        std::thread::yield_now();
+                    }
+                }
+                if let Some(columns) = columns {
+                    let outcome = context.check().and_then(|()| visit(&mut worker, place, rows, columns));
+                    if outcome.is_err() {
+                        stopped.store(true, Ordering::Relaxed);
+                        return outcome;
+                    }
+                }
+                finished[rows].store(round + 1, Ordering::Release);
+                finished[partner].store(round + 1, Ordering::Release);
+                if place.is_multiple_of(report_every) {
+                    context.report_fraction(place as f64 / total as f64);
+                }
+            }
+        });
+        outcomes.into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_pair_of_blocks_meets_once_and_no_block_twice_in_a_round() {
+        for n_blocks in 0..12 {
+            let schedule = Schedule::new(n_blocks);
+            let mut pairs = HashSet::new();
+            let mut busy = HashSet::new();
+            for place in 0..schedule.len() {
+                let Meeting { round, rows, columns } = schedule.meeting(place);
+                let partner = columns.unwrap_or(rows);
+                assert!(busy.insert((round, rows)), "block {rows} meets twice in round {round}");
+                assert!(partner == rows || busy.insert((round, partner)), "block {partner} meets twice in round {round}");
+                if let Some(columns) = columns {
+                    assert!(columns <= rows && rows < n_blocks);
+                    assert!(pairs.insert((rows, columns)), "blocks {rows} and {columns} meet twice");
+                }
+            }
+            assert_eq!(pairs.len(), n_blocks * (n_blocks + 1) / 2);
+            // Nobody is left out of a round: the waiting in `visit` relies on it.
+            let n_rounds = if n_blocks == 0 { 0 } else { n_blocks.next_multiple_of(2) };
+            assert_eq!(busy.len(), n_blocks * n_rounds);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Tiles that are kept in memory between products.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Element;
+use crate::memory::{Buffer, Plain};
+use crate::simd::Isa;
+use crate::tile::fixed16;
+
+/// How a stored tile is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoreFormat {
+    /// In the precision it was computed in.
+    Full,
+    /// As 16-bit fixed point, for kernels with values between 0 and 1: half the memory of single precision, entries
+    /// rounded to 1/65535.
+    Fixed16,
+}
+
+/// How much of a Gram matrix may be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// Bytes that the tiles may take.
+    pub budget: u64,
+    /// How they are kept.
+    pub format: StoreFormat,
+}
+
+impl StoreFormat {
+    /// Bytes of one entry of a tile computed in elements of `size` bytes.
+    pub const fn entry_size(self, size: usize) -> usize {
+        match self {
+            Self::Full => size,
+            Self::Fixed16 => 2,
+        }
+    }
+
+    /// The largest error that storing adds to an entry.
+    pub const fn entry_error(self) -> f64 {
+        match self {
+            Self::Full => 0.0,
+            Self::Fixed16 => 0.5 / fixed16::ONE,
+        }
+    }
+}
+
+/// Room for the first `capacity` tiles of a schedule.
+pub(super) struct TileStore<T> {
+    slots: Slots<T>,
+    filled: Vec<AtomicBool>,
+    isa: Isa,
+}
+
+enum Slots<T> {
+    Full(Memory<T>),
+    Fixed16(Memory<u16>),
+}
+
+impl<T: Element> TileStore<T> {
+    /// A store for tiles of at most `tile_len` entries, of which there are `n_tiles`.
+    pub(super) fn new(store: Store, tile_len: usize, n_tiles: usize, isa: Isa) -> Self {
+        let tile_size = (tile_len * store.format.entry_size(size_of::<T>())) as u64;
+        let capacity = usize::try_from(store.budget / tile_size).unwrap_or(usize::MAX).min(n_tiles);
+        let slots = match store.format {
+            StoreFormat::Full => Slots::Full(Memory::new(tile_len, capacity)),
+            StoreFormat::Fixed16 => Slots::Fixed16(Memory::new(tile_len, capacity)),
+        };
+        Self { slots, filled: (0..capacity).map(|_| AtomicBool::new(false)).collect(), isa }
+    }
+
+    /// Tiles there is room for.
+    pub(super) fn capacity(&self) -> usize {
+        self.filled.len()
+    }
+
+    /// Whether the tile at `place` has been stored.
+    pub(super) fn holds(&self, place: usize) -> bool {
+        self.filled.get(place).is_some_and(|filled| filled.load(Ordering::Acquire))
+    }
+
+    /// Keeps the tile at `place`, which there must be room for.
+    ///
+    /// Must not be called for the same place from two threads at once.
+    pub(super) fn put(&self, place: usize, tile: &[T]) {
+        assert!(!self.holds(place), "tile {place} is stored twice");
+        match &self.slots {
+            Slots::Full(memory) => memory.slot(place, tile.len()).copy_from_slice(tile),
+            Slots::Fixed16(memory) => fixed16::narrow(self.isa, tile, memory.slot(place, tile.len())),
+        }
+        self.filled[place].store(true, Ordering::Release);
+    }
+
+    /// Calls `with` on the stored tile at `place`, widened into `scratch` if it is not kept as it is.
+    pub(super) fn with_tile<R>(&self, place: usize, scratch: &mut [T], with: impl FnOnce(&[T]) -> R) -> R {
+        assert!(self.holds(place), "tile {place} is not stored");
+        match &self.slots {
+            Slots::Full(memory) => with(memory.slot(place, scratch.len())),
+            Slots::Fixed16(memory) => {
+                fixed16::widen(self.isa, memory.slot(place, scratch.len()), scratch);
+                with(scratch)
+            }
+        }
+    }
+}
+
+/// Slots of equal length, each written once and then read.
+struct Memory<U> {
+    /// Keeps the memory alive; accessed only through `start`.
+    _owner: Buffer<U>,
+    start: *mut U,
+    slot_len: usize,
+    n_slots: usize,
+}
+
+// SAFETY: a slot is written by one thread before its flag in `TileStore` is set with release order, and read only after
+// the flag was seen with acquire order; slots do not overlap.
+#[expect(unsafe_code, reason = "slots of one buffer are written from several threads")]
+unsafe impl<U: Plain> Sync for Memory<U> {}
+// SAFETY: the memory belongs to the value and plain numbers may move between threads.
+#[expect(unsafe_code, reason = "slots of one buffer are written from several threads")]
+unsafe impl<U: Plain> Send for Memory<U> {}
+
+impl<U: Plain> Memory<U> {
+    fn new(slot_len: usize, n_slots: usize) -> Self {
+        let mut owner = Buffer::zeroed(slot_len * n_slots);
+        let start = owner.as_mut_ptr();
+        Self { _owner: owner, start, slot_len, n_slots }
+    }
+
+    #[expect(unsafe_code, reason = "slots of one buffer are written from several threads")]
+    #[expect(clippy::mut_from_ref, reason = "see the comment on `Sync`")]
+    fn slot(&self, slot: usize, len: usize) -> &mut [U] {
+        assert!(slot < self.n_slots && len <= self.slot_len);
+        // SAFETY: in bounds by the assertion; nobody else has the slot by the comment on `Sync`.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(slot * self.slot_len), len) }
+    }
+}

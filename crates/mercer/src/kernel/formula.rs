@@ -1,0 +1,97 @@
+//! How a kernel is written down: once, for single numbers and for vector registers alike.
+
+use crate::simd::Lanes;
+
+/// The scalar that a kernel reads off a pair of points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Pairing {
+    /// $\langle x, y \rangle$.
+    InnerProduct,
+    /// $\lVert x - y \rVert_2^2$.
+    SquaredDistance,
+    /// $\lVert x - y \rVert_1$.
+    ManhattanDistance,
+    /// $\langle x, y \rangle / (\lVert x \rVert \, \lVert y \rVert)$, zero if either point is zero.
+    Cosine,
+}
+
+impl Pairing {
+    /// Whether adding the same vector to both points changes nothing.
+    pub const fn is_translation_invariant(self) -> bool {
+        matches!(self, Self::SquaredDistance | Self::ManhattanDistance)
+    }
+
+    /// The scalar of the pair `(x, y)`, computed directly.
+    pub fn of(self, x: &[f64], y: &[f64]) -> f64 {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(p, q)| p * q).sum::<f64>();
+        match self {
+            Self::InnerProduct => dot(x, y),
+            Self::SquaredDistance => x.iter().zip(y).map(|(p, q)| (p - q) * (p - q)).sum(),
+            Self::ManhattanDistance => x.iter().zip(y).map(|(p, q)| (p - q).abs()).sum(),
+            Self::Cosine => {
+                let norms = dot(x, x).sqrt() * dot(y, y).sqrt();
+                if norms > 0.0 { dot(x, y) / norms } else { 0.0 }
+            }
+        }
+    }
+}
+
+/// A real parameter that a kernel can be differentiated by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Parameter {
+    /// The inverse width.
+    Gamma,
+    /// The constant added to a scaled inner product.
+    Coef0,
+    /// The tail exponent of the rational quadratic kernel.
+    Alpha,
+}
+
+impl Parameter {
+    /// The name users know it by.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Gamma => "gamma",
+            Self::Coef0 => "coef0",
+            Self::Alpha => "alpha",
+        }
+    }
+}
+
+/// The definition of a kernel: `k = shape(u)` with `u = scale * s`, where `s` is the scalar of the pair.
+///
+/// The scale is kept apart because the tile engine multiplies it into the points when it packs them, where it costs nothing.
+pub(crate) trait Formula: Copy + Send + Sync + 'static {
+    /// Which scalar of the pair `s` is.
+    const PAIRING: Pairing;
+    /// Whether all values lie between zero and one.
+    const UNIT_RANGE: bool;
+    /// The parameters that [`derivative`](Self::derivative) knows.
+    const PARAMETERS: &'static [Parameter];
+
+    /// Whether every Gram matrix is positive semi-definite.
+    fn is_positive_definite(&self) -> bool;
+
+    /// What the scalar of the pair is multiplied by; positive.
+    fn scale(&self) -> f64;
+
+    /// The kernel's value where the scaled scalar is `u`.
+    fn shape<L: Lanes>(&self, u: L) -> L;
+
+    /// The kernel's value where the scalar is `s`.
+    #[inline(always)]
+    fn value<L: Lanes>(&self, s: L) -> L {
+        self.shape(s * L::constant(self.scale()))
+    }
+
+    /// The derivative of the value with respect to `s`.
+    fn slope<L: Lanes>(&self, s: L) -> L;
+
+    /// The derivative of the value with respect to one of [`PARAMETERS`](Self::PARAMETERS).
+    fn derivative<L: Lanes>(&self, parameter: Parameter, s: L) -> L;
+
+    /// The value of one of [`PARAMETERS`](Self::PARAMETERS).
+    fn parameter(&self, parameter: Parameter) -> f64;
+}

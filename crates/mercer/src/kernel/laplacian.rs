@@ -1,0 +1,58 @@
+//! Laplacian kernel.
+
+use std::f64::consts::LOG2_E;
+
+use super::formula::{Formula, Pairing, Parameter};
+use crate::error::{Error, Result};
+use crate::simd::Lanes;
+
+/// $k(x, y) = \exp(-\gamma \lVert x - y \rVert_1)$ with $\gamma > 0$; positive definite in every dimension.
+///
+/// ```
+/// let kernel = mercer::Kernel::laplacian(0.5)?;
+/// // x = (0, 0), y = (1, 3): distance 4 along the axes.
+/// assert_eq!(kernel.evaluate(&[0.0, 0.0], &[1.0, 3.0])?, (-2.0_f64).exp());
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Laplacian {
+    gamma: f64,
+}
+
+impl Laplacian {
+    /// A Laplacian kernel of inverse width `gamma`.
+    ///
+    /// # Errors
+    ///
+    /// If `gamma` is not a positive number.
+    pub fn new(gamma: f64) -> Result<Self> {
+        Error::require_positive("gamma", gamma)?;
+        Ok(Self { gamma })
+    }
+}
+
+impl Formula for Laplacian {
+    const PAIRING: Pairing = Pairing::ManhattanDistance;
+    const UNIT_RANGE: bool = true;
+    const PARAMETERS: &'static [Parameter] = &[Parameter::Gamma];
+
+    fn is_positive_definite(&self) -> bool {
+        true
+    }
+    fn scale(&self) -> f64 {
+        self.gamma * LOG2_E
+    }
+    #[inline(always)]
+    fn shape<L: Lanes>(&self, u: L) -> L {
+        (-u).exp2_nonpositive()
+    }
+    fn slope<L: Lanes>(&self, s: L) -> L {
+        self.value(s) * L::constant(-self.gamma)
+    }
+    fn derivative<L: Lanes>(&self, _: Parameter, s: L) -> L {
+        -(s * self.value(s))
+    }
+    fn parameter(&self, _: Parameter) -> f64 {
+        self.gamma
+    }
+}

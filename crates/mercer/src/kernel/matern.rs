@@ -1,0 +1,126 @@
+//! Matérn kernels of order 3/2 and 5/2.
+
+use super::formula::{Formula, Pairing, Parameter};
+use crate::error::{Error, Result};
+use crate::simd::Lanes;
+
+/// $k(x, y) = (1 + a) e^{-a}$ with $a = \sqrt{3} \gamma \lVert x - y \rVert$ and $\gamma > 0$ (one over the length scale);
+/// positive definite in every dimension, once differentiable.
+///
+/// ```
+/// let kernel = mercer::Kernel::matern32(0.5)?;
+/// let a = 3.0_f64.sqrt() * 0.5 * 2.0;
+/// assert!((kernel.evaluate(&[0.0], &[2.0])? - (1.0 + a) * (-a).exp()).abs() < 1e-15);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Matern32 {
+    gamma: f64,
+}
+
+/// $k(x, y) = (1 + a + a^2/3) e^{-a}$ with $a = \sqrt{5} \gamma \lVert x - y \rVert$ and $\gamma > 0$ (one over the length scale);
+/// positive definite in every dimension, twice differentiable.
+///
+/// ```
+/// let kernel = mercer::Kernel::matern52(0.5)?;
+/// let a = 5.0_f64.sqrt() * 0.5 * 2.0;
+/// let expected = (1.0 + a + a * a / 3.0) * (-a).exp();
+/// assert!((kernel.evaluate(&[0.0], &[2.0])? - expected).abs() < 1e-15);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Matern52 {
+    gamma: f64,
+}
+
+impl Matern32 {
+    /// A Matérn kernel of order 3/2 and inverse length scale `gamma`.
+    ///
+    /// # Errors
+    ///
+    /// If `gamma` is not a positive number.
+    pub fn new(gamma: f64) -> Result<Self> {
+        Error::require_positive("gamma", gamma)?;
+        Ok(Self { gamma })
+    }
+}
+
+impl Matern52 {
+    /// A Matérn kernel of order 5/2 and inverse length scale `gamma`.
+    ///
+    /// # Errors
+    ///
+    /// If `gamma` is not a positive number.
+    pub fn new(gamma: f64) -> Result<Self> {
+        Error::require_positive("gamma", gamma)?;
+        Ok(Self { gamma })
+    }
+}
+
+/// `a` of the formulas above.
+fn scaled_distance<L: Lanes>(order: f64, gamma: f64, s: L) -> L {
+    s.sqrt() * L::constant(order.sqrt() * gamma)
+}
+
+impl Formula for Matern32 {
+    const PAIRING: Pairing = Pairing::SquaredDistance;
+    const UNIT_RANGE: bool = true;
+    const PARAMETERS: &'static [Parameter] = &[Parameter::Gamma];
+
+    fn is_positive_definite(&self) -> bool {
+        true
+    }
+    fn scale(&self) -> f64 {
+        3.0 * self.gamma * self.gamma
+    }
+    #[inline(always)]
+    fn shape<L: Lanes>(&self, u: L) -> L {
+        let a = u.sqrt();
+        (a + L::constant(1.0)) * (-a).exp_nonpositive()
+    }
+    // dk/da = -a e^-a and da/ds = 3 γ² / (2 a).
+    fn slope<L: Lanes>(&self, s: L) -> L {
+        let a = scaled_distance(3.0, self.gamma, s);
+        (-a).exp_nonpositive() * L::constant(-1.5 * self.gamma * self.gamma)
+    }
+    // da/dγ = a / γ.
+    fn derivative<L: Lanes>(&self, _: Parameter, s: L) -> L {
+        let a = scaled_distance(3.0, self.gamma, s);
+        a * a * (-a).exp_nonpositive() * L::constant(-1.0 / self.gamma)
+    }
+    fn parameter(&self, _: Parameter) -> f64 {
+        self.gamma
+    }
+}
+
+impl Formula for Matern52 {
+    const PAIRING: Pairing = Pairing::SquaredDistance;
+    const UNIT_RANGE: bool = true;
+    const PARAMETERS: &'static [Parameter] = &[Parameter::Gamma];
+
+    fn is_positive_definite(&self) -> bool {
+        true
+    }
+    fn scale(&self) -> f64 {
+        5.0 * self.gamma * self.gamma
+    }
+    #[inline(always)]
+    fn shape<L: Lanes>(&self, u: L) -> L {
+        let a = u.sqrt();
+        let polynomial = (a * a).mul_add(L::constant(1.0 / 3.0), a + L::constant(1.0));
+        polynomial * (-a).exp_nonpositive()
+    }
+    // dk/da = -(a + a²) e^-a / 3 and da/ds = 5 γ² / (2 a).
+    fn slope<L: Lanes>(&self, s: L) -> L {
+        let a = scaled_distance(5.0, self.gamma, s);
+        (a + L::constant(1.0)) * (-a).exp_nonpositive() * L::constant(-5.0 / 6.0 * self.gamma * self.gamma)
+    }
+    // da/dγ = a / γ.
+    fn derivative<L: Lanes>(&self, _: Parameter, s: L) -> L {
+        let a = scaled_distance(5.0, self.gamma, s);
+        a * a * (a + L::constant(1.0)) * (-a).exp_nonpositive() * L::constant(-1.0 / (3.0 * self.gamma))
+    }
+    fn parameter(&self, _: Parameter) -> f64 {
+        self.gamma
+    }
+}

@@ -1,0 +1,187 @@
+//! A kernel as it is asked for: by name, with parameters that may depend on the data.
+
+use super::{Kernel, Pairing, Parameter};
+use crate::data::{Moments, Points, sample_rows};
+use crate::error::{Error, Result};
+
+/// How the width of a kernel is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Width {
+    /// `gamma = 1 / n_features`, as in scikit-learn.
+    #[default]
+    OnePerFeature,
+    /// The given inverse width.
+    Gamma(f64),
+    /// `gamma = 1 / (2 bandwidth²)`.
+    Bandwidth(f64),
+    /// `gamma = 1 / (n_features * variance of all values)`, as scikit-learn's `"scale"`.
+    Scale,
+    /// One over the median of what `gamma` multiplies (squared distance, distance) over pairs of a sample of the points.
+    Median,
+}
+
+/// A kernel by name. Only the parameters that the kernel has may be set.
+///
+/// ```
+/// use mercer::{Points, kernel::{KernelSpec, Parameter, Width}};
+///
+/// let points = Points::from_f64(vec![0.0, 0.0, 3.0, 4.0], 2, 2)?;
+/// let kernel = KernelSpec::new("rbf").width(Width::Bandwidth(2.0)).resolve(&points)?;
+/// assert_eq!(kernel.name(), "gaussian");
+/// assert_eq!(kernel.parameter(Parameter::Gamma), Some(0.125));
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelSpec {
+    name: String,
+    width: Option<Width>,
+    degree: Option<u32>,
+    coef0: Option<f64>,
+    alpha: Option<f64>,
+}
+
+/// Pairs of at most this many points go into the median distance; its sampling error is then about one per cent.
+const MEDIAN_SAMPLE: usize = 1000;
+/// The sample is the same for every call: two fits of the same data use the same kernel.
+const MEDIAN_SEED: u64 = 0x6d65_7263;
+
+impl KernelSpec {
+    /// The kernel called `name`, with default parameters.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), width: None, degree: None, coef0: None, alpha: None }
+    }
+
+    /// Sets how `gamma` is found (default: one over the number of features).
+    #[must_use]
+    pub fn width(mut self, width: Width) -> Self {
+        self.width = Some(width);
+        self
+    }
+
+    /// Sets the degree of a polynomial kernel (default 3).
+    #[must_use]
+    pub fn degree(mut self, degree: u32) -> Self {
+        self.degree = Some(degree);
+        self
+    }
+
+    /// Sets the constant term of a polynomial or sigmoid kernel (default 1).
+    #[must_use]
+    pub fn coef0(mut self, coef0: f64) -> Self {
+        self.coef0 = Some(coef0);
+        self
+    }
+
+    /// Sets the tail exponent of a rational quadratic kernel (default 1).
+    #[must_use]
+    pub fn alpha(mut self, alpha: f64) -> Self {
+        self.alpha = Some(alpha);
+        self
+    }
+
+    /// The kernel for these points.
+    ///
+    /// # Errors
+    ///
+    /// If there is no kernel of that name, a parameter was set that it does not have, or a parameter is out of its domain.
+    pub fn resolve(&self, points: &Points) -> Result<Kernel> {
+        let gamma = |pairing| self.gamma(pairing, points);
+        let coef0 = self.coef0.unwrap_or(1.0);
+        let kernel = match self.name.as_str() {
+            "linear" => Kernel::linear(),
+            "cosine" => Kernel::cosine(),
+            "polynomial" | "poly" => {
+                Kernel::polynomial(gamma(Pairing::InnerProduct)?, coef0, self.degree.unwrap_or(3))?
+            }
+            "gaussian" | "rbf" => Kernel::gaussian(gamma(Pairing::SquaredDistance)?)?,
+            "laplacian" => Kernel::laplacian(gamma(Pairing::ManhattanDistance)?)?,
+            "exponential" => Kernel::exponential(self.distance_gamma(points)?)?,
+            "matern32" => Kernel::matern32(self.distance_gamma(points)?)?,
+            "matern52" => Kernel::matern52(self.distance_gamma(points)?)?,
+            "rational-quadratic" => {
+                Kernel::rational_quadratic(gamma(Pairing::SquaredDistance)?, self.alpha.unwrap_or(1.0))?
+            }
+            "epanechnikov" => Kernel::epanechnikov(gamma(Pairing::SquaredDistance)?)?,
+            "sigmoid" => Kernel::sigmoid(gamma(Pairing::InnerProduct)?, coef0)?,
+            "precomputed" => Kernel::Precomputed,
+            other => {
+                let requirement = format!("one of {}, precomputed", super::NAMES.join(", "));
+                return Err(Error::invalid("kernel", requirement, other));
+            }
+        };
+        self.refuse_unused(&kernel)?;
+        Ok(kernel)
+    }
+
+    /// A parameter that would be ignored is a misunderstanding: say so.
+    fn refuse_unused(&self, kernel: &Kernel) -> Result<()> {
+        let has = |parameter| kernel.parameters().contains(&parameter);
+        let refuse = |name, value: String| {
+            Err(Error::invalid(name, format!("left out: the {} kernel has no such parameter", kernel.name()), value))
+        };
+        match (self.width, self.degree, self.coef0, self.alpha) {
+            (Some(width), ..) if !has(Parameter::Gamma) => refuse("gamma", format!("{width:?}")),
+            (_, Some(degree), ..) if !matches!(kernel, Kernel::Polynomial(_)) => refuse("degree", degree.to_string()),
+            (.., Some(coef0), _) if !has(Parameter::Coef0) => refuse("coef0", coef0.to_string()),
+            (.., Some(alpha)) if !has(Parameter::Alpha) => refuse("alpha", alpha.to_string()),
+            _ => Ok(()),
+        }
+    }
+
+    /// `gamma` where it multiplies the scalar of the pair itself.
+    fn gamma(&self, pairing: Pairing, points: &Points) -> Result<f64> {
+        self.gamma_from(points, |x, y| pairing.of(x, y), pairing.is_translation_invariant())
+    }
+
+    /// `gamma` where it multiplies the Euclidean distance.
+    fn distance_gamma(&self, points: &Points) -> Result<f64> {
+        self.gamma_from(points, |x, y| Pairing::SquaredDistance.of(x, y).sqrt(), true)
+    }
+
+    fn gamma_from(&self, points: &Points, scalar: impl Fn(&[f64], &[f64]) -> f64, is_distance: bool) -> Result<f64> {
+        let d = points.n_features() as f64;
+        match self.width.unwrap_or_default() {
+            Width::OnePerFeature => Ok(1.0 / d),
+            Width::Gamma(gamma) => Ok(gamma),
+            Width::Bandwidth(sigma) => {
+                Error::require_positive("bandwidth", sigma)?;
+                Ok(0.5 / (sigma * sigma))
+            }
+            Width::Scale => {
+                let variance = Moments::of(points).total_variance();
+                if variance > 0.0 {
+                    Ok(1.0 / (d * variance))
+                } else {
+                    Err(Error::NoVariance { n_samples: points.n_samples() })
+                }
+            }
+            Width::Median if is_distance => median_of_pairs(points, scalar).map(|median| 1.0 / median),
+            Width::Median => Err(Error::UnsuitableKernel {
+                what: "the median distance as width",
+                kernel: self.name.clone(),
+                reason: "it is not a function of a distance",
+            }),
+        }
+    }
+}
+
+/// The median of the positive values of `scalar` over all pairs of a sample of the points.
+fn median_of_pairs(points: &Points, scalar: impl Fn(&[f64], &[f64]) -> f64) -> Result<f64> {
+    let n = points.n_samples();
+    let rows: Vec<Vec<f64>> =
+        sample_rows(n, MEDIAN_SAMPLE, MEDIAN_SEED).into_iter().map(|row| points.row(row)).collect();
+    let mut values: Vec<f64> = rows
+        .iter()
+        .enumerate()
+        .flat_map(|(i, x)| rows[..i].iter().map(move |y| (x, y)))
+        .map(|(x, y)| scalar(x, y))
+        .filter(|&s| s > 0.0)
+        .collect();
+    if values.is_empty() {
+        return Err(Error::NoVariance { n_samples: n });
+    }
+    let middle = values.len() / 2;
+    let (_, median, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+    Ok(*median)
+}

@@ -1,0 +1,87 @@
+//! Large zeroed buffers, and what the machine has.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+use memmap2::MmapMut;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Numbers for which every bit pattern is a value and all zeros is zero.
+pub(crate) trait Plain: Copy + Send + Sync + sealed::Sealed + 'static {}
+
+macro_rules! plain {
+    ($($t:ty),*) => { $( impl sealed::Sealed for $t {} impl Plain for $t {} )* };
+}
+plain!(u8, u16, i32, f32, f64);
+
+/// A cache line: what every buffer is aligned to, so that no vector load touches two lines.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
+
+const LINE: usize = size_of::<Line>();
+
+/// From this size on a buffer is mapped instead of allocated: the system hands out zeroed pages when they are first
+/// touched, by the threads that touch them, and in huge pages.
+const MAPPED_FROM: usize = 1 << 20;
+
+/// A zeroed slice that is aligned to cache lines.
+pub(crate) struct Buffer<T> {
+    memory: Memory,
+    len: usize,
+    marker: PhantomData<T>,
+}
+
+enum Memory {
+    Lines(Vec<Line>),
+    Mapped(MmapMut),
+}
+
+impl<T: Plain> Buffer<T> {
+    /// `len` zeros.
+    pub(crate) fn zeroed(len: usize) -> Self {
+        let bytes = len * size_of::<T>();
+        let lines = || Memory::Lines(vec![Line([0; 8]); bytes.div_ceil(LINE)]);
+        let memory = if bytes < MAPPED_FROM { lines() } else { map(bytes).map_or_else(lines, Memory::Mapped) };
+        Self { memory, len, marker: PhantomData }
+    }
+}
+
+/// Fresh zeroed pages, or nothing if the system will not map them.
+fn map(bytes: usize) -> Option<MmapMut> {
+    let map = MmapMut::map_anon(bytes).ok()?;
+    // Huge pages are only faster: a system without them gives ordinary ones.
+    #[cfg(target_os = "linux")]
+    let _ = map.advise(memmap2::Advice::HugePage);
+    Some(map)
+}
+
+#[expect(unsafe_code, reason = "reinterprets zeroed memory as plain numbers")]
+impl<T: Plain> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        let start: *const T = match &self.memory {
+            Memory::Lines(lines) => lines.as_ptr().cast(),
+            Memory::Mapped(map) => map.as_ptr().cast(),
+        };
+        // SAFETY: the memory holds at least `len * size_of::<T>()` initialised bytes, starts at a multiple of 64, and every
+        // bit pattern is a `T`.
+        unsafe { std::slice::from_raw_parts(start, self.len) }
+    }
+}
+
+#[expect(unsafe_code, reason = "reinterprets zeroed memory as plain numbers")]
+impl<T: Plain> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        let start: *mut T = match &mut self.memory {
+            Memory::Lines(lines) => lines.as_mut_ptr().cast(),
+            Memory::Mapped(map) => map.as_mut_ptr().cast(),
+        };
+        // SAFETY: as in `deref`; `&mut self` makes the access exclusive.
+        unsafe { std::slice::from_raw_parts_mut(start, self.len) }
+    }
+}

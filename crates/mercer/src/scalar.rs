@@ -1,0 +1,98 @@
+//! The two precisions that arithmetic is done in.
+
+use std::fmt;
+
+use crate::simd::{Lanes, Target};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// Which floating-point format tiles of the Gram matrix are computed in.
+///
+/// Sums over samples are accumulated in double precision either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// 32-bit floating point.
+    F32,
+    /// 64-bit floating point.
+    F64,
+}
+
+impl Precision {
+    /// The distance from 1 to the next larger number.
+    pub const fn epsilon(self) -> f64 {
+        match self {
+            Self::F32 => f32::EPSILON as f64,
+            Self::F64 => f64::EPSILON,
+        }
+    }
+
+    /// Bytes of one number.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F64 => 8,
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+        })
+    }
+}
+
+/// `f32` or `f64`. Sealed: algorithms may rely on IEEE arithmetic.
+pub trait Scalar:
+    Copy + Send + Sync + PartialOrd + fmt::Debug + fmt::Display + Default + sealed::Sealed + 'static
+{
+    /// Which of the two this is.
+    const PRECISION: Precision;
+
+    /// This scalar's vector of lanes on an instruction set.
+    #[doc(hidden)]
+    type On<G: Target>: Lanes<Elem = Self>;
+
+    /// Rounds to this precision.
+    fn from_f64(x: f64) -> Self;
+
+    /// Widens exactly.
+    fn to_f64(self) -> f64;
+}
+
+impl Scalar for f32 {
+    const PRECISION: Precision = Precision::F32;
+    type On<G: Target> = G::F32;
+
+    #[inline(always)]
+    fn from_f64(x: f64) -> Self {
+        x as f32
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+}
+
+impl Scalar for f64 {
+    const PRECISION: Precision = Precision::F64;
+    type On<G: Target> = G::F64;
+
+    #[inline(always)]
+    fn from_f64(x: f64) -> Self {
+        x
+    }
+
+    #[inline(always)]
+    fn to_f64(self) -> f64 {
+        self
+    }
+}

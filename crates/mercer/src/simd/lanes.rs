@@ -1,0 +1,176 @@
+//! What the tile engine needs of a vector register.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use crate::scalar::Scalar;
+
+/// An instruction set: its vectors for each element type.
+pub trait Target: Copy + 'static {
+    /// Vector of single-precision numbers.
+    type F32: Lanes<Elem = f32>;
+    /// Vector of double-precision numbers.
+    type F64: Lanes<Elem = f64>;
+    /// Integer dot products of bytes, with as many rows as `F32` has lanes.
+    type Bytes: ByteLanes<Floats = Self::F32>;
+}
+
+/// A vector of floating-point numbers in one register.
+///
+/// `f32` and `f64` are themselves vectors of one lane, so a formula written over `Lanes` is also the scalar formula.
+///
+/// The methods that compute must only be reached through [`Isa::run`](super::Isa::run), which has made sure
+/// that the processor knows the instructions.
+pub trait Lanes:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + 'static
+{
+    /// Type of one lane.
+    type Elem: Scalar;
+    /// Number of lanes.
+    const COUNT: usize;
+    /// Panels of rows in the register block of the tile engine.
+    const BLOCK_PANELS: usize;
+    /// Columns of the register block: `BLOCK_PANELS * BLOCK_COLUMNS` sums, `BLOCK_PANELS` rows and two columns must fit the
+    /// registers, or the compiler spills them and the engine runs at a third of its speed.
+    const BLOCK_COLUMNS: usize;
+
+    /// The same number in every lane.
+    fn splat(x: Self::Elem) -> Self;
+
+    /// Reads `COUNT` numbers.
+    ///
+    /// # Safety
+    ///
+    /// `source` must be valid for reading `COUNT` elements.
+    #[expect(unsafe_code, reason = "reads through a pointer")]
+    unsafe fn load(source: *const Self::Elem) -> Self;
+
+    /// Writes `COUNT` numbers.
+    ///
+    /// # Safety
+    ///
+    /// `target` must be valid for writing `COUNT` elements.
+    #[expect(unsafe_code, reason = "writes through a pointer")]
+    unsafe fn store(self, target: *mut Self::Elem);
+
+    /// Adds `COUNT` lanes, widened to double precision, to the numbers at `target`.
+    ///
+    /// # Safety
+    ///
+    /// `target` must be valid for reading and writing `COUNT` numbers.
+    #[expect(unsafe_code, reason = "writes through a pointer")]
+    unsafe fn add_to_f64(self, target: *mut f64);
+
+    /// `self * factor + addend`, in one rounding where the machine can.
+    fn mul_add(self, factor: Self, addend: Self) -> Self;
+    /// The larger of each pair.
+    fn max(self, other: Self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+    /// Square root.
+    fn sqrt(self) -> Self;
+    /// The magnitude of `self` with the sign of `sign`.
+    fn copysign(self, sign: Self) -> Self;
+
+    /// Moves the low bits of the number into the exponent field: the last step of [`exp2`](Self::exp2_nonpositive).
+    fn low_bits_to_exponent(self) -> Self;
+    /// For `x >= 1`: `(e, m)` with `x = 2^e m` and `m` between `sqrt(1/2)` and `sqrt(2)`.
+    fn split_exponent(self) -> (Self, Self);
+
+    /// Two to the power of `x <= 0`; results below the smallest normal number become zero.
+    #[inline(always)]
+    fn exp2_nonpositive(self) -> Self {
+        super::math::exp2_nonpositive(self)
+    }
+
+    /// `exp(x)` for `x <= 0`; results below the smallest normal number become zero.
+    ///
+    /// The rounding of `x log2 e` costs `x ε` relative to the result, which is at most `0.37 ε` absolute.
+    #[inline(always)]
+    fn exp_nonpositive(self) -> Self {
+        (self * Self::constant(std::f64::consts::LOG2_E)).exp2_nonpositive()
+    }
+
+    /// Natural logarithm of `x >= 1`.
+    #[inline(always)]
+    fn ln_of_at_least_one(self) -> Self {
+        super::math::ln_of_at_least_one(self)
+    }
+
+    /// A constant, rounded to the precision of the lanes.
+    #[inline(always)]
+    fn constant(x: f64) -> Self {
+        Self::splat(Self::Elem::from_f64(x))
+    }
+
+    /// Hyperbolic tangent.
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        let one = Self::constant(1.0);
+        let e = (self.abs() * Self::constant(-2.0)).exp_nonpositive();
+        ((one - e) / (one + e)).copysign(self)
+    }
+
+    /// `self` to the power of a whole number.
+    #[inline(always)]
+    fn powi(self, exponent: u32) -> Self {
+        let (mut result, mut base, mut left) = (Self::constant(1.0), self, exponent);
+        while left > 0 {
+            if left & 1 == 1 {
+                result = result * base;
+            }
+            base = base * base;
+            left >>= 1;
+        }
+        result
+    }
+}
+
+/// Dot products of unsigned bytes, exact in 32-bit integers.
+///
+/// Bytes of `Floats::COUNT` rows are interleaved in groups of `GROUP` consecutive features: one group of every row makes one load.
+pub trait ByteLanes: Copy + 'static {
+    /// The floating-point vector with the same number of lanes.
+    type Floats: Lanes<Elem = f32>;
+    /// Features that one multiply-add consumes.
+    const GROUP: usize;
+    /// What the second operand is lowered by before it is multiplied (it has to fit a signed byte on some machines):
+    /// [`dot`](Self::dot) adds up `x (y - BIAS)`.
+    const BIAS: i32;
+
+    /// A vector of zeros.
+    fn zero() -> Self;
+    /// The same integer in every lane.
+    fn splat(x: i32) -> Self;
+
+    /// Reads one integer per lane.
+    ///
+    /// # Safety
+    ///
+    /// `source` must be valid for reading one integer per lane.
+    #[expect(unsafe_code, reason = "reads through a pointer")]
+    unsafe fn load(source: *const i32) -> Self;
+
+    /// Turns a group of one row's bytes into the word that [`dot`](Self::dot) multiplies with.
+    fn word(group: &[u8]) -> i32;
+
+    /// Adds the products of one group of every row at `rows` with `word` to the lanes.
+    ///
+    /// # Safety
+    ///
+    /// `rows` must be valid for reading `GROUP` bytes per lane.
+    #[expect(unsafe_code, reason = "reads through a pointer")]
+    unsafe fn dot(self, rows: *const u8, word: i32) -> Self;
+
+    /// Lane by lane sum.
+    fn add(self, other: Self) -> Self;
+    /// Lane by lane difference.
+    fn sub(self, other: Self) -> Self;
+    /// Rounds each integer to single precision.
+    fn to_floats(self) -> Self::Floats;
+}

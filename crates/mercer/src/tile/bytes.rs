@@ -1,0 +1,166 @@
+//! Tiles of points that are bytes.
+//!
+//! # Method
+//!
+//! As for floating point, with integer multiply-adds: inner products and squared distances are exact, and only the kernel
+//! function rounds. The columns of a register block are first turned into the words that the instruction
+//! multiplies with; that costs one part in as many as a tile has rows.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{BytePanels, TileSource};
+use crate::error::Result;
+use crate::kernel::{Formula, Kernel, Pairing, with_formula};
+use crate::simd::{ByteLanes, Isa, Job, Lanes, Several, Target};
+
+/// With more features than this a squared distance may not fit 32 bits: `255² · 33 025 < 2³¹`.
+const MAX_BYTE_FEATURES: usize = 33_000;
+
+/// Tiles of the kernel between two sets of points that are bytes, which may be the same.
+pub(crate) struct ByteTiles {
+    kernel: Kernel,
+    rows: Arc<BytePanels>,
+    columns: Arc<BytePanels>,
+    isa: Isa,
+}
+
+impl ByteTiles {
+    /// The kernel between `rows` and `columns`, both packed for `isa` with the same scale.
+    pub(crate) fn new(kernel: Kernel, rows: Arc<BytePanels>, columns: Arc<BytePanels>, isa: Isa) -> Self {
+        debug_assert!(rows.scale.to_bits() == columns.scale.to_bits());
+        Self { kernel, rows, columns, isa }
+    }
+
+    /// Whether tiles can be computed from bytes for this pairing.
+    pub(crate) fn suits(pairing: Pairing, n_features: usize) -> bool {
+        matches!(pairing, Pairing::SquaredDistance | Pairing::InnerProduct) && n_features <= MAX_BYTE_FEATURES
+    }
+}
+
+impl TileSource<f32> for ByteTiles {
+    fn n_rows(&self) -> usize {
+        self.rows.n_rows
+    }
+
+    fn n_columns(&self) -> usize {
+        self.columns.n_rows
+    }
+
+    fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [f32]) -> Result<()> {
+        let d = self.rows.padded_features;
+        let a = Block { values: &self.rows.values[rows.start * d..rows.end * d], terms: &self.rows.row_terms[rows] };
+        let b = Block {
+            values: &self.columns.values[columns.start * d..columns.end * d],
+            terms: &self.columns.column_terms[columns],
+        };
+        with_formula!(&self.kernel, formula => {
+            let scale = self.rows.scale * self.rows.scale * formula.scale();
+            self.isa.run(Fill { rows: a, columns: b, padded_features: d, scale, formula: *formula, out });
+        }, else unreachable!("only kernels with a formula are packed"));
+        Ok(())
+    }
+}
+
+/// Consecutive panels.
+struct Block<'a> {
+    values: &'a [u8],
+    terms: &'a [i32],
+}
+
+/// Fills a tile on some instruction set.
+struct Fill<'a, F> {
+    rows: Block<'a>,
+    columns: Block<'a>,
+    padded_features: usize,
+    scale: f64,
+    formula: F,
+    out: &'a mut [f32],
+}
+
+impl<F: Formula> Job for Fill<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<G: Target>(self) {
+        match (<G::F32 as Lanes>::BLOCK_PANELS, <G::F32 as Lanes>::BLOCK_COLUMNS) {
+            (3, 8) => fill::<G::Bytes, F, 3, 8>(self),
+            (2, 6) => fill::<G::Bytes, F, 2, 6>(self),
+            shape => unreachable!("no register block of shape {shape:?}"),
+        }
+    }
+}
+
+#[inline(always)]
+#[expect(unsafe_code, reason = "raw loads and stores of whole vectors")]
+fn fill<B: ByteLanes, F: Formula, const PANELS: usize, const COLUMNS: usize>(job: Fill<'_, F>) {
+    let Fill { rows, columns, padded_features: d, scale, formula, out } = job;
+    let lanes = B::Floats::COUNT;
+    let (n_rows, n_columns, groups) = (rows.terms.len(), columns.terms.len(), d / B::GROUP);
+    assert_eq!(rows.values.len(), n_rows * d);
+    assert_eq!(columns.values.len(), n_columns * d);
+    assert_eq!(out.len(), n_rows * n_columns);
+    assert!(d.is_multiple_of(B::GROUP));
+    assert!(n_rows.is_multiple_of(PANELS * lanes) && n_columns.is_multiple_of(COLUMNS));
+
+    let scale = Several::<B::Floats, COLUMNS>::constant(scale);
+    let mut words = vec![0_i32; groups * COLUMNS];
+    for j in (0..n_columns).step_by(COLUMNS) {
+        for c in 0..COLUMNS {
+            let column = j + c;
+            let panel = &columns.values[column / lanes * lanes * d..][..lanes * d];
+            for (g, group) in panel.chunks_exact(lanes * B::GROUP).enumerate() {
+                words[g * COLUMNS + c] = B::word(&group[column % lanes * B::GROUP..][..B::GROUP]);
+            }
+        }
+        for i in (0..n_rows).step_by(PANELS * lanes) {
+            let x = rows.values[i * d..].as_ptr();
+            // SAFETY: `x` starts PANELS panels of lanes * d bytes and there are groups * COLUMNS words, by the assertions above;
+            // j + c < n_columns and i + (m + 1) * lanes <= n_rows, so terms and tile are in bounds.
+            unsafe {
+                let sums = accumulate_block::<B, PANELS, COLUMNS>(x, words.as_ptr(), groups);
+                for m in 0..PANELS {
+                    let row_term = B::load(rows.terms.as_ptr().add(i + m * lanes));
+                    let target = out.as_mut_ptr().add((i + m * lanes) * n_columns + j * lanes);
+                    let s: [_; COLUMNS] = std::array::from_fn(|c| {
+                        let terms = row_term.add(B::splat(*columns.terms.get_unchecked(j + c)));
+                        let s = match F::PAIRING {
+                            Pairing::SquaredDistance => terms.sub(sums[m][c]).sub(sums[m][c]),
+                            _ => terms.add(sums[m][c]),
+                        };
+                        s.to_floats()
+                    });
+                    formula.shape(Several(s) * scale).store(target);
+                }
+            }
+        }
+    }
+}
+
+/// Integer sums over the features, for a few panels of rows and a few columns.
+///
+/// # Safety
+///
+/// `x` must start `PANELS` panels of `groups` groups, and there must be `groups * COLUMNS` words.
+#[inline(always)]
+#[expect(unsafe_code, reason = "raw loads of whole vectors")]
+unsafe fn accumulate_block<B: ByteLanes, const PANELS: usize, const COLUMNS: usize>(
+    x: *const u8,
+    words: *const i32,
+    groups: usize,
+) -> [[B; COLUMNS]; PANELS] {
+    let step = B::GROUP * B::Floats::COUNT;
+    let mut sums = [[B::zero(); COLUMNS]; PANELS];
+    for g in 0..groups {
+        for c in 0..COLUMNS {
+            // SAFETY: g < groups and c < COLUMNS.
+            unsafe {
+                let word = *words.add(g * COLUMNS + c);
+                for (m, sums) in sums.iter_mut().enumerate() {
+                    sums[c] = sums[c].dot(x.add((m * groups + g) * step), word);
+                }
+            }
+        }
+    }
+    sums
+}

@@ -1,0 +1,55 @@
+//! Tiles of a kernel that the user brought along.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Geometry, TileSource};
+use crate::data::Points;
+use crate::error::Result;
+use crate::kernel::CustomKernel;
+use crate::scalar::Scalar;
+use crate::simd::Isa;
+
+/// Tiles filled by the user's function from rows in double precision.
+pub(crate) struct CustomTiles {
+    kernel: Arc<dyn CustomKernel>,
+    rows: Points,
+    columns: Points,
+    isa: Isa,
+}
+
+impl CustomTiles {
+    /// The kernel between two sets of points.
+    pub(crate) fn new(kernel: Arc<dyn CustomKernel>, rows: Points, columns: Points, isa: Isa) -> Self {
+        Self { kernel, rows, columns, isa }
+    }
+}
+
+impl<T: Scalar> TileSource<T> for CustomTiles {
+    fn n_rows(&self) -> usize {
+        self.rows.n_samples()
+    }
+
+    fn n_columns(&self) -> usize {
+        self.columns.n_samples()
+    }
+
+    fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()> {
+        let geometry = Geometry::of::<T>(self.isa);
+        let n_columns = columns.len();
+        let inside = |range: &Range<usize>, points: &Points| range.start..range.end.min(points.n_samples());
+        let x = self.rows.rows(inside(&rows, &self.rows)).to_f64();
+        let y = self.columns.rows(inside(&columns, &self.columns)).to_f64();
+        let d = self.rows.n_features();
+        let across = y.len() / d;
+        let mut values = vec![0.0; x.len() / d * across];
+        self.kernel.fill(&x, &y, d, &mut values)?;
+        out.fill(T::default());
+        for (i, line) in values.chunks_exact(across).enumerate() {
+            for (j, &value) in line.iter().enumerate() {
+                out[geometry.index(i, j, n_columns)] = T::from_f64(value);
+            }
+        }
+        Ok(())
+    }
+}

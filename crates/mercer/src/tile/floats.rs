@@ -1,0 +1,199 @@
+//! Tiles of points in floating point.
+//!
+//! # Method
+//!
+//! A register block of a few panels by a few columns accumulates inner products (or absolute differences) over all
+//! features, and the kernel function is applied to the registers before they are stored: a tile is written once and
+//! never read back for the kernel function's sake. The columns' panel stays in the first-level cache while all rows go by.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Panels, TileSource};
+use crate::error::Result;
+use crate::kernel::{Formula, Kernel, Pairing, with_formula};
+use crate::memory::Plain;
+use crate::scalar::Scalar;
+use crate::simd::{Isa, Job, Lanes, Several, Target};
+
+/// Tiles of the kernel between two sets of packed points, which may be the same.
+pub(crate) struct FloatTiles<T> {
+    kernel: Kernel,
+    rows: Arc<Panels<T>>,
+    columns: Arc<Panels<T>>,
+    isa: Isa,
+}
+
+impl<T: Scalar + Plain> FloatTiles<T> {
+    /// The kernel between `rows` and `columns`, both packed for `isa`.
+    pub(crate) fn new(kernel: Kernel, rows: Arc<Panels<T>>, columns: Arc<Panels<T>>, isa: Isa) -> Self {
+        Self { kernel, rows, columns, isa }
+    }
+}
+
+impl<T: Scalar + Plain> TileSource<T> for FloatTiles<T> {
+    fn n_rows(&self) -> usize {
+        self.rows.n_rows
+    }
+
+    fn n_columns(&self) -> usize {
+        self.columns.n_rows
+    }
+
+    fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()> {
+        let diagonal = Arc::ptr_eq(&self.rows, &self.columns) && rows == columns;
+        let (n, n_columns) = (rows.len(), columns.len());
+        let a = self.rows.block(rows);
+        let b = self.columns.block(columns);
+        with_formula!(&self.kernel, formula => {
+            self.isa.run(Fill { rows: a, columns: b, formula: *formula, out: &mut *out });
+            if diagonal {
+                // A point's distance to itself is zero, whatever rounding made of |x|² + |x|² - 2 x·x.
+                set_diagonal(*formula, self.rows.geometry, n, n_columns, out);
+            }
+        }, else unreachable!("only kernels with a formula are packed"));
+        Ok(())
+    }
+}
+
+fn set_diagonal<T: Scalar, F: Formula>(formula: F, geometry: super::Geometry, n: usize, n_columns: usize, out: &mut [T]) {
+    if F::PAIRING.is_translation_invariant() {
+        let value = T::from_f64(formula.value(0.0_f64));
+        for i in 0..n {
+            out[geometry.index(i, i, n_columns)] = value;
+        }
+    }
+}
+
+/// Consecutive panels.
+struct Block<'a, T> {
+    values: &'a [T],
+    terms: &'a [T],
+    n_features: usize,
+}
+
+impl<T: Scalar + Plain> Panels<T> {
+    fn block(&self, rows: Range<usize>) -> Block<'_, T> {
+        let d = self.n_features;
+        Block { values: &self.values[rows.start * d..rows.end * d], terms: &self.terms[rows], n_features: d }
+    }
+}
+
+/// Fills a tile on some instruction set.
+struct Fill<'a, T, F> {
+    rows: Block<'a, T>,
+    columns: Block<'a, T>,
+    formula: F,
+    out: &'a mut [T],
+}
+
+impl<T: Scalar, F: Formula> Job for Fill<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<G: Target>(self) {
+        match (<T::On<G> as Lanes>::BLOCK_PANELS, <T::On<G> as Lanes>::BLOCK_COLUMNS) {
+            (3, 8) => fill::<T::On<G>, F, 3, 8>(self),
+            (2, 6) => fill::<T::On<G>, F, 2, 6>(self),
+            shape => unreachable!("no register block of shape {shape:?}"),
+        }
+    }
+}
+
+#[inline(always)]
+#[expect(unsafe_code, reason = "raw loads and stores of whole vectors")]
+fn fill<L: Lanes, F: Formula, const PANELS: usize, const COLUMNS: usize>(job: Fill<'_, L::Elem, F>) {
+    let Fill { rows, columns, formula, out } = job;
+    let (n_rows, n_columns, d) = (rows.terms.len(), columns.terms.len(), rows.n_features);
+    assert_eq!(d, columns.n_features, "rows and columns of a tile have the same features");
+    assert_eq!(rows.values.len(), n_rows * d);
+    assert_eq!(columns.values.len(), n_columns * d);
+    assert_eq!(out.len(), n_rows * n_columns);
+    assert!(n_rows.is_multiple_of(PANELS * L::COUNT) && n_columns.is_multiple_of(COLUMNS));
+
+    for j in (0..n_columns).step_by(COLUMNS) {
+        // Where each column starts: its lane of its panel.
+        let y: [_; COLUMNS] = std::array::from_fn(|c| {
+            let column = j + c;
+            columns.values[column / L::COUNT * L::COUNT * d + column % L::COUNT..].as_ptr()
+        });
+        for i in (0..n_rows).step_by(PANELS * L::COUNT) {
+            let x = rows.values[i * d..].as_ptr();
+            // SAFETY: `x` starts PANELS panels and each of `y` lies in one, each of d * COUNT numbers, by the assertions above;
+            // j + c < n_columns and i + (m + 1) * COUNT <= n_rows, so terms and tile are in bounds.
+            unsafe {
+                let starts: [_; COLUMNS] = std::array::from_fn(|c| L::splat(*columns.terms.get_unchecked(j + c)));
+                let sums = accumulate_block::<L, F, PANELS, COLUMNS>(x, &y, d, rows.terms.as_ptr().add(i), &starts);
+                for (m, sums) in sums.into_iter().enumerate() {
+                    let target = out.as_mut_ptr().add((i + m * L::COUNT) * n_columns + j * L::COUNT);
+                    Several(sums).store(target);
+                }
+            }
+        }
+        // The kernel function goes over the strip just stored, which is in the first-level cache. Applied to the registers
+        // above it would have to share them with the sums, and the compiler spills both.
+        for i in (0..n_rows).step_by(L::COUNT) {
+            let strip = &mut out[i * n_columns + j * L::COUNT..][..COLUMNS * L::COUNT];
+            for entries in strip.chunks_exact_mut(L::COUNT) {
+                // SAFETY: a chunk is one vector.
+                unsafe { entry(&formula, L::load(entries.as_ptr())).store(entries.as_mut_ptr()) };
+            }
+        }
+    }
+}
+
+/// Sums over the features, for a few panels of rows and a few columns.
+///
+/// # Safety
+///
+/// `x` must start `PANELS` panels of `d` features, each of `y` must point to a lane in the first feature of such a panel, and
+/// `row_starts` to one number per row.
+#[inline(always)]
+#[expect(unsafe_code, reason = "raw loads of whole vectors")]
+unsafe fn accumulate_block<L: Lanes, F: Formula, const PANELS: usize, const COLUMNS: usize>(
+    x: *const L::Elem,
+    y: &[*const L::Elem; COLUMNS],
+    d: usize,
+    row_starts: *const L::Elem,
+    column_starts: &[L; COLUMNS],
+) -> [[L; COLUMNS]; PANELS] {
+    let panel = d * L::COUNT;
+    let mut sums = [[L::constant(0.0); COLUMNS]; PANELS];
+    if F::PAIRING == Pairing::SquaredDistance {
+        for (m, sums) in sums.iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            let row = unsafe { L::load(row_starts.add(m * L::COUNT)) };
+            *sums = column_starts.map(|column| row + column);
+        }
+    }
+    for k in 0..d {
+        let at = k * L::COUNT;
+        // SAFETY: k < d, so every access is inside its panel.
+        unsafe {
+            let mut rows = [L::constant(0.0); PANELS];
+            for (m, row) in rows.iter_mut().enumerate() {
+                *row = L::load(x.add(m * panel + at));
+            }
+            for c in 0..COLUMNS {
+                let column = L::splat(*y[c].add(at));
+                for m in 0..PANELS {
+                    sums[m][c] = match F::PAIRING {
+                        Pairing::ManhattanDistance => sums[m][c] + (rows[m] - column).abs(),
+                        _ => rows[m].mul_add(column, sums[m][c]),
+                    };
+                }
+            }
+        }
+    }
+    sums
+}
+
+/// The kernel of a pair from what was summed over the features.
+#[inline(always)]
+fn entry<L: Lanes, F: Formula>(formula: &F, sum: L) -> L {
+    match F::PAIRING {
+        // The sum is minus the squared distance; rounding must not make it positive.
+        Pairing::SquaredDistance => formula.shape((-sum).max(L::constant(0.0))),
+        Pairing::InnerProduct | Pairing::ManhattanDistance | Pairing::Cosine => formula.shape(sum),
+    }
+}

@@ -1,0 +1,92 @@
+//! The tile engine: blocks of a kernel matrix, and their products with blocks of vectors.
+//!
+//! Points are packed once into panels of as many rows as a vector has lanes ([`panels`]). A tile is the kernel of
+//! every pair of a block of rows and a block of columns; the kernel function is applied to the registers that
+//! hold the inner products ([`floats`], and [`bytes`] for 8-bit data). A tile is then multiplied with vectors
+//! ([`product`]) while it is in the cache.
+//!
+//! # Layout of a tile
+//!
+//! Panels of `lanes` rows one after the other; within a panel column by column, `lanes` numbers each:
+//! entry `(i, j)` of a tile with `n` columns is at `(i / lanes) * n * lanes + j * lanes + i % lanes`.
+
+mod bytes;
+mod custom;
+pub(crate) mod fixed16;
+mod floats;
+mod matrix;
+mod panels;
+mod product;
+
+use std::ops::Range;
+
+pub(crate) use bytes::ByteTiles;
+pub(crate) use custom::CustomTiles;
+pub(crate) use floats::FloatTiles;
+pub(crate) use matrix::MatrixTiles;
+pub(crate) use panels::{BytePanels, Packing, Panels};
+pub(crate) use product::{Side, accumulate};
+
+use crate::error::Result;
+use crate::scalar::Scalar;
+use crate::simd::{Isa, Job, Lanes, Target};
+
+/// Something that tiles of a kernel matrix can be had from.
+///
+/// Ranges are in padded rows and columns: multiples of [`Geometry::unit`], the last block reaching past the data.
+/// Entries outside the data are finite but otherwise arbitrary.
+pub(crate) trait TileSource<T: Scalar>: Send + Sync {
+    /// Rows of the matrix.
+    fn n_rows(&self) -> usize;
+    /// Columns of the matrix.
+    fn n_columns(&self) -> usize;
+    /// Writes one tile into `out`.
+    fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()>;
+}
+
+/// How rows are grouped on an instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    /// Rows of a panel.
+    pub(crate) lanes: usize,
+    /// All blocks are multiples of this, so that register blocks tile them from either side.
+    pub(crate) unit: usize,
+}
+
+impl Geometry {
+    /// The grouping for numbers of type `T`.
+    pub(crate) fn of<T: Scalar>(isa: Isa) -> Self {
+        struct Ask<T>(std::marker::PhantomData<T>);
+        impl<T: Scalar> Job for Ask<T> {
+            type Output = Geometry;
+            #[inline(always)]
+            fn run<G: Target>(self) -> Geometry {
+                Geometry::of_lanes::<T::On<G>>()
+            }
+        }
+        isa.run(Ask::<T>(std::marker::PhantomData))
+    }
+
+    const fn of_lanes<L: Lanes>() -> Self {
+        let rows = L::COUNT * L::BLOCK_PANELS;
+        let mut unit = rows;
+        while !unit.is_multiple_of(L::BLOCK_COLUMNS) {
+            unit += rows;
+        }
+        Self { lanes: L::COUNT, unit }
+    }
+
+    /// `n` rounded up to whole register blocks.
+    pub(crate) fn padded(self, n: usize) -> usize {
+        n.next_multiple_of(self.unit)
+    }
+
+    /// Where entry `(i, j)` of a tile with `n_columns` columns is.
+    #[inline]
+    pub(crate) fn index(self, i: usize, j: usize, n_columns: usize) -> usize {
+        (i / self.lanes * n_columns + j) * self.lanes + i % self.lanes
+    }
+}
+
+#[cfg(any())]
+mod tests;

@@ -1,0 +1,182 @@
+//! Points packed for the tile engine.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+use super::Geometry;
+use crate::data::{Points, RowsRef};
+use crate::error::{Error, Result};
+use crate::kernel::Pairing;
+use crate::memory::{Buffer, Plain};
+use crate::scalar::Scalar;
+use crate::simd::{ByteLanes, Isa, Job, Target};
+
+/// What is done to points before they are packed; new points must be treated as the old ones were.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Packing {
+    pub(crate) pairing: Pairing,
+    /// What the scalar of a pair is multiplied by.
+    pub(crate) scale: f64,
+    /// What is subtracted from every point. Squared distances are made of norms and inner products, which
+    /// cancel for data far from the origin; distances themselves do not change.
+    pub(crate) offset: Option<Vec<f64>>,
+}
+
+impl Packing {
+    /// The packing for a pairing and a scale, given the mean of the points.
+    pub(crate) fn new(pairing: Pairing, scale: f64, mean: &[f64]) -> Self {
+        Self { pairing, scale, offset: pairing.is_translation_invariant().then(|| mean.to_vec()) }
+    }
+
+    /// Applies the packing to a row.
+    fn prepare(&self, row: &mut [f64]) {
+        if let Some(offset) = &self.offset {
+            row.iter_mut().zip(offset).for_each(|(x, o)| *x -= o);
+        }
+        if self.pairing == Pairing::Cosine {
+            let norm = squared_norm(row).sqrt();
+            if norm > 0.0 {
+                row.iter_mut().for_each(|x| *x /= norm);
+            }
+        }
+        // -|x - y|² = 2 x·y - |x|² - |y|²: with the 2 in the points, the norms' halves are all that is left to subtract.
+        let factor = match self.pairing {
+            Pairing::SquaredDistance => (2.0 * self.scale).sqrt(),
+            Pairing::ManhattanDistance => self.scale,
+            Pairing::InnerProduct | Pairing::Cosine => self.scale.sqrt(),
+        };
+        row.iter_mut().for_each(|x| *x *= factor);
+    }
+}
+
+fn squared_norm(row: &[f64]) -> f64 {
+    row.iter().map(|x| x * x).sum()
+}
+
+/// Points in floating point: panel by panel, within a panel feature by feature, one number per row.
+pub(crate) struct Panels<T> {
+    pub(super) values: Buffer<T>,
+    /// Where the sums of a row start: minus half the squared norm for squared distances, of the numbers as packed so that equal
+    /// rows cancel; zero otherwise.
+    pub(super) terms: Vec<T>,
+    pub(super) n_features: usize,
+    pub(crate) n_rows: usize,
+    pub(super) geometry: Geometry,
+}
+
+impl<T: Scalar + Plain> Panels<T> {
+    /// Packs points for `isa`.
+    ///
+    /// # Errors
+    ///
+    /// If a point is so large that its squared norm is not finite in this precision.
+    pub(crate) fn pack(points: &Points, packing: &Packing, isa: Isa) -> Result<Self> {
+        let geometry = Geometry::of::<T>(isa);
+        let (n, d, lanes) = (points.n_samples(), points.n_features(), geometry.lanes);
+        let padded = geometry.padded(n);
+        let mut values = Buffer::<T>::zeroed(padded * d);
+        let mut terms = vec![T::default(); padded];
+        let too_large = AtomicUsize::new(usize::MAX);
+        values.par_chunks_exact_mut(lanes * d).zip(terms.par_chunks_exact_mut(lanes)).enumerate().for_each(
+            |(panel, (values, terms))| {
+                let first = panel * lanes;
+                for row in first..n.min(first + lanes) {
+                    let mut x = points.row(row);
+                    packing.prepare(&mut x);
+                    let lane = row - first;
+                    let mut sum = 0.0;
+                    for (k, &x) in x.iter().enumerate() {
+                        let rounded = T::from_f64(x);
+                        values[k * lanes + lane] = rounded;
+                        sum += rounded.to_f64() * rounded.to_f64();
+                    }
+                    // Inner products of finite norms are finite, so this one check keeps NaN out of every tile.
+                    if !T::from_f64(4.0 * sum).to_f64().is_finite() {
+                        too_large.fetch_min(row, Ordering::Relaxed);
+                    }
+                    if packing.pairing == Pairing::SquaredDistance {
+                        terms[lane] = T::from_f64(-0.5 * sum);
+                    }
+                }
+            },
+        );
+        match too_large.into_inner() {
+            usize::MAX => Ok(Self { values, terms, n_features: d, n_rows: n, geometry }),
+            row => Err(Error::TooLarge { row, precision: T::PRECISION }),
+        }
+    }
+}
+
+impl<T: Scalar> Panels<T> {
+    /// Bytes that packing `n` points of `d` features takes.
+    pub(crate) fn size(n: usize, d: usize, isa: Isa) -> u64 {
+        let padded = Geometry::of::<T>(isa).padded(n) as u64;
+        padded * (d as u64 + 1) * T::PRECISION.size() as u64
+    }
+}
+
+/// Points that are bytes: panel by panel, within a panel in groups of features, each group row by row.
+pub(crate) struct BytePanels {
+    pub(super) values: Buffer<u8>,
+    /// What is added to the accumulated products, from the side of the rows and from the side of the columns, to make
+    /// the squared distance or the inner product.
+    pub(super) row_terms: Vec<i32>,
+    pub(super) column_terms: Vec<i32>,
+    pub(super) scale: f64,
+    pub(super) padded_features: usize,
+    pub(crate) n_rows: usize,
+    pub(super) geometry: Geometry,
+}
+
+impl BytePanels {
+    /// Packs points that are bytes, for [`Pairing::SquaredDistance`] or [`Pairing::InnerProduct`].
+    ///
+    /// # Panics
+    ///
+    /// If the points are not bytes.
+    pub(crate) fn pack(points: &Points, pairing: Pairing, isa: Isa) -> Self {
+        let geometry = Geometry::of::<f32>(isa);
+        let (group, bias) = isa.run(ByteFormat);
+        let (n, d, lanes) = (points.n_samples(), points.n_features(), geometry.lanes);
+        let RowsRef::U8 { values: bytes, scale } = points.rows(0..n) else { panic!("byte panels need points that are bytes") };
+        let (padded, padded_features) = (geometry.padded(n), d.next_multiple_of(group));
+        let mut values = Buffer::<u8>::zeroed(padded * padded_features);
+        values.par_chunks_exact_mut(lanes * padded_features).enumerate().for_each(|(panel, values)| {
+            for (lane, row) in bytes.chunks_exact(d).skip(panel * lanes).take(lanes).enumerate() {
+                for (k, &x) in row.iter().enumerate() {
+                    values[(k / group * lanes + lane) * group + k % group] = x;
+                }
+            }
+        });
+        let mut row_terms = vec![0; padded];
+        let mut column_terms = vec![0; padded];
+        for ((row, row_term), column_term) in bytes.chunks_exact(d).zip(&mut row_terms).zip(&mut column_terms) {
+            let sum: i32 = row.iter().map(|&x| i32::from(x)).sum();
+            let square: i32 = row.iter().map(|&x| i32::from(x) * i32::from(x)).sum();
+            // What is accumulated is a = Σ x (y - bias), so <x, y> = a + bias Σ x.
+            (*row_term, *column_term) = match pairing {
+                Pairing::SquaredDistance => (square.wrapping_sub(sum.wrapping_mul(2 * bias)), square),
+                _ => (sum.wrapping_mul(bias), 0),
+            };
+        }
+        Self { values, row_terms, column_terms, scale, padded_features, n_rows: n, geometry }
+    }
+
+    /// Bytes that packing `n` points of `d` features takes.
+    pub(crate) fn size(n: usize, d: usize, isa: Isa) -> u64 {
+        let padded = Geometry::of::<f32>(isa).padded(n) as u64;
+        padded * (d.next_multiple_of(isa.run(ByteFormat).0) as u64 + 8)
+    }
+}
+
+/// Asks an instruction set for its grouping of bytes and its bias.
+struct ByteFormat;
+
+impl Job for ByteFormat {
+    type Output = (usize, i32);
+    #[inline(always)]
+    fn run<G: Target>(self) -> (usize, i32) {
+        (G::Bytes::GROUP, G::Bytes::BIAS)
+    }
+}

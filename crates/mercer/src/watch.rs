@@ -1,0 +1,215 @@
+//! Threads, progress, and the wish to stop: what a long computation is given beside its inputs.
+//!
+//! This is the only module that reads the clock.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+
+/// A pool of threads that belongs to one run.
+///
+/// The pool is private: nothing is left behind for a forked process to trip over, and two runs do not wait for each other.
+#[derive(Clone, Debug)]
+pub struct Threads(Arc<rayon::ThreadPool>);
+
+impl Threads {
+    /// A pool of `n` threads.
+    ///
+    /// # Errors
+    ///
+    /// If `n` is zero or the system refuses to start the threads.
+    pub fn new(n: usize) -> Result<Self> {
+        if n == 0 {
+            return Err(Error::invalid("threads", "at least 1", n));
+        }
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(n)
+            .build()
+            .map(|pool| Self(Arc::new(pool)))
+            .map_err(|error| Error::invalid("threads", format!("as many as the system can start ({error})"), n))
+    }
+
+    /// A pool with as many threads as the machine has processors for this process.
+    ///
+    /// # Errors
+    ///
+    /// If the system refuses to start the threads.
+    pub fn all() -> Result<Self> {
+        Self::new(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+    }
+
+    /// How many threads there are.
+    pub fn count(&self) -> usize {
+        self.0.current_num_threads()
+    }
+
+    /// Runs `work` on the pool; parallel iterators inside it use these threads.
+    pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.0.install(work)
+    }
+
+    /// Runs `work` once on every thread, with the number of the thread.
+    pub(crate) fn on_each<R: Send>(&self, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
+        self.0.broadcast(|context| work(context.index()))
+    }
+}
+
+/// What a run is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Phase {
+    /// Packing the points for the tile engine.
+    Packing,
+    /// Solving for a sample of the points, to start from.
+    Starting,
+    /// Passes over the kernel matrix.
+    Solving,
+    /// Scores of points.
+    Transforming,
+}
+
+impl Phase {
+    /// The phase in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Packing => "packing",
+            Self::Starting => "starting",
+            Self::Solving => "solving",
+            Self::Transforming => "transforming",
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// What is being done.
+    pub phase: Phase,
+    /// The pass over the kernel matrix that is under way, counted from one.
+    pub pass: usize,
+    /// How many passes it will probably take, if that is known.
+    pub expected_passes: Option<usize>,
+    /// The share of the pass that is done, from 0 to 1.
+    pub fraction: f64,
+    /// The largest residual of the wanted components after the last pass.
+    pub residual: Option<f64>,
+}
+
+type Observer<'a> = &'a (dyn Fn(&Progress) + Sync);
+
+/// Sees how far a run is and may stop it.
+///
+/// A run that is stopped returns the best it has so far, or [`Error::Interrupted`] if that is nothing.
+///
+/// ```
+/// use std::sync::atomic::AtomicBool;
+/// use std::time::Duration;
+///
+/// let stop = AtomicBool::new(false);
+/// let watch = mercer::Watch::new().interrupt(&stop).time_limit(Duration::from_secs(60));
+/// assert!(!watch.is_stopped());
+/// stop.store(true, std::sync::atomic::Ordering::Relaxed);
+/// assert!(watch.is_stopped());
+/// ```
+#[derive(Clone, Copy, Default)]
+pub struct Watch<'a> {
+    interrupt: Option<&'a AtomicBool>,
+    deadline: Option<Instant>,
+    observer: Option<Observer<'a>>,
+}
+
+impl<'a> Watch<'a> {
+    /// Lets the run go on to its end, unseen.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Stops the run soon after the flag is set.
+    #[must_use]
+    pub fn interrupt(mut self, flag: &'a AtomicBool) -> Self {
+        self.interrupt = Some(flag);
+        self
+    }
+
+    /// Stops the run soon after this much time from now.
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.deadline = Instant::now().checked_add(limit);
+        self
+    }
+
+    /// Calls `observer` now and then, from whichever thread made progress.
+    #[must_use]
+    pub fn observer(mut self, observer: Observer<'a>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// Whether the run should stop.
+    pub fn is_stopped(&self) -> bool {
+        self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed))
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    pub(crate) fn report(&self, progress: &Progress) {
+        if let Some(observer) = self.observer {
+            observer(progress);
+        }
+    }
+}
+
+impl std::fmt::Debug for Watch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("stopped", &self.is_stopped()).finish_non_exhaustive()
+    }
+}
+
+/// Measures the seconds that something took.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stopwatch(Instant);
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    pub(crate) fn seconds(self) -> f64 {
+        self.0.elapsed().as_secs_f64()
+    }
+}
+
+/// What a step of a computation works with.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The threads to work on.
+    pub threads: &'a Threads,
+    /// Who looks on.
+    pub watch: &'a Watch<'a>,
+    /// What to report; steps fill in what they know.
+    pub progress: Progress,
+}
+
+impl<'a> Context<'a> {
+    /// A context at the start of a phase.
+    pub fn new(threads: &'a Threads, watch: &'a Watch<'a>, phase: Phase) -> Self {
+        let progress = Progress { phase, pass: 0, expected_passes: None, fraction: 0.0, residual: None };
+        Self { threads, watch, progress }
+    }
+
+    /// Reports that this share of the present pass is done.
+    pub(crate) fn report_fraction(&self, fraction: f64) {
+        self.watch.report(&Progress { fraction, ..self.progress });
+    }
+
+    /// An error if the run should stop.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.watch.is_stopped() { Err(self.interrupted()) } else { Ok(()) }
+    }
+
+    pub(crate) fn interrupted(&self) -> Error {
+        Error::Interrupted { phase: self.progress.phase.name() }
+    }
+}
