@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::data::{Moments, Points};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Pairing, with_formula};
-use crate::kernel::Formula as _;
+use crate::kernel::{Formula, Kernel, Pairing, with_formula};
 use crate::memory::Plain;
 use crate::scalar::{Precision, Scalar};
 use crate::simd::Isa;
@@ -169,7 +168,7 @@ impl<T: Element> Basis<T> {
     }
 }
 
-fn formula_packing<F: crate::kernel::Formula>(formula: &F, points: &Points) -> Packing {
+fn formula_packing<F: Formula>(formula: &F, points: &Points) -> Packing {
     let mean = if F::PAIRING.is_translation_invariant() { Moments::of(points).mean().to_vec() } else { Vec::new() };
     Packing::new(F::PAIRING, formula.scale(), &mean)
 }

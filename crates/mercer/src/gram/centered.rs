@@ -87,8 +87,8 @@ impl<A: SymmetricOperator + ?Sized> SymmetricOperator for Centered<'_, A> {
 /// `x ← H x`.
 fn subtract_column_means(mut x: MatMut<'_, f64>) {
     let n = x.nrows() as f64;
-    for mut column in x.as_mut().col_iter_mut() {
-        let mean = column.iter().sum::<f64>() / n;
-        column.iter_mut().for_each(|value| *value -= mean);
+    for j in 0..x.ncols() {
+        let mean = x.as_ref().col(j).iter().sum::<f64>() / n;
+        x.as_mut().col_mut(j).iter_mut().for_each(|value| *value -= mean);
     }
 }
