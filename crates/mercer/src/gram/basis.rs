@@ -13,8 +13,9 @@ use crate::tile::{BytePanels, ByteTiles, CustomTiles, FloatTiles, Geometry, Matr
 /// The scalars that tiles are made of.
 pub trait Element: Scalar + ElementOnly {}
 
+#[expect(private_interfaces, private_bounds, reason = "the trait is sealed: nobody outside can name or call this")]
 mod only {
-    use super::*;
+    use super::{ByteTiles, Plain, Scalar, TileSource};
 
     /// What the crate needs of an element beyond [`Scalar`].
     pub trait ElementOnly: Plain {
