@@ -109,6 +109,26 @@ pub enum Error {
         ratio: f64,
     },
 
+    /// A dense decomposition failed, because the matrix holds numbers that are not finite.
+    #[error("a matrix of order {order} could not be decomposed: it holds numbers that are not finite")]
+    Decomposition {
+        /// Rows of the matrix.
+        order: usize,
+    },
+
+    /// The user's kernel returned a number that is not finite.
+    #[error("the {kernel} kernel of rows {row} and {column} is {value}; it must be finite")]
+    CustomKernel {
+        /// The kernel's name.
+        kernel: String,
+        /// Row of the matrix, counted from zero.
+        row: usize,
+        /// Column of the matrix, counted from zero.
+        column: usize,
+        /// The value.
+        value: f64,
+    },
+
     /// The kernel cannot be used in this way.
     #[error("{what} does not work with the {kernel} kernel: {reason}")]
     UnsuitableKernel {
@@ -212,6 +232,8 @@ impl Error {
             | Self::NotSquare { .. }
             | Self::NegativeEigenvalues { .. }
             | Self::UnsuitableKernel { .. }
+            | Self::Decomposition { .. }
+            | Self::CustomKernel { .. }
             | Self::ModelFile { .. } => ErrorKind::InvalidInput,
             Self::OverBudget { .. } => ErrorKind::OverBudget,
             Self::NotConverged { .. } => ErrorKind::NotConverged,
@@ -239,7 +261,7 @@ impl Error {
 }
 
 /// A number of bytes as people write it.
-pub fn bytes(n: u64) -> String {
+pub(crate) fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = n as f64;
     let mut unit = 0;

@@ -5,15 +5,11 @@ use std::ops::{Deref, DerefMut};
 
 use memmap2::MmapMut;
 
-mod sealed {
-    pub trait Sealed {}
-}
-
 /// Numbers for which every bit pattern is a value and all zeros is zero.
-pub(crate) trait Plain: Copy + Send + Sync + sealed::Sealed + 'static {}
+pub(crate) trait Plain: Copy + Send + Sync + 'static {}
 
 macro_rules! plain {
-    ($($t:ty),*) => { $( impl sealed::Sealed for $t {} impl Plain for $t {} )* };
+    ($($t:ty),*) => { $( impl Plain for $t {} )* };
 }
 plain!(u8, u16, i32, f32, f64);
 
@@ -84,4 +80,35 @@ impl<T: Plain> DerefMut for Buffer<T> {
         // SAFETY: as in `deref`; `&mut self` makes the access exclusive.
         unsafe { std::slice::from_raw_parts_mut(start, self.len) }
     }
+}
+
+/// What is assumed to be available where the system does not tell.
+const ASSUMED_AVAILABLE: u64 = 4 << 30;
+
+/// Bytes of memory that this process could still take.
+///
+/// On Linux: what the kernel calls available, or what is left of the control group's limit if that is less.
+/// Elsewhere 4 GiB is assumed.
+pub(crate) fn available() -> u64 {
+    let machine = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| kibibytes(&text, "MemAvailable:"));
+    let group = group_left();
+    machine.map_or(ASSUMED_AVAILABLE, |machine| group.map_or(machine, |group| machine.min(group)))
+}
+
+/// What is left of the limit of this process's control group, if it has one.
+fn group_left() -> Option<u64> {
+    let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let limit = number("/sys/fs/cgroup/memory.max")?;
+    Some(limit.saturating_sub(number("/sys/fs/cgroup/memory.current")?))
+}
+
+/// The largest amount of memory this process has had resident, in bytes; zero where the system does not tell.
+pub fn peak() -> u64 {
+    std::fs::read_to_string("/proc/self/status").ok().and_then(|text| kibibytes(&text, "VmHWM:")).unwrap_or(0)
+}
+
+/// The number of kibibytes in a line of one of the kernel's files, as bytes.
+fn kibibytes(text: &str, label: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(label))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }

@@ -69,12 +69,7 @@ impl<T: Element> Basis<T> {
         Ok(Self { points: points.clone(), kernel: kernel.clone(), isa, packing, packed })
     }
 
-    /// Bytes that packing takes.
-    pub(crate) fn size(points: &Points, kernel: &Kernel, isa: Isa) -> u64 {
-        Self::size_of_shape(points.n_samples(), points.n_features(), points.is_bytes(), kernel, isa)
-    }
-
-    /// As [`size`](Self::size), from the shape alone.
+    /// Bytes that packing `n` points of `d` features takes.
     pub(crate) fn size_of_shape(n: usize, d: usize, is_bytes: bool, kernel: &Kernel, isa: Isa) -> u64 {
         match kernel.pairing() {
             None => 0,

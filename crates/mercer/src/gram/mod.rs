@@ -23,6 +23,7 @@ pub(crate) use basis::{Basis, Element};
 pub use centered::{Centered, Centering};
 pub use counted::Counted;
 pub use kernel_gram::{KernelGram, block_size};
+pub(crate) use slab::Slab;
 pub use slab::slab_product;
 pub use store::{Store, StoreFormat};
 

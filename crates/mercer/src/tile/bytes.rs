@@ -39,14 +39,6 @@ impl ByteTiles {
 }
 
 impl TileSource<f32> for ByteTiles {
-    fn n_rows(&self) -> usize {
-        self.rows.n_rows
-    }
-
-    fn n_columns(&self) -> usize {
-        self.columns.n_rows
-    }
-
     fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [f32]) -> Result<()> {
         let d = self.rows.padded_features;
         let a = Block { values: &self.rows.values[rows.start * d..rows.end * d], terms: &self.rows.row_terms[rows] };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Geometry, TileSource};
 use crate::data::Points;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::CustomKernel;
 use crate::scalar::Scalar;
 use crate::simd::Isa;
@@ -26,14 +26,6 @@ impl CustomTiles {
 }
 
 impl<T: Scalar> TileSource<T> for CustomTiles {
-    fn n_rows(&self) -> usize {
-        self.rows.n_samples()
-    }
-
-    fn n_columns(&self) -> usize {
-        self.columns.n_samples()
-    }
-
     fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()> {
         let geometry = Geometry::of::<T>(self.isa);
         let n_columns = columns.len();
@@ -47,6 +39,10 @@ impl<T: Scalar> TileSource<T> for CustomTiles {
         out.fill(T::default());
         for (i, line) in values.chunks_exact(across).enumerate() {
             for (j, &value) in line.iter().enumerate() {
+                if !value.is_finite() {
+                    let (kernel, row, column) = (self.kernel.name().to_owned(), rows.start + i, columns.start + j);
+                    return Err(Error::CustomKernel { kernel, row, column, value });
+                }
                 out[geometry.index(i, j, n_columns)] = T::from_f64(value);
             }
         }

@@ -32,14 +32,6 @@ impl<T: Scalar + Plain> FloatTiles<T> {
 }
 
 impl<T: Scalar + Plain> TileSource<T> for FloatTiles<T> {
-    fn n_rows(&self) -> usize {
-        self.rows.n_rows
-    }
-
-    fn n_columns(&self) -> usize {
-        self.columns.n_rows
-    }
-
     fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()> {
         let diagonal = Arc::ptr_eq(&self.rows, &self.columns) && rows == columns;
         let (n, n_columns) = (rows.len(), columns.len());

@@ -22,14 +22,6 @@ impl MatrixTiles {
 }
 
 impl<T: Scalar> TileSource<T> for MatrixTiles {
-    fn n_rows(&self) -> usize {
-        self.matrix.n_samples()
-    }
-
-    fn n_columns(&self) -> usize {
-        self.matrix.n_features()
-    }
-
     fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()> {
         let geometry = Geometry::of::<T>(self.isa);
         let n_columns = columns.len();

@@ -36,10 +36,6 @@ use crate::simd::{Isa, Job, Lanes, Target};
 /// Ranges are in padded rows and columns: multiples of [`Geometry::unit`], the last block reaching past the data.
 /// Entries outside the data are finite but otherwise arbitrary.
 pub(crate) trait TileSource<T: Scalar>: Send + Sync {
-    /// Rows of the matrix.
-    fn n_rows(&self) -> usize;
-    /// Columns of the matrix.
-    fn n_columns(&self) -> usize;
     /// Writes one tile into `out`.
     fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()>;
 }

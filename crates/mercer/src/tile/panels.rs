@@ -61,7 +61,6 @@ pub(crate) struct Panels<T> {
     /// rows cancel; zero otherwise.
     pub(super) terms: Vec<T>,
     pub(super) n_features: usize,
-    pub(crate) n_rows: usize,
     pub(super) geometry: Geometry,
 }
 
@@ -102,7 +101,7 @@ impl<T: Scalar + Plain> Panels<T> {
             },
         );
         match too_large.into_inner() {
-            usize::MAX => Ok(Self { values, terms, n_features: d, n_rows: n, geometry }),
+            usize::MAX => Ok(Self { values, terms, n_features: d, geometry }),
             row => Err(Error::TooLarge { row, precision: T::PRECISION }),
         }
     }
@@ -125,8 +124,6 @@ pub(crate) struct BytePanels {
     pub(super) column_terms: Vec<i32>,
     pub(super) scale: f64,
     pub(super) padded_features: usize,
-    pub(crate) n_rows: usize,
-    pub(super) geometry: Geometry,
 }
 
 impl BytePanels {
@@ -160,7 +157,7 @@ impl BytePanels {
                 _ => (sum.wrapping_mul(bias), 0),
             };
         }
-        Self { values, row_terms, column_terms, scale, padded_features, n_rows: n, geometry }
+        Self { values, row_terms, column_terms, scale, padded_features }
     }
 
     /// Bytes that packing `n` points of `d` features takes.

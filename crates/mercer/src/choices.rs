@@ -1,0 +1,178 @@
+//! Choices that people make by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{Error, Result};
+use crate::memory;
+
+/// Gives an enum of named choices its names, in one place.
+macro_rules! named {
+    ($type:ident, $parameter:literal, $($variant:ident => $name:literal),+) => {
+        impl $type {
+            /// The names that can be asked for.
+            pub const NAMES: &'static [&'static str] = &[$($name),+];
+
+            /// The choice's name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name),+
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<Self> {
+                match text {
+                    $($name => Ok(Self::$variant),)+
+                    other => Err(Error::invalid($parameter, format!("one of {}", Self::NAMES.join(", ")), format!("\"{other}\""))),
+                }
+            }
+        }
+    };
+}
+
+/// How products with the Gram matrix are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GramChoice {
+    /// Whatever the plan finds best.
+    #[default]
+    Auto,
+    /// Every tile is recomputed in every pass.
+    Tiled,
+    /// As many tiles as the budget allows are kept, the others recomputed.
+    Stored,
+}
+named!(GramChoice, "gram", Auto => "auto", Tiled => "tiled", Stored => "stored");
+
+/// How eigenpairs are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SolverChoice {
+    /// Whatever the plan finds best.
+    #[default]
+    Auto,
+    /// [`Dense`](crate::eigen::Dense).
+    Dense,
+    /// [`Lanczos`](crate::eigen::Lanczos).
+    Lanczos,
+    /// [`BlockKrylov`](crate::eigen::BlockKrylov).
+    Krylov,
+    /// [`SubspaceIteration`](crate::eigen::SubspaceIteration).
+    Subspace,
+    /// [`PowerIteration`](crate::eigen::PowerIteration).
+    Power,
+}
+named!(
+    SolverChoice, "solver",
+    Auto => "auto", Dense => "dense", Lanczos => "lanczos", Krylov => "krylov", Subspace => "subspace", Power => "power"
+);
+
+/// What is done with significant negative eigenvalues, which kernels that are not positive semi-definite have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Negative {
+    /// They are an error.
+    #[default]
+    Error,
+    /// They are treated as zero: such components are not returned.
+    Clip,
+    /// Their sign is changed: components are ordered by absolute value.
+    Flip,
+}
+named!(Negative, "negative", Error => "error", Clip => "clip", Flip => "flip");
+
+/// Whether the points are centred in feature space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Center {
+    /// The mean of the points' images is subtracted, as in PCA.
+    #[default]
+    Yes,
+    /// It is not: eigenpairs of the kernel matrix as it is.
+    No,
+}
+
+/// How many components are wanted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Components {
+    /// This many.
+    Count(usize),
+    /// The fewest that explain this share of the variance.
+    Variance(f64),
+}
+
+/// How much memory a fit may take beyond the data.
+///
+/// ```
+/// use mercer::MemoryBudget;
+///
+/// assert_eq!("2GiB".parse::<MemoryBudget>()?.bytes(), 2 << 30);
+/// assert_eq!("1.5 GB".parse::<MemoryBudget>()?.bytes(), 1_500_000_000);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum MemoryBudget {
+    /// 70 % of what the machine has available when the fit starts.
+    #[default]
+    Auto,
+    /// This many bytes.
+    Bytes(u64),
+    /// This share of what the machine has available when the fit starts.
+    Share(f64),
+}
+
+/// The share that [`MemoryBudget::Auto`] takes.
+const AUTO_SHARE: f64 = 0.7;
+
+impl MemoryBudget {
+    /// The budget in bytes, now.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::Auto => (memory::available() as f64 * AUTO_SHARE) as u64,
+            Self::Bytes(bytes) => bytes,
+            Self::Share(share) => (memory::available() as f64 * share) as u64,
+        }
+    }
+}
+
+impl FromStr for MemoryBudget {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || {
+            let requirement = "\"auto\", a share such as 50%, or a size such as 500MB or 4GiB";
+            Error::invalid("memory", requirement, format!("\"{text}\""))
+        };
+        let trimmed = text.trim();
+        if trimmed == "auto" {
+            return Ok(Self::Auto);
+        }
+        let digits = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+        let (number, unit) = trimmed.split_at(digits);
+        let number: f64 = number.parse().map_err(|_| wrong())?;
+        let scale = match unit.trim() {
+            "%" if number > 0.0 && number <= 100.0 => return Ok(Self::Share(number / 100.0)),
+            "" | "B" => 1.0,
+            "kB" | "KB" => 1e3,
+            "MB" => 1e6,
+            "GB" => 1e9,
+            "TB" => 1e12,
+            "KiB" => 1024.0,
+            "MiB" => 1024.0 * 1024.0,
+            "GiB" => 1024.0 * 1024.0 * 1024.0,
+            "TiB" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+            _ => return Err(wrong()),
+        };
+        let bytes = number * scale;
+        if bytes >= 1.0 { Ok(Self::Bytes(bytes as u64)) } else { Err(wrong()) }
+    }
+}

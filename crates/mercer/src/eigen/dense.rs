@@ -1,0 +1,83 @@
+//! All eigenpairs, by a dense decomposition.
+//!
+//! **Use it** for a few hundred points, or when a good part of the spectrum is wanted.
+//!
+//! **Cost**: one product with `n` vectors and `O(n³)`. **Memory**: three matrices of `n²` numbers.
+//!
+//! # Numerics
+//!
+//! The decomposition is faer's (tridiagonalisation, then divide and conquer). Its work is always split for the same
+//! number of threads, however many there are, because the split decides the rounding.
+
+use faer::diag::Diag;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{self, ComputeEigenvectors};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
+
+use super::{EigenPairs, EigenSolver, Outcome, Request, column_residuals, count_converged, most_negative, small_eigen};
+use crate::error::{Error, Result};
+use crate::gram::SymmetricOperator;
+use crate::watch::Context;
+
+/// The dense solver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dense;
+
+impl EigenSolver for Dense {
+    fn leading(&self, a: &dyn SymmetricOperator, request: &Request<'_>, context: &Context<'_>) -> Result<EigenPairs> {
+        let n = a.dim();
+        let k = request.n_pairs.min(n);
+        if k == 0 {
+            return Ok(EigenPairs::empty(n));
+        }
+        let mut context = *context;
+        context.progress.pass = 1;
+        let mut matrix = Mat::zeros(n, n);
+        a.apply(Mat::identity(n, n).as_ref(), matrix.as_mut(), &context)?;
+        let (values, vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), request.order))?;
+        let leading = vectors.subcols(0, k).to_owned();
+        let mut image = Mat::zeros(n, k);
+        context.threads.run(|| {
+            matmul(image.as_mut(), Accum::Replace, matrix.as_ref(), leading.as_ref(), 1.0, SPLIT);
+        });
+        let residuals = column_residuals(image, leading.as_ref(), &values[..k]);
+        // A direct method cannot be run further: what rounding leaves is the answer.
+        Ok(EigenPairs {
+            converged: count_converged(&residuals, request.tolerance.max(dense_rounding(n))),
+            residuals,
+            vectors: leading,
+            passes: 1,
+            outcome: Outcome::Converged,
+            next: values.get(k).copied(),
+            most_negative: most_negative(&values),
+            values: values[..k].to_vec(),
+        })
+    }
+}
+
+/// Residual that a backward stable decomposition may leave, relative to the largest eigenvalue.
+fn dense_rounding(n: usize) -> f64 {
+    10.0 * (n as f64).sqrt() * f64::EPSILON
+}
+
+/// How the work is split, whatever the number of threads.
+const SPLIT: Par = Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero"));
+
+/// Eigenvalues in increasing order, and eigenvectors.
+///
+/// # Errors
+///
+/// If the matrix holds numbers that are not finite.
+pub(super) fn decompose(matrix: MatRef<'_, f64>) -> Result<(Vec<f64>, Mat<f64>)> {
+    let n = matrix.nrows();
+    let mut values = Diag::zeros(n);
+    let mut vectors = Mat::zeros(n, n);
+    let parameters = faer::Spec::default();
+    let scratch = evd::self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, SPLIT, parameters);
+    let mut memory = MemBuffer::new(scratch);
+    let (target, stack) = (Some(vectors.as_mut()), MemStack::new(&mut memory));
+    evd::self_adjoint_evd(matrix, values.as_mut(), target, SPLIT, stack, parameters)
+        .map_err(|_| Error::Decomposition { order: n })?;
+    Ok((values.column_vector().iter().copied().collect(), vectors))
+}

@@ -1,0 +1,262 @@
+//! Leading eigenpairs by block Krylov iteration with thick restarts.
+//!
+//! **Use it** when products with the operator are what costs, and a product with a block of vectors costs little more than
+//! with one: few passes over the matrix do the work of many.
+//!
+//! **Cost** per pass: one product with `block` vectors, `O(n m block)` for orthogonalisation against the `m` vectors of the
+//! basis, and `O(m³)` for the projected problem. **Memory**: `max_subspace + 3 block` vectors of length `n`.
+//!
+//! # Method
+//!
+//! The basis starts with one block. Each pass multiplies the last block, projects the image on the basis `(1)`, makes
+//! what is left the next block `(2)`, and solves the projected problem `(3)`. When the basis is full it is replaced by the best
+//! Ritz vectors, which stay in it and are not multiplied again (soft locking), and the iteration goes on with
+//! the next block `(4)`. This is the thick restart of [WS00], with blocks; with a block of one vector it is that method.
+//!
+//! # Notation
+//!
+//! | here | [WS00] | shape | meaning |
+//! |---|---|---|---|
+//! | `basis` | `Q` | n × m | orthonormal vectors whose images are known |
+//! | `block` | `q_{m+1}` | n × b | orthonormal vectors whose images are not known yet |
+//! | `projected` | `T` | m × m | `basisᵀ A basis` |
+//! | `coupling` | `β e_mᵀ` | b × m | `blockᵀ A basis`: zero except for the last block's columns, or after a restart |
+//!
+//! # Numerics
+//!
+//! After every pass `A basis = basis projected + block coupling` holds to rounding: the projection is complete (all entries of
+//! `projected` are computed, none is assumed to be zero) and orthogonality is kept by two passes of Gram–Schmidt.
+//! So for a Ritz vector `v = basis s` with value `θ`, `‖A v − θ v‖ = ‖coupling s‖`, computed from products that were made.
+//!
+//! # References
+//!
+//! - [WS00] K. Wu, H. Simon, "Thick-restart Lanczos method for large symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl.
+//!   22 (2000) 602-616.
+
+use faer::{Mat, MatRef};
+
+use super::tall;
+use super::{EigenPairs, EigenSolver, Order, Outcome, Request, count_converged, most_negative, relative, small_eigen};
+use crate::error::{Error, Result};
+use crate::gram::SymmetricOperator;
+use crate::watch::{Context, Threads};
+
+/// The block Krylov solver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockKrylov {
+    /// Vectors multiplied in one pass.
+    pub block: usize,
+    /// Vectors that the basis may hold before it is restarted.
+    pub max_subspace: usize,
+    /// Passes between two looks at the projected problem.
+    pub check_every: usize,
+}
+
+impl BlockKrylov {
+    /// A solver for `n_pairs` pairs with blocks of `block` vectors; the basis has room for four blocks, or twice what is wanted.
+    pub fn new(n_pairs: usize, block: usize) -> Self {
+        let block = block.max(1);
+        Self { block, max_subspace: (4 * block).max(2 * n_pairs + 2 * block), check_every: 1 }
+    }
+}
+
+impl EigenSolver for BlockKrylov {
+    fn leading(&self, a: &dyn SymmetricOperator, request: &Request<'_>, context: &Context<'_>) -> Result<EigenPairs> {
+        let n = a.dim();
+        let k = request.n_pairs.min(n);
+        if k == 0 {
+            return Ok(EigenPairs::empty(n));
+        }
+        let mut context = *context;
+        let mut state = State::new(self, n, request, context.threads)?;
+        let mut best: Option<Ritz> = None;
+        let mut outcome = Outcome::OutOfPasses;
+        for pass in 1..=request.max_passes.max(1) {
+            context.progress.pass = pass;
+            match state.expand(a, &context) {
+                Ok(()) => {}
+                // Stopped in the middle of a pass: what the passes before it found is the answer.
+                Err(Error::Interrupted { .. }) if best.is_some() => {
+                    outcome = Outcome::Stopped;
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+            let stopped = context.watch.is_stopped();
+            let due = pass.is_multiple_of(self.check_every) || pass == request.max_passes;
+            if !(due || stopped || state.is_full() || state.is_invariant) {
+                continue;
+            }
+            let ritz = state.solve(request.order)?;
+            let residuals = ritz.residuals(k);
+            context.progress.residual = residuals.iter().copied().reduce(f64::max);
+            context.report_fraction(1.0);
+            if residuals.len() == k && count_converged(&residuals, request.tolerance) == k && !state.is_unproven() {
+                outcome = Outcome::Converged;
+            } else if stopped {
+                outcome = Outcome::Stopped;
+            }
+            let restart = outcome == Outcome::OutOfPasses && state.is_full();
+            best = Some(if restart { state.restart(ritz, k) } else { ritz });
+            if outcome != Outcome::OutOfPasses {
+                break;
+            }
+        }
+        let ritz = best.expect("a look is due at the last pass at the latest");
+        Ok(state.pairs(&ritz, k, outcome, request.tolerance))
+    }
+}
+
+/// The basis and what is known of its image.
+struct State<'a> {
+    /// Room for the whole basis; the first `size` columns are in use.
+    room: Mat<f64>,
+    size: usize,
+    block: Mat<f64>,
+    projected: Mat<f64>,
+    coupling: Mat<f64>,
+    passes: usize,
+    max_subspace: usize,
+    width: usize,
+    seed: u64,
+    /// The image of the basis lies within it: there is nothing more to be found from this start.
+    is_invariant: bool,
+    /// The start was given and random directions have not been tried: an invariant basis may have missed something.
+    start_was_given: bool,
+    threads: &'a Threads,
+}
+
+/// Solutions of the projected problem, leading ones first.
+struct Ritz {
+    values: Vec<f64>,
+    /// In terms of the basis at the time; later columns of the basis count as zero.
+    vectors: Mat<f64>,
+    norms: Vec<f64>,
+    most_negative: Option<f64>,
+}
+
+impl Ritz {
+    fn residuals(&self, k: usize) -> Vec<f64> {
+        relative(self.norms.iter().take(k).copied().collect(), &self.values)
+    }
+}
+
+impl<'a> State<'a> {
+    fn new(solver: &BlockKrylov, n: usize, request: &Request<'_>, threads: &'a Threads) -> Result<Self> {
+        let given = request.start.map_or(0, |start| start.ncols());
+        let mut start = tall::random_signs(n, solver.block.max(given).min(n), request.seed);
+        if let Some(vectors) = request.start {
+            start.subcols_mut(0, given.min(n)).copy_from(vectors.subcols(0, given.min(n)));
+        }
+        let block = tall::new_directions(start, Mat::zeros(n, 0).as_ref(), threads)?;
+        let width = block.ncols();
+        // Twice the pairs and a block are the least that a restart can make progress with.
+        let max_subspace = solver.max_subspace.max(2 * request.n_pairs.min(n) + width).min(n);
+        Ok(Self {
+            room: Mat::zeros(n, max_subspace + width),
+            size: 0,
+            block,
+            projected: Mat::zeros(0, 0),
+            coupling: Mat::zeros(0, 0),
+            passes: 0,
+            max_subspace,
+            width,
+            seed: request.seed,
+            is_invariant: false,
+            start_was_given: given > 0,
+            threads,
+        })
+    }
+
+    fn basis(&self) -> MatRef<'_, f64> {
+        self.room.subcols(0, self.size)
+    }
+
+    /// Takes the block into the basis and makes the next one from its image.
+    fn expand(&mut self, a: &dyn SymmetricOperator, context: &Context<'_>) -> Result<()> {
+        let (old, b) = (self.size, self.block.ncols());
+        let mut image = Mat::zeros(a.dim(), b);
+        a.apply(self.block.as_ref(), image.as_mut(), context)?;
+        self.passes += 1;
+        self.room.subcols_mut(old, b).copy_from(&self.block);
+        self.size = old + b;
+
+        // (1) The new columns of basisᵀ A basis; its rows follow by symmetry.
+        let columns = tall::inner(self.basis(), image.as_ref(), self.threads);
+        let previous = std::mem::replace(&mut self.projected, Mat::zeros(0, 0));
+        self.projected = Mat::from_fn(self.size, self.size, |i, j| match (i < old, j < old) {
+            (true, true) => previous[(i, j)],
+            (true, false) => columns[(i, j - old)],
+            (false, true) => columns[(j, i - old)],
+            (false, false) => 0.5 * (columns[(i, j - old)] + columns[(j, i - old)]),
+        });
+
+        // (2) What the image adds to the basis.
+        let next = tall::new_directions(image.clone(), self.basis(), self.threads)?;
+        let tail = tall::inner(next.as_ref(), image.as_ref(), self.threads);
+        self.coupling = Mat::from_fn(next.ncols(), self.size, |i, j| if j < old { 0.0 } else { tail[(i, j - old)] });
+        self.block = next;
+        self.is_invariant = self.block.ncols() == 0;
+        if self.is_invariant && self.size < a.dim() {
+            self.add_random_block()?;
+        }
+        Ok(())
+    }
+
+    /// Random directions, which the basis has no coupling to.
+    fn add_random_block(&mut self) -> Result<()> {
+        let (n, seed) = (self.room.nrows(), self.seed.wrapping_add(self.passes as u64));
+        let random = tall::random_signs(n, self.width.min(n - self.size), seed);
+        self.block = tall::new_directions(random, self.basis(), self.threads)?;
+        self.coupling = Mat::zeros(self.block.ncols(), self.size);
+        Ok(())
+    }
+
+    /// Whether an invariant basis could still have missed leading pairs; asked once, because random directions come next.
+    fn is_unproven(&mut self) -> bool {
+        self.is_invariant && self.block.ncols() > 0 && std::mem::take(&mut self.start_was_given)
+    }
+
+    fn is_full(&self) -> bool {
+        self.size + self.block.ncols() > self.max_subspace
+    }
+
+    /// (3) The projected problem.
+    fn solve(&self, order: Order) -> Result<Ritz> {
+        let (values, vectors) = self.threads.run(|| small_eigen(self.projected.as_ref(), order))?;
+        let norms = tall::column_norms((&self.coupling * &vectors).as_ref());
+        Ok(Ritz { most_negative: most_negative(&values), values, vectors, norms })
+    }
+
+    /// (4) Replaces the basis by the best Ritz vectors, in terms of which the solutions are returned.
+    fn restart(&mut self, ritz: Ritz, k: usize) -> Ritz {
+        // Half of the room beyond the wanted pairs is kept, half is left to grow in.
+        let spare = (self.max_subspace - k.min(self.max_subspace)).saturating_sub(self.block.ncols()) / 2;
+        let kept = (k + spare).min(ritz.values.len()).min(self.max_subspace - self.block.ncols().min(self.max_subspace));
+        let rotation = ritz.vectors.subcols(0, kept);
+        let rotated = tall::product(self.basis(), rotation, self.threads);
+        self.room.subcols_mut(0, kept).copy_from(&rotated);
+        self.size = kept;
+        self.coupling = &self.coupling * rotation;
+        let values: Vec<f64> = ritz.values[..kept].to_vec();
+        self.projected = Mat::from_fn(kept, kept, |i, j| if i == j { values[i] } else { 0.0 });
+        let norms = ritz.norms[..kept].to_vec();
+        Ritz { values, vectors: Mat::identity(kept, kept), norms, most_negative: ritz.most_negative }
+    }
+
+    fn pairs(&self, ritz: &Ritz, k: usize, outcome: Outcome, tolerance: f64) -> EigenPairs {
+        let k = k.min(ritz.values.len());
+        let basis = self.room.subcols(0, ritz.vectors.nrows());
+        let residuals = ritz.residuals(k);
+        EigenPairs {
+            vectors: tall::product(basis, ritz.vectors.subcols(0, k), self.threads),
+            converged: count_converged(&residuals, tolerance),
+            residuals,
+            passes: self.passes,
+            outcome,
+            next: ritz.values.get(k).copied(),
+            most_negative: ritz.most_negative,
+            values: ritz.values[..k].to_vec(),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Leading eigenpairs of symmetric operators.
+//!
+//! | solver | passes | for |
+//! |---|---|---|
+//! | [`Dense`] | 1, with `n` vectors | small matrices, or most of the spectrum |
+//! | [`BlockKrylov`] | few, with blocks | large matrices: the default |
+//! | [`Lanczos`] | many, with one vector | operators for which a block is no cheaper per vector |
+//! | [`SubspaceIteration`] | many, with blocks | reference |
+//! | [`PowerIteration`] | very many, with one vector | reference |
+//!
+//! This module knows nothing of kernels or points: it sees a [`SymmetricOperator`].
+
+mod dense;
+mod krylov;
+mod lanczos;
+mod power;
+mod subspace;
+mod tall;
+
+use std::cmp::Ordering;
+
+use faer::{Mat, MatRef};
+
+pub use dense::Dense;
+pub use krylov::BlockKrylov;
+pub use lanczos::Lanczos;
+pub use power::PowerIteration;
+pub use subspace::SubspaceIteration;
+
+use crate::error::Result;
+use crate::gram::SymmetricOperator;
+use crate::watch::Context;
+
+/// Which end of the spectrum leads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The largest eigenvalues first.
+    #[default]
+    Algebraic,
+    /// The largest absolute values first.
+    Modulus,
+}
+
+impl Order {
+    /// Compares two eigenvalues: the leading one is less.
+    pub(crate) fn compare(self, a: f64, b: f64) -> Ordering {
+        match self {
+            Self::Algebraic => b.total_cmp(&a),
+            Self::Modulus => b.abs().total_cmp(&a.abs()),
+        }
+    }
+}
+
+/// What a solver is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// How many pairs.
+    pub n_pairs: usize,
+    /// Which ones.
+    pub order: Order,
+    /// A pair has converged when `‖A v − λ v‖ <= tolerance · |λ₁|`.
+    pub tolerance: f64,
+    /// Products with blocks after which the solver gives up.
+    pub max_passes: usize,
+    /// Where random start vectors come from.
+    pub seed: u64,
+    /// Vectors to start from instead of random ones.
+    pub start: Option<MatRef<'a, f64>>,
+}
+
+impl Request<'_> {
+    /// The leading `n_pairs` pairs to residual 1e-6 within 500 passes, from random vectors.
+    pub fn new(n_pairs: usize) -> Self {
+        Self { n_pairs, order: Order::Algebraic, tolerance: 1e-6, max_passes: 500, seed: 0, start: None }
+    }
+}
+
+/// Why a solver stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All pairs reached the tolerance.
+    Converged,
+    /// The allowed passes were used up.
+    OutOfPasses,
+    /// The watch said stop.
+    Stopped,
+}
+
+/// Eigenpairs in the order asked for, with the evidence of their quality.
+#[derive(Clone, Debug)]
+pub struct EigenPairs {
+    /// Eigenvalues.
+    pub values: Vec<f64>,
+    /// Unit eigenvectors, one per column.
+    pub vectors: Mat<f64>,
+    /// `‖A v − λ v‖ / |λ₁|` for each pair, from products that were made.
+    pub residuals: Vec<f64>,
+    /// Leading pairs whose residual met the tolerance.
+    pub converged: usize,
+    /// Products with blocks.
+    pub passes: usize,
+    /// Why the solver stopped.
+    pub outcome: Outcome,
+    /// The next eigenvalue after the returned ones, as far as it is known.
+    pub next: Option<f64>,
+    /// The most negative eigenvalue that was seen, if any.
+    pub most_negative: Option<f64>,
+}
+
+/// Computes leading eigenpairs.
+///
+/// # Contract
+///
+/// 1. At most `min(n_pairs, n)` pairs come back, in the order asked for, with orthonormal vectors.
+/// 2. A run that stops early returns its best pairs and says so in [`EigenPairs::outcome`]; only a run stopped before its first
+///    product is an error.
+/// 3. The same request gives the same bits, whatever the number of threads.
+pub trait EigenSolver {
+    /// Solves.
+    ///
+    /// # Errors
+    ///
+    /// If the operator fails, or the run is stopped before there is anything to return.
+    fn leading(&self, a: &dyn SymmetricOperator, request: &Request<'_>, context: &Context<'_>) -> Result<EigenPairs>;
+}
+
+impl EigenPairs {
+    /// The pairs of no matrix.
+    fn empty(n: usize) -> Self {
+        Self {
+            values: Vec::new(),
+            vectors: Mat::zeros(n, 0),
+            residuals: Vec::new(),
+            converged: 0,
+            passes: 0,
+            outcome: Outcome::Converged,
+            next: None,
+            most_negative: None,
+        }
+    }
+}
+
+/// How many leading residuals meet the tolerance.
+fn count_converged(residuals: &[f64], tolerance: f64) -> usize {
+    residuals.iter().take_while(|&&residual| residual <= tolerance).count()
+}
+
+/// Indices of eigenvalues, leading ones first.
+fn leading_order(values: &[f64], order: Order) -> Vec<usize> {
+    let mut indices: Vec<usize> = (0..values.len()).collect();
+    indices.sort_by(|&a, &b| order.compare(values[a], values[b]));
+    indices
+}
+
+/// The most negative of some eigenvalues, if there is a negative one.
+fn most_negative(values: &[f64]) -> Option<f64> {
+    values.iter().copied().filter(|&value| value < 0.0).min_by(f64::total_cmp)
+}
+
+/// Eigenvalues and eigenvectors of a small symmetric matrix, leading ones first.
+fn small_eigen(matrix: MatRef<'_, f64>, order: Order) -> Result<(Vec<f64>, Mat<f64>)> {
+    let (values, vectors) = dense::decompose(matrix)?;
+    let sorted = leading_order(&values, order);
+    let leading = Mat::from_fn(matrix.nrows(), sorted.len(), |i, j| vectors[(i, sorted[j])]);
+    Ok((sorted.iter().map(|&index| values[index]).collect(), leading))
+}
+
+/// `‖image − v λ‖ / |λ₁|` for each column, where `image = A v`.
+fn column_residuals(mut image: Mat<f64>, vectors: MatRef<'_, f64>, values: &[f64]) -> Vec<f64> {
+    for (j, &lambda) in values.iter().enumerate() {
+        image.col_mut(j).iter_mut().zip(vectors.col(j).iter()).for_each(|(w, v)| *w -= lambda * v);
+    }
+    relative(tall::column_norms(image.as_ref()), values)
+}
+
+/// Norms relative to the leading eigenvalue; as they are if that is zero.
+fn relative(mut norms: Vec<f64>, values: &[f64]) -> Vec<f64> {
+    let leading = values.first().map_or(0.0, |value| value.abs());
+    if leading > 0.0 {
+        norms.iter_mut().for_each(|norm| *norm /= leading);
+    }
+    norms
+}

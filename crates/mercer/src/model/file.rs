@@ -1,0 +1,282 @@
+//! The model file: safetensors, with everything that is not a tensor in one JSON string.
+//!
+//! | tensor | shape | meaning |
+//! |---|---|---|
+//! | `basis` | m × d | basis points, in their own format |
+//! | `coefficients` | k × m | expansion coefficients, one row per component |
+//! | `column_means` | m | what new points are centred with; absent if the model is not centred |
+//!
+//! The header's entry `mercer` holds [`Header`] as JSON. Nothing in a file is ever executed; sizes are checked against
+//! the file's length before memory is taken, and a digest of the tensors tells an altered file from a whole one.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use faer::Mat;
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::Model;
+use crate::data::{Points, RowsRef};
+use crate::error::{Error, Result};
+use crate::gram::Centering;
+use crate::kernel::{Kernel, KernelSpec, Width};
+use crate::record::{KernelRecord, RunRecord};
+use crate::scalar::Precision;
+
+/// Version of the layout; raised when an older program could misread a newer file.
+const FORMAT_VERSION: u32 = 1;
+/// The header entry that makes a safetensors file a model.
+const KEY: &str = "mercer";
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format_version: u32,
+    kernel: KernelRecord,
+    precision: Precision,
+    /// What bytes are multiplied by, if the basis points are bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    byte_scale: Option<f64>,
+    /// The mean of all entries of the Gram matrix, if the model is centred.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mean: Option<f64>,
+    record: RunRecord,
+    /// SHA-256 of the tensors' bytes, in the order of their names.
+    digest: String,
+}
+
+impl Model {
+    /// Writes the model to a file: aside first, then into its place, so that a failure leaves what was there before.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written, or the kernel is a function, which cannot be.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        if let Kernel::Custom(custom) = self.kernel() {
+            return Err(Error::UnsuitableKernel {
+                what: "saving a model",
+                kernel: custom.name().to_owned(),
+                reason: "a function cannot be written to a file",
+            });
+        }
+        let tensors = self.tensors();
+        let header = Header {
+            format_version: FORMAT_VERSION,
+            kernel: KernelRecord::from(self.kernel()),
+            precision: self.precision(),
+            byte_scale: self.basis().byte_scale(),
+            mean: self.centering().map(|centering| centering.mean),
+            record: self.record().clone(),
+            digest: digest(tensors.iter().map(|tensor| tensor.data.as_slice())),
+        };
+        // Through a value, whose keys are sorted: the same model always gives the same bytes.
+        let json = serde_json::to_value(&header).and_then(|value| serde_json::to_string(&value));
+        let json = json.map_err(|error| bad(path, format!("the header cannot be written: {error}")))?;
+        let views: Vec<(&str, TensorView<'_>)> = tensors
+            .iter()
+            .map(|tensor| {
+                TensorView::new(tensor.dtype, tensor.shape.clone(), &tensor.data).map(|view| (tensor.name, view))
+            })
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|error| bad(path, error.to_string()))?;
+        let metadata = HashMap::from([(KEY.to_owned(), json)]);
+        write_aside(path, |aside| {
+            safetensors::serialize_to_file(views, Some(metadata), aside).map_err(|error| bad(path, error.to_string()))
+        })
+    }
+
+    /// Reads a model from a file.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read, is not a model, is damaged, or was written by a later version.
+    pub fn load(path: &Path) -> Result<Self> {
+        let bytes = fs::read(path).map_err(|source| Error::Io { doing: "reading", path: path.to_owned(), source })?;
+        let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
+        let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
+        let json = json.ok_or_else(|| not_a_model(path, "its header has no entry \"mercer\""))?;
+        let version: VersionOnly =
+            serde_json::from_str(json).map_err(|error| bad(path, format!("the header cannot be read: {error}")))?;
+        if version.format_version > FORMAT_VERSION {
+            return Err(bad(path, format!(
+                "the file has format {}, but this version reads only up to {FORMAT_VERSION}; use a newer one",
+                version.format_version
+            )));
+        }
+        let header: Header =
+            serde_json::from_str(json).map_err(|error| bad(path, format!("the header cannot be read: {error}")))?;
+        let tensors = SafeTensors::deserialize(&bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
+        Reader { path, header, tensors }.model()
+    }
+
+    /// The model's tensors, in the order of their names.
+    fn tensors(&self) -> Vec<Tensor> {
+        let basis = self.basis();
+        let (dtype, data) = match basis.rows(0..basis.n_samples()) {
+            RowsRef::F32(values) => (Dtype::F32, values.iter().flat_map(|x| x.to_le_bytes()).collect()),
+            RowsRef::F64(values) => (Dtype::F64, values.iter().flat_map(|x| x.to_le_bytes()).collect()),
+            RowsRef::U8 { values, .. } => (Dtype::U8, values.to_vec()),
+        };
+        let shape = vec![basis.n_samples(), basis.n_features()];
+        let coefficients = self.dual_coefficients();
+        let columns = coefficients.col_iter().flat_map(|column| column.iter().copied());
+        let coefficient_shape = vec![coefficients.ncols(), coefficients.nrows()];
+        let mut tensors = vec![
+            Tensor { name: "basis", dtype, shape, data },
+            Tensor::from_f64("coefficients", coefficient_shape, columns),
+        ];
+        if let Some(centering) = self.centering() {
+            let means = &centering.column_means;
+            tensors.push(Tensor::from_f64("column_means", vec![means.len()], means.iter().copied()));
+        }
+        tensors.sort_by_key(|tensor| tensor.name);
+        tensors
+    }
+}
+
+struct Tensor {
+    name: &'static str,
+    dtype: Dtype,
+    shape: Vec<usize>,
+    data: Vec<u8>,
+}
+
+impl Tensor {
+    fn from_f64(name: &'static str, shape: Vec<usize>, values: impl Iterator<Item = f64>) -> Self {
+        Self { name, dtype: Dtype::F64, shape, data: values.flat_map(f64::to_le_bytes).collect() }
+    }
+}
+
+/// What every version of the header has.
+#[derive(Deserialize)]
+struct VersionOnly {
+    format_version: u32,
+}
+
+/// A file whose header has been read.
+struct Reader<'a> {
+    path: &'a Path,
+    header: Header,
+    tensors: SafeTensors<'a>,
+}
+
+impl Reader<'_> {
+    fn model(self) -> Result<Model> {
+        let mut names: Vec<&str> = self.tensors.names();
+        names.sort_unstable();
+        let views = names.iter().filter_map(|name| self.tensors.tensor(name).ok());
+        if digest(views.map(|view| view.data())) != self.header.digest {
+            return Err(bad(self.path, "the file has been altered: its contents do not match its digest"));
+        }
+        let basis = self.basis()?;
+        let kernel = self.kernel()?;
+        let n = if matches!(kernel, Kernel::Precomputed) { basis.n_features() } else { basis.n_samples() };
+        let k = self.header.record.n_components;
+        let record = &self.header.record;
+        if [record.eigenvalues.len(), record.residuals.len(), record.explained_variance_ratio.len()] != [k; 3] {
+            return Err(bad(self.path, "the record does not fit the number of components"));
+        }
+        let values = self.f64_tensor("coefficients", &[k, n])?;
+        let coefficients = Mat::from_fn(n, k, |i, j| values[j * n + i]);
+        let centering = match self.header.mean {
+            Some(mean) => Some(Centering { column_means: self.f64_tensor("column_means", &[n])?, mean }),
+            None => None,
+        };
+        Ok(Model::new(kernel, basis, self.header.precision, coefficients, centering, self.header.record))
+    }
+
+    fn view(&self, name: &str) -> Result<TensorView<'_>> {
+        self.tensors.tensor(name).map_err(|_| bad(self.path, format!("the tensor \"{name}\" is missing")))
+    }
+
+    fn basis(&self) -> Result<Points> {
+        let view = self.view("basis")?;
+        let &[n, d] = view.shape() else {
+            return Err(bad(self.path, format!("the tensor \"basis\" has shape {:?} instead of two numbers", view.shape())));
+        };
+        let points = match (view.dtype(), self.header.byte_scale) {
+            (Dtype::F32, _) => Points::from_f32(from_bytes(view.data(), f32::from_le_bytes), n, d),
+            (Dtype::F64, _) => Points::from_f64(from_bytes(view.data(), f64::from_le_bytes), n, d),
+            (Dtype::U8, Some(scale)) => Points::from_u8(view.data().to_vec(), n, d, scale),
+            (other, _) => return Err(bad(self.path, format!("the tensor \"basis\" has type {other:?}"))),
+        };
+        let points = points.map_err(|error| bad(self.path, error.to_string()))?;
+        points.check_finite().map_err(|error| bad(self.path, error.to_string()))?;
+        Ok(points)
+    }
+
+    fn kernel(&self) -> Result<Kernel> {
+        let record = &self.header.kernel;
+        let mut spec = KernelSpec::new(record.name.clone());
+        if let Some(gamma) = record.gamma {
+            spec = spec.width(Width::Gamma(gamma));
+        }
+        if let Some(degree) = record.degree {
+            spec = spec.degree(degree);
+        }
+        if let Some(coef0) = record.coef0 {
+            spec = spec.coef0(coef0);
+        }
+        if let Some(alpha) = record.alpha {
+            spec = spec.alpha(alpha);
+        }
+        // All parameters are given, so the points have no part in it.
+        let nothing = Points::from_f64(Vec::new(), 0, 1)?;
+        spec.resolve(&nothing).map_err(|error| bad(self.path, error.to_string()))
+    }
+
+    fn f64_tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
+        let view = self.view(name)?;
+        if view.dtype() != Dtype::F64 || view.shape() != shape {
+            let (found, dtype) = (view.shape(), view.dtype());
+            return Err(bad(self.path, format!("the tensor \"{name}\" is {dtype:?} {found:?} instead of F64 {shape:?}")));
+        }
+        let values = from_bytes(view.data(), f64::from_le_bytes);
+        if values.iter().any(|x| !x.is_finite()) {
+            return Err(bad(self.path, format!("the tensor \"{name}\" holds numbers that are not finite")));
+        }
+        Ok(values)
+    }
+}
+
+fn from_bytes<T, const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes.chunks_exact(N).map(|chunk| convert(chunk.try_into().expect("chunks have N bytes"))).collect()
+}
+
+fn digest<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
+    let mut hasher = Sha256::new();
+    parts.for_each(|part| hasher.update(part));
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bad(path: &Path, problem: impl Into<String>) -> Error {
+    Error::ModelFile { path: path.to_owned(), problem: problem.into() }
+}
+
+fn not_a_model(path: &Path, why: &str) -> Error {
+    bad(path, format!("not a Mercer model, or cut short ({why})"))
+}
+
+/// Lets `write` make a file beside `path`, flushes it to the disk, and moves it into place.
+fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let aside = aside_path(path);
+    let io = |doing| move |source| Error::Io { doing, path: path.to_owned(), source };
+    let outcome = write(&aside).and_then(|()| {
+        File::open(&aside).and_then(|file| file.sync_all()).map_err(io("writing"))?;
+        fs::rename(&aside, path).map_err(io("writing"))
+    });
+    if outcome.is_err() {
+        // Whatever was written is of no use; that it cannot be removed either adds nothing to the error.
+        let _ = fs::remove_file(&aside);
+    }
+    outcome
+}
+
+/// A name in the same directory that no other process uses.
+fn aside_path(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    path.with_file_name(name)
+}

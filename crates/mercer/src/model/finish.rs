@@ -1,0 +1,285 @@
+//! From eigenpairs to a model: what is kept, what is said about it.
+
+use std::collections::BTreeMap;
+
+use faer::Mat;
+
+use super::fit::Prepared;
+use super::{KernelPca, Model};
+use crate::choices::{Center, Negative};
+use crate::data::Points;
+use crate::eigen::{EigenPairs, Outcome};
+use crate::error::{Error, Result};
+use crate::gram::Centering;
+use crate::kernel::Kernel;
+use crate::memory;
+use crate::plan::Plan;
+use crate::record::{KernelRecord, RECORD_VERSION, RunRecord};
+use crate::scalar::Precision;
+
+/// Eigenpairs and what they are measured against.
+pub(super) struct Spectrum {
+    pub(super) pairs: EigenPairs,
+    /// The trace of the (centred) matrix.
+    pub(super) total: f64,
+    /// The size that entries had before centring took most of it away, summed like the trace.
+    pub(super) magnitude: f64,
+    pub(super) centering: Option<Centering>,
+}
+
+impl Spectrum {
+    pub(super) fn new(pairs: EigenPairs, diagonal: &[f64], centering: Option<Centering>) -> Self {
+        let trace: f64 = diagonal.iter().sum();
+        let n = diagonal.len() as f64;
+        let mean = centering.as_ref().map_or(0.0, |centering| centering.mean);
+        let magnitude = diagonal.iter().map(|x| x.abs()).sum::<f64>().max(n * mean.abs());
+        Self { pairs, total: trace - n * mean, magnitude, centering }
+    }
+
+    /// Eigenvalues below this cannot be told from rounding: entries are known to a few units in the last place, of the size they had
+    /// before centring, and such errors move eigenvalues by about that share of the largest eigenvalue before centring, or of the
+    /// mean diagonal entry where that is larger.
+    fn noise(&self, precision: Precision) -> f64 {
+        let n = self.centering.as_ref().map_or(1.0, |centering| centering.column_means.len() as f64);
+        let largest = self.pairs.values.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
+        let before = self.centering.as_ref().map_or(0.0, |centering| n * centering.mean.abs());
+        let factor = match precision {
+            Precision::F32 => 8.0,
+            // Double precision is what the algebra of the solver is done in, too, so its rounding counts as well.
+            Precision::F64 => 200.0,
+        };
+        factor * precision.epsilon() * largest.max(before)
+    }
+
+    /// The share of the variance that the pairs explain.
+    pub(super) fn explained(&self) -> f64 {
+        self.pairs.values.iter().sum::<f64>() / self.total
+    }
+
+    /// The fewest pairs that explain `share`, if these do.
+    pub(super) fn pairs_for_share(&self, share: f64) -> Option<usize> {
+        let mut sum = 0.0;
+        // Rounding must not make the last component of an exact share miss it.
+        let wanted = share * self.total * (1.0 - 1e-12);
+        self.pairs.values.iter().position(|value| {
+            sum += value;
+            sum >= wanted
+        }).map(|last| last + 1)
+    }
+
+    /// How many pairs might do, if eigenvalues go on falling as slowly as the last ones found.
+    pub(super) fn guess_for_share(&self, share: f64, k: usize) -> usize {
+        let last = self.pairs.values.last().copied().unwrap_or(0.0);
+        let missing = share * self.total - self.pairs.values.iter().sum::<f64>();
+        let at_least = if last > 0.0 { k + (missing / last).ceil() as usize } else { 2 * k };
+        at_least.clamp(k + k / 2 + 1, 4 * k)
+    }
+
+    /// Whether the last pair is already rounding: there are no more.
+    pub(super) fn has_all(&self, precision: Precision) -> bool {
+        self.pairs.values.last().is_none_or(|&value| value <= self.noise(precision))
+    }
+
+    /// The first `k` pairs only.
+    pub(super) fn truncated(mut self, k: usize) -> Self {
+        self.pairs.next = self.pairs.values.get(k).copied().or(self.pairs.next);
+        self.pairs.values.truncate(k);
+        self.pairs.residuals.truncate(k);
+        self.pairs.converged = self.pairs.converged.min(k);
+        self.pairs.vectors = self.pairs.vectors.subcols(0, k.min(self.pairs.vectors.ncols())).to_owned();
+        self
+    }
+}
+
+/// Negative eigenvalues larger than this share of the largest positive one mean something.
+const fn significant_negative(precision: Precision) -> f64 {
+    match precision {
+        Precision::F32 => 5e-3,
+        Precision::F64 => 1e-5,
+    }
+}
+
+/// Neighbours closer than this share of their size are as good as equal: which of them is kept is chance.
+const EQUAL_AT_CUT: f64 = 1e-3;
+
+/// Everything that a finished run leaves behind.
+pub(super) struct Finish<'a> {
+    pub(super) settings: &'a KernelPca,
+    pub(super) prepared: Prepared,
+    pub(super) plan: Plan,
+    pub(super) points: &'a Points,
+    pub(super) spectrum: Spectrum,
+    pub(super) passes: usize,
+    pub(super) products: usize,
+    pub(super) kernel_entries: u64,
+}
+
+impl Finish<'_> {
+    /// The model, or why there is none.
+    pub(super) fn model(mut self) -> Result<Model> {
+        let precision = self.prepared.precision;
+        let spectrum = &self.spectrum;
+        if spectrum.total.abs() <= 8.0 * precision.epsilon() * spectrum.magnitude {
+            return Err(Error::NoVariance { n_samples: self.points.n_samples() });
+        }
+        self.judge_negative()?;
+        self.drop_rounding();
+        self.warn();
+        fix_signs(&mut self.spectrum.pairs.vectors);
+        let record = self.record();
+        // A precomputed matrix is not needed again: new points bring their own kernel values.
+        let basis = match self.prepared.kernel {
+            Kernel::Precomputed => self.points.slice(0..0),
+            _ => self.points.clone(),
+        };
+        let coefficients = dual_coefficients(&self.spectrum.pairs);
+        Ok(Model::new(
+            self.prepared.kernel,
+            basis,
+            precision,
+            coefficients,
+            self.spectrum.centering,
+            record,
+        ))
+    }
+
+    fn judge_negative(&mut self) -> Result<()> {
+        // Kernels that are positive semi-definite by theory have negative eigenvalues by rounding only.
+        if self.prepared.kernel.is_positive_definite() {
+            return Ok(());
+        }
+        let pairs = &self.spectrum.pairs;
+        let largest = pairs.values.iter().copied().fold(0.0_f64, f64::max);
+        let Some(lowest) = pairs.most_negative else { return Ok(()) };
+        let ratio = -lowest / largest.max(f64::MIN_POSITIVE);
+        if ratio <= significant_negative(self.prepared.precision) {
+            return Ok(());
+        }
+        match self.settings.negative {
+            Negative::Error => return Err(Error::NegativeEigenvalues { ratio }),
+            Negative::Clip => self.prepared.warnings.push(format!(
+                "the kernel has negative eigenvalues, down to {lowest:.3e}; they count as zero"
+            )),
+            Negative::Flip => self.prepared.warnings.push(format!(
+                "the kernel has negative eigenvalues, down to {lowest:.3e}; components are ordered by absolute value"
+            )),
+        }
+        Ok(())
+    }
+
+    /// Drops pairs whose eigenvalue is rounding, or negative where those are not wanted.
+    fn drop_rounding(&mut self) {
+        let noise = self.spectrum.noise(self.prepared.precision);
+        let asked = self.spectrum.pairs.values.len();
+        let real = |value: &f64| match self.settings.negative {
+            Negative::Flip => value.abs() > noise,
+            Negative::Error | Negative::Clip => *value > noise,
+        };
+        let kept = self.spectrum.pairs.values.iter().take_while(|value| real(value)).count();
+        if kept < asked {
+            self.prepared.warnings.push(format!(
+                "{kept} of {asked} components are returned: the other eigenvalues cannot be told from rounding in {}",
+                self.prepared.precision
+            ));
+            let spectrum = std::mem::replace(&mut self.spectrum, Spectrum::nothing());
+            self.spectrum = spectrum.truncated(kept);
+        }
+    }
+
+    fn warn(&mut self) {
+        let pairs = &self.spectrum.pairs;
+        let warnings = &mut self.prepared.warnings;
+        if let (Some(&last), Some(next)) = (pairs.values.last(), pairs.next) {
+            if (last - next).abs() <= EQUAL_AT_CUT * last.abs() {
+                warnings.push(format!(
+                    "the last component's eigenvalue {last:.6e} and the next one's {next:.6e} are nearly equal: which \
+                     direction is kept is chance"
+                ));
+            }
+        }
+        if pairs.converged < pairs.values.len() {
+            let residual = pairs.residuals.iter().copied().fold(0.0, f64::max);
+            let why = match pairs.outcome {
+                Outcome::Stopped => "the run was stopped",
+                Outcome::OutOfPasses | Outcome::Converged => "the allowed passes were used up",
+            };
+            warnings.push(format!(
+                "{} of {} components converged; largest residual {residual:.1e}: {why}",
+                pairs.converged,
+                pairs.values.len()
+            ));
+        }
+    }
+
+    fn record(&self) -> RunRecord {
+        let (pairs, prepared) = (&self.spectrum.pairs, &self.prepared);
+        RunRecord {
+            record_version: RECORD_VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            n_samples: self.points.n_samples(),
+            n_features: self.points.n_features(),
+            n_components: pairs.values.len(),
+            kernel: KernelRecord::from(&prepared.kernel),
+            centered: self.settings.center == Center::Yes,
+            gram: self.plan.gram.clone(),
+            solver: self.plan.solver.clone(),
+            precision: prepared.precision,
+            explained_variance_ratio: pairs.values.iter().map(|value| value.abs() / self.spectrum.total).collect(),
+            eigenvalues: pairs.values.clone(),
+            total_variance: self.spectrum.total,
+            residuals: pairs.residuals.clone(),
+            tolerance: prepared.tolerance,
+            converged: pairs.converged == pairs.values.len(),
+            passes: self.passes,
+            products: self.products,
+            kernel_entries: self.kernel_entries,
+            seconds: BTreeMap::new(),
+            peak_memory_bytes: memory::peak(),
+            memory_budget_bytes: prepared.budget,
+            threads: prepared.threads.count(),
+            seed: self.settings.seed,
+            plan: self.plan.clone(),
+            warnings: prepared.warnings.clone(),
+        }
+    }
+}
+
+impl Spectrum {
+    fn nothing() -> Self {
+        let pairs = EigenPairs {
+            values: Vec::new(),
+            vectors: Mat::zeros(0, 0),
+            residuals: Vec::new(),
+            converged: 0,
+            passes: 0,
+            outcome: Outcome::Converged,
+            next: None,
+            most_negative: None,
+        };
+        Self { pairs, total: 0.0, magnitude: 0.0, centering: None }
+    }
+}
+
+/// Eigenvectors are defined up to sign. Fixing it here, and only here, makes models and figures reproducible: the entry of
+/// largest absolute value is positive.
+fn fix_signs(vectors: &mut Mat<f64>) {
+    for j in 0..vectors.ncols() {
+        let mut leading = 0.0_f64;
+        for &x in vectors.col(j).iter() {
+            if x.abs() > leading.abs() {
+                leading = x;
+            }
+        }
+        if leading < 0.0 {
+            vectors.col_mut(j).iter_mut().for_each(|x| *x = -*x);
+        }
+    }
+}
+
+/// `v / √|λ|`, with the sign of `λ`: what kernel values of a point are multiplied with to give its scores.
+fn dual_coefficients(pairs: &EigenPairs) -> Mat<f64> {
+    Mat::from_fn(pairs.vectors.nrows(), pairs.values.len(), |i, j| {
+        let lambda = pairs.values[j];
+        lambda.signum() * pairs.vectors[(i, j)] / lambda.abs().sqrt()
+    })
+}

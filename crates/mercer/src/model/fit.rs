@@ -1,0 +1,290 @@
+//! The fit: from points to a model.
+//!
+//! Reads as the steps do: prepare (kernel, budget, plan), pack, start, solve, finish.
+
+use std::collections::BTreeMap;
+
+use faer::Mat;
+
+use super::finish::{Finish, Spectrum};
+use super::kernel_pca::KernelChoice;
+use super::{KernelPca, Model, start};
+use crate::choices::{Center, Components, SolverChoice};
+use crate::data::Points;
+use crate::eigen::{
+    BlockKrylov, Dense, EigenPairs, EigenSolver, Lanczos, Order, PowerIteration, Request, SubspaceIteration,
+};
+use crate::error::{Error, Result};
+use crate::gram::{Centered, Centering, Counted, Element, EntryAccess, KernelGram, Store, SymmetricOperator};
+use crate::kernel::Kernel;
+use crate::plan::{Plan, Speeds, Task};
+use crate::scalar::Precision;
+use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
+
+/// Settings and points after everything that can be decided before the work begins.
+pub(super) struct Prepared {
+    pub(super) kernel: Kernel,
+    pub(super) precision: Precision,
+    pub(super) tolerance: f64,
+    pub(super) budget: u64,
+    pub(super) threads: Threads,
+    pub(super) warnings: Vec<String>,
+    speeds: Speeds,
+}
+
+/// Components to look for first when a share of the variance is wanted: enough for most, cheap to have wasted.
+const FIRST_GUESS: usize = 16;
+
+impl Prepared {
+    pub(super) fn new(settings: &KernelPca, points: &Points) -> Result<Self> {
+        let n = points.n_samples();
+        settings.validate(n)?;
+        let kernel = match &settings.kernel {
+            KernelChoice::Known(kernel) => kernel.clone(),
+            KernelChoice::Spec(spec) => spec.resolve(points)?,
+        };
+        if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
+            return Err(Error::NotSquare { rows: n, columns: points.n_features() });
+        }
+        points.check_finite()?;
+        let precision = settings.precision.unwrap_or_else(|| points.precision());
+        let mut warnings = Vec::new();
+        let tolerance = effective_tolerance(settings.tolerance, precision, n, &mut warnings);
+        let threads = settings.thread_pool()?;
+        let speeds = Speeds::measure(points, &kernel, precision, &threads)?;
+        let budget = settings.memory.bytes();
+        Ok(Self { kernel, precision, tolerance, budget, threads, warnings, speeds })
+    }
+
+    /// The plan for what the settings ask for.
+    pub(super) fn plan(&self, settings: &KernelPca, points: &Points) -> Result<Plan> {
+        let n_components = match settings.components {
+            Components::Count(k) => k,
+            Components::Variance(_) => FIRST_GUESS.min(points.n_samples()),
+        };
+        self.plan_for(settings, points, n_components)
+    }
+
+    /// The plan for some number of components.
+    fn plan_for(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Result<Plan> {
+        let task = Task {
+            n_samples: points.n_samples(),
+            n_features: points.n_features(),
+            is_bytes: points.is_bytes(),
+            kernel: &self.kernel,
+            n_components,
+            precision: self.precision,
+            tolerance: self.tolerance,
+            budget: self.budget,
+            threads: self.threads.count(),
+            gram: settings.gram,
+            solver: settings.solver,
+        };
+        Plan::for_fit(&task, &self.speeds)
+    }
+}
+
+/// The tolerance that will be used: the default, or the wish as far as rounding allows it.
+fn effective_tolerance(wish: Option<f64>, precision: Precision, n: usize, warnings: &mut Vec<String>) -> f64 {
+    let (default, floor) = match precision {
+        // Entries carry three roundings; products of them with vectors add about as much again.
+        Precision::F32 => (1e-5, 8.0 * precision.epsilon()),
+        Precision::F64 => (1e-9, 10.0 * precision.epsilon() * (n as f64).sqrt()),
+    };
+    match wish {
+        None => default,
+        Some(wish) if wish < floor => {
+            warnings.push(format!("tolerance {wish:.1e} is below the rounding of {precision}; {floor:.1e} is used"));
+            floor
+        }
+        Some(wish) => wish,
+    }
+}
+
+/// Fits a model.
+pub(super) fn fit(settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> Result<Model> {
+    let stopwatch = Stopwatch::start();
+    let prepared = Prepared::new(settings, points)?;
+    let plan = prepared.plan(settings, points)?;
+    let mut seconds = BTreeMap::from([("planning".to_owned(), stopwatch.seconds())]);
+    let mut model = match prepared.precision {
+        Precision::F32 => fit_in::<f32>(settings, prepared, plan, points, watch, &mut seconds)?,
+        Precision::F64 => fit_in::<f64>(settings, prepared, plan, points, watch, &mut seconds)?,
+    };
+    seconds.insert("total".to_owned(), stopwatch.seconds());
+    model.set_seconds(seconds);
+    Ok(model)
+}
+
+fn fit_in<T: Element>(
+    settings: &KernelPca,
+    mut prepared: Prepared,
+    mut plan: Plan,
+    points: &Points,
+    watch: &Watch<'_>,
+    seconds: &mut BTreeMap<String, f64>,
+) -> Result<Model> {
+    let threads = prepared.threads.clone();
+    let context = |phase| Context::new(&threads, watch, phase);
+    let packing = Stopwatch::start();
+    let store =
+        (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
+    let gram = threads.run(|| KernelGram::<T>::new(points, &prepared.kernel, store))?;
+    context(Phase::Packing).check()?;
+    seconds.insert("packing".to_owned(), packing.seconds());
+
+    let starting = Stopwatch::start();
+    let start = start::from_sample(settings, &prepared, &plan, points, &context(Phase::Starting))?;
+    seconds.insert("starting".to_owned(), starting.seconds());
+
+    let solving = Stopwatch::start();
+    let counted = Counted::new(&gram);
+    let operator = Operator::new(settings.center, &counted);
+    let spectrum = match settings.components {
+        Components::Count(k) => {
+            let pairs = solve(settings, &prepared, &plan, k, start, &operator, &context(Phase::Solving))?;
+            Spectrum::new(pairs, &gram.diagonal()?, operator.centering(&context(Phase::Solving))?)
+        }
+        Components::Variance(share) => {
+            grow(settings, &mut prepared, &mut plan, points, share, start, &operator, &gram, &context)?
+        },
+    };
+    seconds.insert("solving".to_owned(), solving.seconds());
+    Finish {
+        settings,
+        prepared,
+        plan,
+        points,
+        spectrum,
+        passes: counted.passes(),
+        products: counted.products(),
+        kernel_entries: gram.entries_computed(),
+    }
+    .model()
+}
+
+/// The matrix whose eigenpairs are wanted: the Gram matrix, centred or as it is.
+enum Operator<'a> {
+    Centered(Centered<'a, dyn SymmetricOperator + 'a>),
+    Plain(&'a (dyn SymmetricOperator + 'a)),
+}
+
+impl<'a> Operator<'a> {
+    fn new(center: Center, gram: &'a (dyn SymmetricOperator + 'a)) -> Self {
+        match center {
+            Center::Yes => Self::Centered(Centered::new(gram)),
+            Center::No => Self::Plain(gram),
+        }
+    }
+
+    fn as_dyn(&self) -> &dyn SymmetricOperator {
+        match self {
+            Self::Centered(centered) => centered,
+            Self::Plain(plain) => *plain,
+        }
+    }
+
+    /// What new points are centred with; known from the first product.
+    fn centering(&self, context: &Context<'_>) -> Result<Option<Centering>> {
+        match self {
+            Self::Centered(centered) => centered.centering(context).map(Some),
+            Self::Plain(_) => Ok(None),
+        }
+    }
+}
+
+/// The leading `k` pairs, as the plan says.
+fn solve(
+    settings: &KernelPca,
+    prepared: &Prepared,
+    plan: &Plan,
+    k: usize,
+    start: Option<Mat<f64>>,
+    operator: &Operator<'_>,
+    context: &Context<'_>,
+) -> Result<EigenPairs> {
+    let solver: SolverChoice = plan.solver.parse()?;
+    let mut context = *context;
+    context.progress.expected_passes = Some(plan.expected_passes);
+    let request = Request {
+        n_pairs: k,
+        order: settings.order(),
+        tolerance: prepared.tolerance,
+        max_passes: settings.max_passes.unwrap_or_else(|| patience(solver, k)),
+        seed: settings.seed,
+        start: start.as_ref().map(Mat::as_ref),
+    };
+    let solver: &dyn EigenSolver = match solver {
+        SolverChoice::Dense => &Dense,
+        SolverChoice::Lanczos => &Lanczos { max_subspace: plan.max_subspace },
+        SolverChoice::Subspace => &SubspaceIteration { block: plan.block },
+        SolverChoice::Power => &PowerIteration,
+        SolverChoice::Krylov | SolverChoice::Auto => {
+            &BlockKrylov { block: plan.block, max_subspace: plan.max_subspace, check_every: 1 }
+        }
+    };
+    solver.leading(operator.as_dyn(), &request, &context)
+}
+
+/// Passes after which a solver gives up: ten times what a hard case takes.
+fn patience(solver: SolverChoice, k: usize) -> usize {
+    match solver {
+        SolverChoice::Power => 10_000 * k,
+        SolverChoice::Lanczos => 100 * k + 2000,
+        SolverChoice::Subspace => 2000,
+        SolverChoice::Krylov | SolverChoice::Dense | SolverChoice::Auto => 200 + 10 * k,
+    }
+}
+
+/// The fewest pairs that explain `share` of the variance: more and more of them are found, each time from the last ones.
+#[expect(clippy::too_many_arguments, reason = "one step of `fit_in`, which owns all of them")]
+fn grow<'a, T: Element>(
+    settings: &KernelPca,
+    prepared: &mut Prepared,
+    plan: &mut Plan,
+    points: &Points,
+    share: f64,
+    mut start: Option<Mat<f64>>,
+    operator: &Operator<'_>,
+    gram: &KernelGram<T>,
+    context: &impl Fn(Phase) -> Context<'a>,
+) -> Result<Spectrum> {
+    let n = points.n_samples();
+    let mut k = FIRST_GUESS.min(n);
+    loop {
+        let pairs = solve(settings, prepared, plan, k, start.take(), operator, &context(Phase::Solving))?;
+        let spectrum = Spectrum::new(pairs, &gram.diagonal()?, operator.centering(&context(Phase::Solving))?);
+        if let Some(enough) = spectrum.pairs_for_share(share) {
+            return Ok(spectrum.truncated(enough));
+        }
+        let stopped = context(Phase::Solving).watch.is_stopped();
+        if k == n || spectrum.has_all(prepared.precision) || stopped {
+            prepared.warnings.push(format!(
+                "{} components explain {:.4} of the variance, not the {share} asked for",
+                spectrum.pairs.values.len(),
+                spectrum.explained()
+            ));
+            return Ok(spectrum);
+        }
+        k = spectrum.guess_for_share(share, k).min(n);
+        // The store was filled under the first plan and stays.
+        *plan = Plan {
+            gram: plan.gram.clone(),
+            store_bytes: plan.store_bytes,
+            stored_share: plan.stored_share,
+            store_format: plan.store_format,
+            ..prepared.plan_for(settings, points, k)?
+        };
+        start = Some(spectrum.pairs.vectors);
+    }
+}
+
+impl KernelPca {
+    /// Which eigenvalues lead.
+    pub(super) fn order(&self) -> Order {
+        match self.negative {
+            crate::choices::Negative::Flip => Order::Modulus,
+            crate::choices::Negative::Error | crate::choices::Negative::Clip => Order::Algebraic,
+        }
+    }
+}

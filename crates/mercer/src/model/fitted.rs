@@ -1,0 +1,229 @@
+//! The fitted model.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use faer::{Mat, MatRef};
+
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::gram::{Basis, Centering, Slab};
+use crate::kernel::Kernel;
+use crate::memory;
+use crate::record::RunRecord;
+use crate::scalar::Precision;
+use crate::simd::Isa;
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// Components in feature space, as combinations of the images of basis points.
+///
+/// Every way of learning ends in this type, so transforming, saving and plotting exist once.
+pub struct Model {
+    kernel: Kernel,
+    basis: Points,
+    precision: Precision,
+    /// One column per component.
+    coefficients: Mat<f64>,
+    centering: Option<Centering>,
+    record: RunRecord,
+    /// The basis, packed at the first transform.
+    slab: OnceLock<PackedSlab>,
+}
+
+enum PackedSlab {
+    F32(Slab<f32>),
+    F64(Slab<f64>),
+}
+
+impl Model {
+    pub(super) fn new(
+        kernel: Kernel,
+        basis: Points,
+        precision: Precision,
+        coefficients: Mat<f64>,
+        centering: Option<Centering>,
+        record: RunRecord,
+    ) -> Self {
+        Self { kernel, basis, precision, coefficients, centering, record, slab: OnceLock::new() }
+    }
+
+    pub(super) fn set_seconds(&mut self, seconds: BTreeMap<String, f64>) {
+        self.record.seconds = seconds;
+        self.record.peak_memory_bytes = memory::peak();
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The points that components are combinations of.
+    pub fn basis(&self) -> &Points {
+        &self.basis
+    }
+
+    /// The precision of kernel values in [`transform`](Self::transform).
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// Points that were learned from.
+    pub fn n_samples(&self) -> usize {
+        self.record.n_samples
+    }
+
+    /// Coordinates of a point.
+    pub fn n_features(&self) -> usize {
+        self.basis.n_features()
+    }
+
+    /// Components.
+    pub fn n_components(&self) -> usize {
+        self.coefficients.ncols()
+    }
+
+    /// Eigenvalues of the (centred) Gram matrix, the variance of a component times the number of samples.
+    pub fn eigenvalues(&self) -> &[f64] {
+        &self.record.eigenvalues
+    }
+
+    /// The share of the total variance that each component explains.
+    pub fn explained_variance_ratio(&self) -> &[f64] {
+        &self.record.explained_variance_ratio
+    }
+
+    /// The trace of the (centred) Gram matrix: the sum of all its eigenvalues.
+    pub fn total_variance(&self) -> f64 {
+        self.record.total_variance
+    }
+
+    /// `‖K v − λ v‖ / λ₁` of each component.
+    pub fn residuals(&self) -> &[f64] {
+        &self.record.residuals
+    }
+
+    /// Whether every component reached the tolerance.
+    pub fn converged(&self) -> bool {
+        self.record.converged
+    }
+
+    /// The model, if every component reached the tolerance.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotConverged`] otherwise.
+    pub fn require_converged(self) -> Result<Self> {
+        if self.converged() {
+            return Ok(self);
+        }
+        let record = &self.record;
+        let tolerance = record.tolerance;
+        Err(Error::NotConverged {
+            converged: record.residuals.iter().filter(|&&residual| residual <= tolerance).count(),
+            requested: record.n_components,
+            passes: record.passes,
+            residual: record.residuals.iter().copied().fold(0.0, f64::max),
+            tolerance,
+        })
+    }
+
+    /// `v / √λ`, one column per component: what (centred) kernel values of a point are multiplied with.
+    pub fn dual_coefficients(&self) -> MatRef<'_, f64> {
+        self.coefficients.as_ref()
+    }
+
+    /// What kernel values of new points are centred with; `None` if the model is not centred.
+    pub fn centering(&self) -> Option<&Centering> {
+        self.centering.as_ref()
+    }
+
+    /// What the fit did and how good its answer is.
+    pub fn record(&self) -> &RunRecord {
+        &self.record
+    }
+
+    /// Scores of the points that were learned from: one row per point, one column per component.
+    pub fn training_scores(&self) -> Mat<f64> {
+        let values = self.eigenvalues();
+        Mat::from_fn(self.coefficients.nrows(), self.n_components(), |i, j| self.coefficients[(i, j)] * values[j])
+    }
+
+    /// Scores of new points, in memory that does not grow with their number beyond the scores themselves.
+    ///
+    /// For a precomputed kernel, `queries` holds kernel values: one row per new point, one column per training point.
+    ///
+    /// # Errors
+    ///
+    /// If the points have another width than the model, or hold values that are not finite.
+    pub fn transform(&self, queries: &Points) -> Result<Mat<f64>> {
+        self.transform_watched(queries, &Threads::all()?, &Watch::new())
+    }
+
+    /// As [`transform`](Self::transform), on given threads, with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`transform`](Self::transform), and [`Error::Interrupted`].
+    pub fn transform_watched(&self, queries: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
+        let (expected, found) = (self.n_features(), queries.n_features());
+        if expected != found {
+            return Err(Error::FeatureMismatch { what: "the data", expected, found });
+        }
+        queries.check_finite()?;
+        let context = Context::new(threads, watch, Phase::Transforming);
+        let mut scores = match self.slab(&context)? {
+            PackedSlab::F32(slab) => slab.product(queries, &context)?,
+            PackedSlab::F64(slab) => slab.product(queries, &context)?,
+        };
+        let offsets = self.offsets();
+        for (j, &offset) in offsets.iter().enumerate() {
+            scores.col_mut(j).iter_mut().for_each(|score| *score -= offset);
+        }
+        Ok(scores)
+    }
+
+    /// The packed basis; packed when it is first needed.
+    fn slab(&self, context: &Context<'_>) -> Result<&PackedSlab> {
+        if let Some(slab) = self.slab.get() {
+            return Ok(slab);
+        }
+        let isa = Isa::detect();
+        let folded = self.folded_coefficients();
+        let packed = context.threads.run(|| -> Result<PackedSlab> {
+            Ok(match self.precision {
+                Precision::F32 => PackedSlab::F32(Slab::new(Basis::new(&self.basis, &self.kernel, isa)?, folded.as_ref())),
+                Precision::F64 => PackedSlab::F64(Slab::new(Basis::new(&self.basis, &self.kernel, isa)?, folded.as_ref())),
+            })
+        })?;
+        Ok(self.slab.get_or_init(|| packed))
+    }
+
+    /// Coefficients with the centring of a point's kernel row folded in: subtracting the row's mean from the row is the same as
+    /// subtracting the column's mean from each column of coefficients.
+    fn folded_coefficients(&self) -> Mat<f64> {
+        let mut folded = self.coefficients.clone();
+        if self.centering.is_some() {
+            let n = folded.nrows() as f64;
+            for j in 0..folded.ncols() {
+                let mean = folded.col(j).iter().sum::<f64>() / n;
+                folded.col_mut(j).iter_mut().for_each(|a| *a -= mean);
+            }
+        }
+        folded
+    }
+
+    /// What is left of centring: a constant per component.
+    fn offsets(&self) -> Vec<f64> {
+        let Some(centering) = &self.centering else { return vec![0.0; self.n_components()] };
+        let folded = self.folded_coefficients();
+        (0..folded.ncols())
+            .map(|j| folded.col(j).iter().zip(&centering.column_means).map(|(a, mean)| a * mean).sum())
+            .collect()
+    }
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Model({} components of {:?}, {} kernel)", self.n_components(), self.basis, self.kernel.name())
+    }
+}

@@ -1,0 +1,229 @@
+//! The settings of kernel PCA.
+
+use super::{Model, fit};
+use crate::choices::{Center, Components, GramChoice, MemoryBudget, Negative, SolverChoice};
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, KernelSpec};
+use crate::plan::Plan;
+use crate::scalar::Precision;
+use crate::watch::{Threads, Watch};
+
+/// Kernel PCA, as it is asked for.
+///
+/// ```
+/// use mercer::{KernelPca, Kernel, Points};
+///
+/// // Two rings: no straight line separates them, the first kernel component does.
+/// let ring = |radius: f64| (0..40).flat_map(move |i| {
+///     let angle = f64::from(i) * std::f64::consts::TAU / 40.0;
+///     [radius * angle.cos(), radius * angle.sin()]
+/// });
+/// let points = Points::from_f64(ring(1.0).chain(ring(5.0)).collect::<Vec<_>>(), 80, 2)?;
+///
+/// let model = KernelPca::new(Kernel::gaussian(0.2)?).n_components(2).fit(&points)?;
+/// let scores = model.training_scores();
+/// let inner = (0..40).map(|i| scores[(i, 0)]);
+/// let outer = (40..80).map(|i| scores[(i, 0)]);
+/// assert!(inner.fold(f64::INFINITY, f64::min) > outer.fold(f64::NEG_INFINITY, f64::max));
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct KernelPca {
+    pub(super) kernel: KernelChoice,
+    pub(super) components: Components,
+    pub(super) center: Center,
+    pub(super) gram: GramChoice,
+    pub(super) solver: SolverChoice,
+    pub(super) precision: Option<Precision>,
+    pub(super) tolerance: Option<f64>,
+    pub(super) max_passes: Option<usize>,
+    pub(super) memory: MemoryBudget,
+    pub(super) threads: Option<usize>,
+    pub(super) seed: u64,
+    pub(super) negative: Negative,
+}
+
+/// A kernel, or what one is made from when the points are known.
+#[derive(Clone, Debug)]
+pub enum KernelChoice {
+    /// All parameters are known.
+    Known(Kernel),
+    /// Parameters may depend on the points.
+    Spec(KernelSpec),
+}
+
+impl From<Kernel> for KernelChoice {
+    fn from(kernel: Kernel) -> Self {
+        Self::Known(kernel)
+    }
+}
+
+impl From<KernelSpec> for KernelChoice {
+    fn from(spec: KernelSpec) -> Self {
+        Self::Spec(spec)
+    }
+}
+
+impl KernelPca {
+    /// Kernel PCA with two components; everything else is chosen by the plan.
+    pub fn new(kernel: impl Into<KernelChoice>) -> Self {
+        Self {
+            kernel: kernel.into(),
+            components: Components::Count(2),
+            center: Center::Yes,
+            gram: GramChoice::Auto,
+            solver: SolverChoice::Auto,
+            precision: None,
+            tolerance: None,
+            max_passes: None,
+            memory: MemoryBudget::Auto,
+            threads: None,
+            seed: 0,
+            negative: Negative::Error,
+        }
+    }
+
+    /// Sets the number of components.
+    #[must_use]
+    pub fn n_components(mut self, n_components: usize) -> Self {
+        self.components = Components::Count(n_components);
+        self
+    }
+
+    /// Asks for the fewest components that explain this share of the variance, instead of a number of them.
+    #[must_use]
+    pub fn variance(mut self, share: f64) -> Self {
+        self.components = Components::Variance(share);
+        self
+    }
+
+    /// Sets whether the points are centred in feature space (default: they are).
+    #[must_use]
+    pub fn center(mut self, center: Center) -> Self {
+        self.center = center;
+        self
+    }
+
+    /// Sets how products with the Gram matrix are made.
+    #[must_use]
+    pub fn gram(mut self, gram: GramChoice) -> Self {
+        self.gram = gram;
+        self
+    }
+
+    /// Sets how eigenpairs are found.
+    #[must_use]
+    pub fn solver(mut self, solver: SolverChoice) -> Self {
+        self.solver = solver;
+        self
+    }
+
+    /// Sets the precision of tiles (default: that of the data; single precision for bytes).
+    #[must_use]
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.precision = Some(precision);
+        self
+    }
+
+    /// Sets what the residual of every component must reach, relative to the first eigenvalue (default 1e-5 in single, 1e-9 in
+    /// double precision).
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = Some(tolerance);
+        self
+    }
+
+    /// Sets the number of passes after which the fit returns what it has (default: one that only a hopeless case reaches).
+    #[must_use]
+    pub fn max_passes(mut self, max_passes: usize) -> Self {
+        self.max_passes = Some(max_passes);
+        self
+    }
+
+    /// Sets how much memory the fit may take beyond the data (default: 70 % of what is available).
+    #[must_use]
+    pub fn memory(mut self, memory: MemoryBudget) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// Sets the number of threads (default: one per processor). The answer does not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Sets where random numbers come from (default 0).
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets what is done with significant negative eigenvalues (default: they are an error).
+    #[must_use]
+    pub fn negative(mut self, negative: Negative) -> Self {
+        self.negative = negative;
+        self
+    }
+
+    /// What [`fit`](Self::fit) would do with these points, and what it would cost.
+    ///
+    /// # Errors
+    ///
+    /// As [`fit`](Self::fit), as far as that can be told without fitting.
+    pub fn plan(&self, points: &Points) -> Result<Plan> {
+        fit::Prepared::new(self, points)?.plan(self, points)
+    }
+
+    /// Learns the components of the points.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is out of its domain, the points cannot be used, nothing fits the memory budget, or the kernel has significant
+    /// negative eigenvalues that were not allowed. A fit that has not converged is not an error: see [`Model::converged`].
+    pub fn fit(&self, points: &Points) -> Result<Model> {
+        self.fit_watched(points, &Watch::new())
+    }
+
+    /// As [`fit`](Self::fit), with somebody looking on who may stop it; the best model so far comes back then.
+    ///
+    /// # Errors
+    ///
+    /// As [`fit`](Self::fit), and [`Error::Interrupted`] if the fit was stopped before there was anything to return.
+    pub fn fit_watched(&self, points: &Points, watch: &Watch<'_>) -> Result<Model> {
+        fit::fit(self, points, watch)
+    }
+
+    pub(super) fn thread_pool(&self) -> Result<Threads> {
+        self.threads.map_or_else(Threads::all, Threads::new)
+    }
+
+    /// Checks every setting against the data's shape; the only place that does.
+    pub(super) fn validate(&self, n_samples: usize) -> Result<()> {
+        if n_samples < 2 {
+            return Err(Error::TooFewRows { needed: 2, found: n_samples });
+        }
+        match self.components {
+            Components::Count(k) if k == 0 || k > n_samples => {
+                let requirement = format!("between 1 and the number of samples ({n_samples})");
+                return Err(Error::invalid("n_components", requirement, k));
+            }
+            Components::Variance(share) if !(share > 0.0 && share <= 1.0) => {
+                return Err(Error::invalid("variance", "a share above 0 and at most 1", share));
+            }
+            _ => {}
+        }
+        if let Some(tolerance) = self.tolerance {
+            if !(tolerance > 0.0 && tolerance < 1.0) {
+                return Err(Error::invalid("tolerance", "between 0 and 1", tolerance));
+            }
+        }
+        if self.max_passes == Some(0) {
+            return Err(Error::invalid("max_passes", "at least 1", 0));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,13 @@
+//! Kernel PCA: settings, the fit, and the fitted model.
+//!
+//! Only this module knows that there is such a thing as kernel PCA.
+
+mod file;
+mod finish;
+mod fit;
+mod fitted;
+mod kernel_pca;
+mod start;
+
+pub use fitted::Model;
+pub use kernel_pca::KernelPca;

@@ -1,0 +1,103 @@
+//! What a fit keeps in memory beyond the data.
+
+use super::Task;
+use crate::choices::SolverChoice;
+use crate::gram::{Basis, StoreFormat, block_size};
+use crate::scalar::Precision;
+use crate::simd::Isa;
+
+/// Bytes by purpose; their sum is the promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Need {
+    packed: u64,
+    vectors: u64,
+    solver: u64,
+    model: u64,
+    scratch: u64,
+    pub(super) max_subspace: usize,
+}
+
+impl Need {
+    /// What an iterative solver with blocks of `block` vectors needs, without a store.
+    pub(super) fn new(task: &Task<'_>, solver: SolverChoice, block: usize) -> Self {
+        let (n, k) = (task.n_samples as u64, task.n_components);
+        let max_subspace = match solver {
+            SolverChoice::Lanczos => (3 * k).max(60),
+            SolverChoice::Power => k + 1,
+            SolverChoice::Subspace => block,
+            _ => (4 * block).max(2 * k + 2 * block),
+        }
+        .min(task.n_samples);
+        let width = (block + 1).next_multiple_of(16) as u64;
+        Self {
+            packed: packed_size(task),
+            // Vectors in the tiles' precision and sums in double precision; the centred copy and the product's result.
+            vectors: n * width * (task.precision.size() as u64 + 8 + 16),
+            // The basis with room for a block; the block, its image, and what orthogonalising makes of it (two copies).
+            solver: n * 8 * (max_subspace + 5 * block) as u64 + 3 * 8 * (max_subspace as u64).pow(2),
+            // Eigenvectors as the solver returns them and as the model keeps them, and one more in between.
+            model: 3 * n * 8 * k as u64,
+            scratch: scratch_size(task),
+            max_subspace,
+        }
+    }
+
+    /// What the dense solver needs.
+    pub(super) fn dense(task: &Task<'_>) -> Self {
+        let n = task.n_samples as u64;
+        Self {
+            packed: packed_size(task),
+            vectors: n * (n + 16) * (task.precision.size() as u64 + 8 + 16),
+            // The matrix, its eigenvectors twice (sorted), and the decomposition's workspace.
+            solver: 6 * n * n * 8,
+            model: 3 * n * 8 * task.n_components as u64,
+            scratch: scratch_size(task),
+            max_subspace: task.n_samples,
+        }
+    }
+
+    /// All of it.
+    pub(super) fn total(&self) -> u64 {
+        self.packed + self.vectors + self.solver + self.model + self.scratch
+    }
+
+    /// The largest number of components for which a fit with the narrowest blocks fits the budget.
+    pub(super) fn largest_count(task: &Task<'_>) -> Option<usize> {
+        let fits = |k: usize| {
+            let smaller = Task { n_components: k, ..task.clone() };
+            Self::new(&smaller, SolverChoice::Krylov, 8).total() <= task.budget
+        };
+        (1..=task.n_components).rev().find(|&k| fits(k))
+    }
+}
+
+fn packed_size(task: &Task<'_>) -> u64 {
+    let (n, d, isa) = (task.n_samples, task.n_features, Isa::detect());
+    match task.precision {
+        Precision::F32 => Basis::<f32>::size_of_shape(n, d, task.is_bytes, task.kernel, isa),
+        Precision::F64 => Basis::<f64>::size_of_shape(n, d, task.is_bytes, task.kernel, isa),
+    }
+}
+
+/// A tile and a row block of packing scratch per thread.
+fn scratch_size(task: &Task<'_>) -> u64 {
+    let tile = tile_size(task) as u64;
+    task.threads as u64 * tile * (tile * task.precision.size() as u64 + 8 * task.n_features as u64)
+}
+
+/// Rows and columns of a tile.
+pub(super) fn tile_size(task: &Task<'_>) -> usize {
+    match task.precision {
+        Precision::F32 => block_size::<f32>(task.n_samples, Isa::detect()),
+        Precision::F64 => block_size::<f64>(task.n_samples, Isa::detect()),
+    }
+}
+
+/// Bytes of all tiles on and below the diagonal.
+pub(super) fn store_size(task: &Task<'_>, format: StoreFormat) -> u64 {
+    let tile = tile_size(task).max(1);
+    let blocks = task.n_samples.div_ceil(tile) as u64;
+    // A schedule with an odd number of blocks has places without a tile; they take a slot each.
+    let places = if blocks % 2 == 0 { blocks * (blocks + 1) / 2 } else { blocks * (blocks + 3) / 2 };
+    places * (tile * tile) as u64 * format.entry_size(task.precision.size()) as u64
+}

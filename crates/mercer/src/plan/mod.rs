@@ -1,0 +1,327 @@
+//! The plan of a fit: what will be done, why, and what it will cost.
+//!
+//! [`Plan::for_fit`] is the automatic choice of method. It is a pure function of the [`Task`] (shape, kernel, wishes, budget) and
+//! of the machine's measured [`Speeds`]; everything it decides is in the plan that comes out, and in the record of the run.
+
+mod memory_need;
+mod speeds;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use self::memory_need::Need;
+pub use self::speeds::Speeds;
+use crate::choices::{GramChoice, SolverChoice};
+use crate::error::{Error, Result, bytes};
+use crate::gram::StoreFormat;
+use crate::kernel::Kernel;
+use crate::scalar::Precision;
+
+/// What a plan is made for.
+#[derive(Clone, Debug)]
+pub struct Task<'a> {
+    /// Points.
+    pub n_samples: usize,
+    /// Coordinates of each.
+    pub n_features: usize,
+    /// Whether the coordinates are bytes.
+    pub is_bytes: bool,
+    /// The kernel.
+    pub kernel: &'a Kernel,
+    /// Components that are wanted, or a first guess.
+    pub n_components: usize,
+    /// The precision of tiles.
+    pub precision: Precision,
+    /// What residuals have to reach.
+    pub tolerance: f64,
+    /// Bytes that may be taken beyond the data.
+    pub budget: u64,
+    /// Threads that will work.
+    pub threads: usize,
+    /// How products should be made.
+    pub gram: GramChoice,
+    /// How eigenpairs should be found.
+    pub solver: SolverChoice,
+}
+
+/// How a fit will be done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// `tiled`, `stored` or `precomputed`.
+    pub gram: String,
+    /// `dense`, `lanczos`, `krylov`, `subspace` or `power`.
+    pub solver: String,
+    /// The precision of tiles.
+    pub precision: Precision,
+    /// Rows and columns of a tile.
+    pub tile: usize,
+    /// Vectors multiplied in one pass.
+    pub block: usize,
+    /// Vectors that the solver's basis may hold.
+    pub max_subspace: usize,
+    /// Bytes for tiles that are kept.
+    pub store_bytes: u64,
+    /// The share of the tiles that is kept.
+    pub stored_share: f64,
+    /// How they are kept.
+    pub store_format: StoreFormat,
+    /// Points that are solved exactly to start from; zero for a random start.
+    pub start_sample: usize,
+    /// Passes over the matrix that it will probably take.
+    pub expected_passes: usize,
+    /// Seconds that it will probably take.
+    pub expected_seconds: f64,
+    /// Bytes that it will take beyond the data.
+    pub expected_memory_bytes: u64,
+    /// Why, in sentences.
+    pub reasons: Vec<String>,
+}
+
+/// Up to this many points the dense solver is as fast as any other.
+const DENSE_UP_TO: usize = 512;
+/// And beyond this share of the spectrum a Krylov basis would be as large as the matrix.
+const DENSE_SHARE: usize = 4;
+/// Below this many features, recomputing a tile is as fast as reading it back from memory.
+const STORE_FROM_FEATURES: usize = 12;
+/// Bytes are multiplied about twice as fast as floating-point numbers.
+const STORE_FROM_BYTE_FEATURES: usize = 24;
+/// Keeping less than this share of the tiles is not worth the memory.
+const MIN_STORED_SHARE: f64 = 0.1;
+/// From this tolerance on, tiles may be kept in 16-bit fixed point: an entry's error of at most 1/131070 changes an eigenvalue
+/// by at most `n / 131070`, which is a tenth of this share of the largest one even if that holds only a twelfth of the variance.
+const FIXED16_FROM_TOLERANCE: f64 = 1e-3;
+/// From this many points on, solving a sample first saves more than it costs.
+const SAMPLE_FROM: usize = 4000;
+/// One point in this many goes into the sample, as far as [`MAX_SAMPLE`].
+const SAMPLE_SHARE: usize = 16;
+/// A larger sample costs more than the pass it saves.
+const MAX_SAMPLE: usize = 4096;
+/// Vectors multiplied in one pass over stored tiles: a pass then costs in proportion to its width, so it is kept narrow.
+const STORED_BLOCK: usize = 32;
+
+impl Plan {
+    /// The plan for a task, with estimates from the machine's speeds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OverBudget`] if nothing that answers the question fits, with what would.
+    pub fn for_fit(task: &Task<'_>, speeds: &Speeds) -> Result<Self> {
+        let (n, k) = (task.n_samples, task.n_components);
+        let mut reasons = Vec::new();
+        let solver = choose_solver(task, &mut reasons);
+        if solver == SolverChoice::Dense {
+            return Self::dense(task, speeds, reasons);
+        }
+        let wants_store = match task.gram {
+            GramChoice::Tiled => false,
+            GramChoice::Stored => true,
+            GramChoice::Auto => worth_storing(task, &mut reasons),
+        };
+        let mut block = first_block(task, solver, wants_store);
+        // The basis shrinks before the fit is refused: more restarts, same answer.
+        let mut need = Need::new(task, solver, block);
+        while need.total() > task.budget && block > 8 {
+            block = (block / 2).max(8);
+            need = Need::new(task, solver, block);
+        }
+        if need.total() > task.budget {
+            return Err(need.refuse(task));
+        }
+        if block < first_block(task, solver, wants_store) {
+            reasons.push(format!("blocks of {block} vectors, because wider ones would not fit the memory budget"));
+        }
+        let left = task.budget - need.total();
+        let (store_format, store_bytes, stored_share) =
+            if wants_store { store(task, left, &mut reasons) } else { (StoreFormat::Full, 0, 0.0) };
+        let gram = match (task.kernel, store_bytes > 0) {
+            (Kernel::Precomputed, _) => "precomputed",
+            (_, true) => "stored",
+            (_, false) => "tiled",
+        };
+        let start_sample = start_sample(task, solver, block, &mut reasons);
+        let expected_passes = expected_passes(solver, k, block, start_sample, task.tolerance);
+        let expected_seconds = speeds.fit_seconds(task, block, expected_passes, stored_share, start_sample);
+        Ok(Self {
+            gram: gram.to_owned(),
+            solver: solver.name().to_owned(),
+            precision: task.precision,
+            tile: memory_need::tile_size(task),
+            block: block.min(n),
+            max_subspace: need.max_subspace,
+            store_bytes,
+            stored_share,
+            store_format,
+            start_sample,
+            expected_passes,
+            expected_seconds,
+            expected_memory_bytes: need.total() + store_bytes,
+            reasons,
+        })
+    }
+
+    fn dense(task: &Task<'_>, speeds: &Speeds, reasons: Vec<String>) -> Result<Self> {
+        let n = task.n_samples;
+        let need = Need::dense(task);
+        if need.total() > task.budget {
+            return Err(need.refuse(task));
+        }
+        Ok(Self {
+            gram: if matches!(task.kernel, Kernel::Precomputed) { "precomputed" } else { "tiled" }.to_owned(),
+            solver: SolverChoice::Dense.name().to_owned(),
+            precision: task.precision,
+            tile: memory_need::tile_size(task),
+            block: n,
+            max_subspace: n,
+            store_bytes: 0,
+            stored_share: 0.0,
+            store_format: StoreFormat::Full,
+            start_sample: 0,
+            expected_passes: 1,
+            expected_seconds: speeds.dense_seconds(task),
+            expected_memory_bytes: need.total(),
+            reasons,
+        })
+    }
+}
+
+fn choose_solver(task: &Task<'_>, reasons: &mut Vec<String>) -> SolverChoice {
+    let (n, k) = (task.n_samples, task.n_components);
+    if task.solver != SolverChoice::Auto {
+        return task.solver;
+    }
+    if n <= DENSE_UP_TO {
+        reasons.push(format!("dense solver, because {n} points are few"));
+        return SolverChoice::Dense;
+    }
+    if k * DENSE_SHARE > n && Need::dense(task).total() <= task.budget {
+        reasons.push(format!("dense solver, because {k} components are more than a quarter of the spectrum"));
+        return SolverChoice::Dense;
+    }
+    reasons.push(format!("block Krylov solver, because {k} of {n} components are few"));
+    SolverChoice::Krylov
+}
+
+fn worth_storing(task: &Task<'_>, reasons: &mut Vec<String>) -> bool {
+    if matches!(task.kernel, Kernel::Precomputed) {
+        return false;
+    }
+    let from = if task.is_bytes { STORE_FROM_BYTE_FEATURES } else { STORE_FROM_FEATURES };
+    let worth = task.n_features >= from || matches!(task.kernel, Kernel::Custom(_));
+    if !worth {
+        reasons.push(format!(
+            "tiles are recomputed, because with {} features that is as fast as reading them",
+            task.n_features
+        ));
+    }
+    worth
+}
+
+/// The block width that is best without regard to memory.
+fn first_block(task: &Task<'_>, solver: SolverChoice, stored: bool) -> usize {
+    let (n, k) = (task.n_samples, task.n_components);
+    // One short of a whole number of registers: the first product carries a column of ones along.
+    let whole = |vectors: usize| vectors.next_multiple_of(16) - 1;
+    let block = match solver {
+        SolverChoice::Lanczos | SolverChoice::Power => 1,
+        SolverChoice::Subspace => 2 * k.max(4),
+        // A narrow block for stored tiles, unless even more pairs are wanted than three passes would span.
+        _ if stored => whole(STORED_BLOCK.max(k / 3)),
+        // A pass that recomputes tiles costs about the same whatever its width: wide blocks need fewest passes.
+        _ => whole((2 * k).max(16)),
+    };
+    block.min(n)
+}
+
+/// How tiles are kept within `left` bytes: format, bytes, share of all tiles.
+fn store(task: &Task<'_>, left: u64, reasons: &mut Vec<String>) -> (StoreFormat, u64, f64) {
+    let full = memory_need::store_size(task, StoreFormat::Full);
+    let fixed = memory_need::store_size(task, StoreFormat::Fixed16);
+    let may_round = task.kernel.has_unit_range() && task.tolerance >= FIXED16_FROM_TOLERANCE;
+    let format = if full > left && may_round { StoreFormat::Fixed16 } else { StoreFormat::Full };
+    let whole = if format == StoreFormat::Full { full } else { fixed };
+    let kept = whole.min(left);
+    let share = kept as f64 / whole.max(1) as f64;
+    if share < MIN_STORED_SHARE {
+        reasons.push(format!(
+            "tiles are recomputed, because keeping them takes {} and only {} are left",
+            bytes(whole),
+            bytes(left)
+        ));
+        return (StoreFormat::Full, 0, 0.0);
+    }
+    let how = if format == StoreFormat::Fixed16 { " in 16-bit fixed point" } else { "" };
+    reasons.push(if share < 1.0 {
+        format!("{:.0} % of the tiles are kept{how}, the others recomputed: all of them take {}", 100.0 * share, bytes(whole))
+    } else {
+        format!("all tiles are kept{how}, because {} fit the memory budget", bytes(whole))
+    });
+    (format, kept, share)
+}
+
+fn start_sample(task: &Task<'_>, solver: SolverChoice, block: usize, reasons: &mut Vec<String>) -> usize {
+    let n = task.n_samples;
+    // A precomputed matrix has no kernel to extend a sample's solution with.
+    if n < SAMPLE_FROM || solver != SolverChoice::Krylov || matches!(task.kernel, Kernel::Precomputed) {
+        return 0;
+    }
+    let sample = (n / SAMPLE_SHARE).clamp(1000, MAX_SAMPLE).max(4 * block).min(n / 2);
+    reasons.push(format!("starts from the solution for {sample} sampled points, which saves a pass or two"));
+    sample
+}
+
+/// Passes to the tolerance, from runs on image and sensor data; spectra differ, so this is a guess to a factor of two.
+fn expected_passes(solver: SolverChoice, k: usize, block: usize, start_sample: usize, tolerance: f64) -> usize {
+    let digits = -tolerance.log10().clamp(-16.0, -1.0);
+    let passes = match solver {
+        SolverChoice::Krylov => {
+            // Each pass adds a block; about k more vectors are needed for every three digits.
+            let vectors = k as f64 * (1.0 + digits / 3.0) + digits * 6.0;
+            let saved = if start_sample > 0 { 1.5 } else { 0.0 };
+            (vectors / block as f64 + 1.5 - saved).max(2.0)
+        }
+        SolverChoice::Lanczos => 2.0 * k as f64 + 10.0 * digits,
+        SolverChoice::Subspace => 8.0 * digits,
+        SolverChoice::Power => 30.0 * digits * k as f64,
+        SolverChoice::Dense | SolverChoice::Auto => 1.0,
+    };
+    passes.ceil() as usize
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} solver on a {} Gram matrix in {}", self.solver, self.gram, self.precision)?;
+        if self.solver != SolverChoice::Dense.name() {
+            write!(f, ", blocks of {} vectors, about {} passes", self.block, self.expected_passes)?;
+        }
+        writeln!(f, "\nabout {} and {}", seconds(self.expected_seconds), bytes(self.expected_memory_bytes))?;
+        for reason in &self.reasons {
+            writeln!(f, "- {reason}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A time as people say it.
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.95 => format!("{:.0} ms", (s * 1000.0).max(1.0)),
+        s if s < 99.5 => format!("{s:.1} s"),
+        s if s < 5940.0 => format!("{:.1} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+impl Need {
+    /// The error that says what would fit.
+    fn refuse(&self, task: &Task<'_>) -> Error {
+        let advice = match Self::largest_count(task) {
+            Some(k) if k < task.n_components => format!("{k} components would fit"),
+            _ => format!("a budget of {} would do", bytes(self.total())),
+        };
+        let what = format!("a fit of {} points with {} components", task.n_samples, task.n_components);
+        Error::OverBudget { what, needed: self.total(), budget: task.budget, advice }
+    }
+}
+
+

@@ -1,0 +1,121 @@
+//! How fast this machine is at what a fit does, by a short measurement.
+
+use faer::Mat;
+
+use super::{Task, memory_need};
+use crate::data::Points;
+use crate::error::Result;
+use crate::gram::{KernelGram, SymmetricOperator};
+use crate::kernel::Kernel;
+use crate::scalar::Precision;
+use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
+
+/// Speeds of one machine for one kind of data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speeds {
+    /// Kernel entries per second, all threads together, recomputed from packed points.
+    pub entries: f64,
+    /// Multiply-adds per second, all threads together, in products of tiles with vectors.
+    pub multiply_adds: f64,
+    /// Multiply-adds per second of double-precision linear algebra, all threads together.
+    pub algebra: f64,
+    /// Bytes per second at which new memory is first written.
+    pub first_touch: f64,
+}
+
+/// Points of the measurement: large enough to be typical, small enough to take a few milliseconds.
+const PROBE_POINTS: usize = 960;
+/// Columns of the wide product of the measurement.
+const PROBE_COLUMNS: usize = 64;
+/// Memory that has never been used is slower than memory that was freed a moment ago; the estimate takes the middle.
+const FIRST_TOUCH: f64 = 3e9;
+
+impl Speeds {
+    /// Measures the speeds on the first of the points, in a few milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// If a custom kernel fails.
+    pub fn measure(points: &Points, kernel: &Kernel, precision: Precision, threads: &Threads) -> Result<Self> {
+        if matches!(kernel, Kernel::Precomputed) {
+            return Ok(Self::typical(points.n_features(), threads.count()));
+        }
+        let probe = points.slice(0..points.n_samples().min(PROBE_POINTS));
+        let n = probe.n_samples() as f64;
+        let (narrow, wide) = match precision {
+            Precision::F32 => measure_products(&KernelGram::<f32>::new(&probe, kernel, None)?, threads)?,
+            Precision::F64 => measure_products(&KernelGram::<f64>::new(&probe, kernel, None)?, threads)?,
+        };
+        let per_column = ((wide - narrow) / (PROBE_COLUMNS as f64 - 1.0)).max(1e-9);
+        let typical = Self::typical(points.n_features(), threads.count());
+        Ok(Self {
+            entries: 0.5 * n * n / (narrow - per_column).max(1e-7),
+            multiply_adds: n * n / per_column,
+            ..typical
+        })
+    }
+
+    /// Speeds of a two-core machine of 2023, scaled by the number of threads: for plans without points.
+    pub fn typical(n_features: usize, threads: usize) -> Self {
+        let threads = threads as f64;
+        let multiply_adds = 3.5e10 * threads;
+        Self {
+            entries: multiply_adds / (n_features as f64 + 16.0),
+            multiply_adds,
+            algebra: 1.5e10 * threads,
+            first_touch: FIRST_TOUCH,
+        }
+    }
+
+    /// Seconds of one pass with `columns` vectors, of which `recomputed` is the share of tiles that are not read back.
+    pub fn pass_seconds(&self, n: usize, columns: usize, recomputed: f64) -> f64 {
+        let n = n as f64;
+        recomputed * 0.5 * n * n / self.entries + n * n * columns as f64 / self.multiply_adds
+    }
+
+    pub(super) fn fit_seconds(
+        &self,
+        task: &Task<'_>,
+        block: usize,
+        passes: usize,
+        stored_share: f64,
+        start_sample: usize,
+    ) -> f64 {
+        let (n, k) = (task.n_samples, task.n_components as f64);
+        let columns = (block + 1).next_multiple_of(16);
+        let first = self.pass_seconds(n, columns, 1.0);
+        let later = self.pass_seconds(n, columns, 1.0 - stored_share);
+        let fill = stored_share * memory_need::store_size(task, crate::gram::StoreFormat::Full) as f64 / self.first_touch;
+        // Orthogonalising twice against a basis that grows to the passes' blocks, and three small steps per block.
+        let basis = (block * passes) as f64;
+        let algebra = n as f64 * block as f64 * passes as f64 * (2.0 * basis + 6.0 * block as f64) + n as f64 * basis * k;
+        // The sample is solved from kept tiles, then extended to all points by half a pass of that size.
+        let sample = start_sample as f64;
+        let start = sample * n as f64 / self.entries + 8.0 * self.pass_seconds(start_sample, columns, 0.3);
+        first + later * passes.saturating_sub(1) as f64 + fill + algebra / self.algebra + start
+    }
+
+    pub(super) fn dense_seconds(&self, task: &Task<'_>) -> f64 {
+        let n = task.n_samples as f64;
+        // Tridiagonalisation and back-transformation: about nine n³ multiply-adds, half of them limited by memory.
+        self.pass_seconds(task.n_samples, task.n_samples, 1.0) + 9.0 * n * n * n / self.algebra
+    }
+}
+
+/// Seconds of a product with one vector and with [`PROBE_COLUMNS`], the better of two tries each.
+fn measure_products(gram: &dyn SymmetricOperator, threads: &Threads) -> Result<(f64, f64)> {
+    let watch = Watch::new();
+    let context = Context::new(threads, &watch, Phase::Packing);
+    let time = |columns: usize| -> Result<f64> {
+        let x = Mat::full(gram.dim(), columns, 1.0);
+        let mut y = Mat::zeros(gram.dim(), columns);
+        let mut best = f64::INFINITY;
+        for _ in 0..2 {
+            let stopwatch = Stopwatch::start();
+            gram.apply(x.as_ref(), y.as_mut(), &context)?;
+            best = best.min(stopwatch.seconds());
+        }
+        Ok(best)
+    };
+    Ok((time(1)?, time(PROBE_COLUMNS)?))
+}

@@ -1,0 +1,103 @@
+//! What a run did and how good its answer is: plain data that commands, reports and other languages read.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel::{Kernel, Parameter};
+use crate::plan::Plan;
+use crate::scalar::Precision;
+
+/// Version of the layout of [`RunRecord`]; raised when a field changes its meaning or goes away.
+pub const RECORD_VERSION: u32 = 1;
+
+/// A kernel's name and parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct KernelRecord {
+    /// Name of the kernel.
+    pub name: String,
+    /// Inverse width, if the kernel has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<f64>,
+    /// Constant term, if the kernel has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coef0: Option<f64>,
+    /// Degree, if the kernel has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub degree: Option<u32>,
+    /// Tail exponent, if the kernel has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+}
+
+impl From<&Kernel> for KernelRecord {
+    fn from(kernel: &Kernel) -> Self {
+        Self {
+            name: kernel.name().to_owned(),
+            gamma: kernel.parameter(Parameter::Gamma),
+            coef0: kernel.parameter(Parameter::Coef0),
+            degree: match kernel {
+                Kernel::Polynomial(polynomial) => Some(polynomial.degree()),
+                _ => None,
+            },
+            alpha: kernel.parameter(Parameter::Alpha),
+        }
+    }
+}
+
+/// The record of a fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// Version of this layout.
+    pub record_version: u32,
+    /// Version of the program that wrote it.
+    pub version: String,
+    /// Points that were learned from.
+    pub n_samples: usize,
+    /// Coordinates of each.
+    pub n_features: usize,
+    /// Components that were found.
+    pub n_components: usize,
+    /// The kernel, with all its parameters.
+    pub kernel: KernelRecord,
+    /// Whether the points were centred in feature space.
+    pub centered: bool,
+    /// How products with the Gram matrix were made.
+    pub gram: String,
+    /// How eigenpairs were found.
+    pub solver: String,
+    /// The precision of tiles.
+    pub precision: Precision,
+    /// Eigenvalues of the (centred) Gram matrix.
+    pub eigenvalues: Vec<f64>,
+    /// The share of the total variance that each component explains.
+    pub explained_variance_ratio: Vec<f64>,
+    /// The trace of the (centred) Gram matrix.
+    pub total_variance: f64,
+    /// `‖K v − λ v‖ / λ₁` of each component.
+    pub residuals: Vec<f64>,
+    /// What the residuals had to reach.
+    pub tolerance: f64,
+    /// Whether all of them did.
+    pub converged: bool,
+    /// Products with blocks of vectors: passes over the matrix.
+    pub passes: usize,
+    /// Products with single vectors.
+    pub products: usize,
+    /// Entries of the matrix that were computed.
+    pub kernel_entries: u64,
+    /// Seconds of each phase, and in all.
+    pub seconds: BTreeMap<String, f64>,
+    /// The largest amount of memory the process had resident.
+    pub peak_memory_bytes: u64,
+    /// The memory budget.
+    pub memory_budget_bytes: u64,
+    /// Threads that were used.
+    pub threads: usize,
+    /// Where random numbers came from.
+    pub seed: u64,
+    /// What was planned, and why.
+    pub plan: Plan,
+    /// What the user should know about the answer.
+    pub warnings: Vec<String>,
+}
