@@ -108,6 +108,28 @@ impl<T: Element> KernelGram<T> {
         self.store.as_ref().map_or(0.0, |store| store.capacity() as f64 / n_tiles.max(1) as f64)
     }
 
+    /// Computes every tile on and below the diagonal once, filling the store as far as it reaches, and returns the number of
+    /// entries it took.
+    ///
+    /// A product does this on the way; on its own it is what making the matrix costs, and it moves that cost out of the first
+    /// product.
+    ///
+    /// # Errors
+    ///
+    /// If the run was stopped, or a custom kernel failed.
+    pub fn compute_tiles(&self, context: &Context<'_>) -> Result<u64> {
+        let before = self.entries_computed();
+        Schedule::new(self.n_blocks()).visit(
+            context,
+            || Buffer::<T>::zeroed(self.block * self.block),
+            |scratch, place, rows, columns| {
+                let len = self.block_rows(rows).len() * self.block_rows(columns).len();
+                self.with_tile(place, rows, columns, &mut scratch[..len], |_| {})
+            },
+        )?;
+        Ok(self.entries_computed() - before)
+    }
+
     fn n_blocks(&self) -> usize {
         self.n.div_ceil(self.block.max(1))
     }
