@@ -167,9 +167,9 @@ pub trait ByteLanes: Copy + 'static {
     #[expect(unsafe_code, reason = "reads through a pointer")]
     unsafe fn dot(self, rows: *const u8, word: i32) -> Self;
 
-    /// Lane by lane sum.
+    /// Lane by lane sum, wrapping around.
     fn add(self, other: Self) -> Self;
-    /// Lane by lane difference.
+    /// Lane by lane difference, wrapping around.
     fn sub(self, other: Self) -> Self;
     /// Rounds each integer to single precision.
     fn to_floats(self) -> Self::Floats;

@@ -183,11 +183,11 @@ impl ByteLanes for Bytes {
     }
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane] + other.0[lane]))
+        Self(std::array::from_fn(|lane| self.0[lane].wrapping_add(other.0[lane])))
     }
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        Self(std::array::from_fn(|lane| self.0[lane] - other.0[lane]))
+        Self(std::array::from_fn(|lane| self.0[lane].wrapping_sub(other.0[lane])))
     }
     #[inline(always)]
     fn to_floats(self) -> F32x4 {
