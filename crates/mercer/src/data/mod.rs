@@ -273,5 +273,5 @@ fn first_not_finite<T: Copy>(all: &[T], widen: impl Fn(T) -> f64) -> Option<(usi
     })
 }
 
-#[cfg(any())]
+#[cfg(test)]
 mod tests;

@@ -310,5 +310,5 @@ impl Kernel {
     }
 }
 
-#[cfg(any())]
+#[cfg(test)]
 mod tests;

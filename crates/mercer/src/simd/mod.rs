@@ -89,5 +89,5 @@ impl Isa {
     }
 }
 
-#[cfg(any())]
+#[cfg(test)]
 mod tests;

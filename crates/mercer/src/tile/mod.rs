@@ -84,5 +84,5 @@ impl Geometry {
     }
 }
 
-#[cfg(any())]
+#[cfg(test)]
 mod tests;

@@ -1,0 +1,201 @@
+//! Points in every format, and moments in any grouping.
+
+#![allow(clippy::float_cmp, reason = "these numbers are exact")]
+#![allow(clippy::unwrap_used, reason = "the shapes are right")]
+
+use mercer_testkit::generate::{Random, gaussian_cloud};
+
+use super::*;
+
+/// The same three points in every format.
+fn three_formats() -> [Points; 3] {
+    [
+        Points::from_f32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2).unwrap(),
+        Points::from_f64(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3, 2).unwrap(),
+        Points::from_u8(vec![2, 4, 6, 8, 10, 12], 3, 2, 0.5).unwrap(),
+    ]
+}
+
+#[test]
+fn rows_slices_and_selections_are_the_same_in_every_format() {
+    for points in three_formats() {
+        assert_eq!((points.n_samples(), points.n_features()), (3, 2));
+        assert_eq!(points.row(1), [3.0, 4.0]);
+        assert_eq!(points.rows(1..3).to_f64(), [3.0, 4.0, 5.0, 6.0]);
+        let slice = points.slice(1..3);
+        assert_eq!((slice.n_samples(), slice.row(0), slice.row(1)), (2, vec![3.0, 4.0], vec![5.0, 6.0]));
+        // A slice of a slice, and a selection from one, count from its first row.
+        assert_eq!(slice.slice(1..2).row(0), [5.0, 6.0]);
+        assert_eq!(slice.select(&[1, 0, 1]).rows(0..3).to_f64(), [5.0, 6.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!((points.slice(2..2).n_samples(), points.select(&[]).n_samples()), (0, 0));
+    }
+}
+
+#[test]
+fn formats_are_kept_and_described() {
+    let [single, double, bytes] = three_formats();
+    assert_eq!([&single, &double, &bytes].map(Points::precision), [Precision::F32, Precision::F64, Precision::F32]);
+    assert_eq!([&single, &double, &bytes].map(Points::size), [24, 48, 6]);
+    assert_eq!([&single, &double, &bytes].map(Points::byte_scale), [None, None, Some(0.5)]);
+    assert!(bytes.is_bytes() && bytes.select(&[0]).is_bytes() && !single.is_bytes());
+    assert_eq!(format!("{single:?} {double:?} {bytes:?}"), "Points(3 x 2 f32) Points(3 x 2 f64) Points(3 x 2 u8)");
+    assert!(matches!(bytes.rows(0..1), RowsRef::U8 { values: [2, 4], scale: 0.5 }));
+}
+
+#[test]
+fn cloning_and_slicing_share_the_values() {
+    let points = Points::from_f64(vec![1.0, 2.0, 3.0, 4.0], 2, 2).unwrap();
+    let address = |points: &Points| match points.rows(0..1) {
+        RowsRef::F64(values) => values.as_ptr(),
+        _ => unreachable!("the points are in double precision"),
+    };
+    assert_eq!(address(&points), address(&points.clone()));
+    assert_eq!(address(&points.slice(1..2)), address(&points).wrapping_add(2));
+}
+
+#[test]
+fn shapes_that_do_not_fit_are_refused() {
+    let cases = [
+        (Points::from_f64(vec![], 3, 0), "the data has 3 rows but no columns"),
+        (Points::from_f64(vec![1.0; 5], 2, 3), "2 rows of 3 columns need 6 values, but there are 5"),
+        (Points::from_f32(vec![1.0; 7], 2, 3), "2 rows of 3 columns need 6 values, but there are 7"),
+        (Points::from_u8(vec![1], 2, 3, 1.0), "2 rows of 3 columns need 6 values, but there are 1"),
+        (Points::from_u8(vec![1; 6], 2, 3, 0.0), "`scale` must be a positive number, but it is 0"),
+        (Points::from_u8(vec![1; 6], 2, 3, f64::NAN), "`scale` must be a positive number, but it is NaN"),
+    ];
+    for (outcome, expected) in cases {
+        assert_eq!(outcome.unwrap_err().to_string(), expected);
+    }
+    assert_eq!(Points::from_f64(vec![], 0, 3).unwrap().n_samples(), 0);
+    assert!(Points::from_f64(vec![], usize::MAX, 2).is_err(), "a shape beyond all memory");
+}
+
+#[test]
+#[should_panic(expected = "rows 1..4 of 3")]
+fn rows_beyond_the_last_are_a_mistake_of_the_caller() {
+    let _ = three_formats()[0].slice(1..4);
+}
+
+#[test]
+fn the_first_value_that_is_not_finite_is_found_by_row_and_column() {
+    // Wide enough that the place lies beyond the first chunk that is looked at.
+    let (n, d) = (1000, 7);
+    for (row, column, value, text) in
+        [(0, 0, f64::NAN, "NaN"), (585, 1, f64::INFINITY, "inf"), (999, 6, f64::NEG_INFINITY, "-inf")]
+    {
+        let mut values = vec![1.0; n * d];
+        values[row * d + column] = value;
+        values[n * d - 1] = if row == 999 { value } else { f64::NAN };
+        let message = format!("row {row}, column {column} is {text}; kernels need finite numbers");
+        let single: Vec<f32> = values.iter().map(|&x| x as f32).collect();
+        assert_eq!(Points::from_f64(values, n, d).unwrap().check_finite().unwrap_err().to_string(), message);
+        assert_eq!(Points::from_f32(single, n, d).unwrap().check_finite().unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn rows_of_a_slice_are_counted_from_its_start_in_messages() {
+    let points = Points::from_f64(vec![1.0, 2.0, f64::NAN, 4.0], 4, 1).unwrap();
+    let error = points.slice(1..4).check_finite().unwrap_err();
+    assert!(matches!(error, Error::NotFinite { row: 1, column: 0, .. }), "{error}");
+    assert!(points.slice(0..2).check_finite().is_ok());
+}
+
+#[test]
+fn huge_and_tiny_numbers_are_finite() {
+    for x in [f64::MAX, f64::MIN, f64::MIN_POSITIVE, 5e-324, -0.0] {
+        assert!(Points::from_f64(vec![x; 5000], 5000, 1).unwrap().check_finite().is_ok(), "{x}");
+    }
+    assert!(Points::from_u8(vec![255; 10], 5, 2, 1.0).unwrap().check_finite().is_ok());
+}
+
+#[test]
+fn moments_have_their_hand_computed_values() {
+    // Columns (1, 3) and (10, 30): means 2 and 20, squared deviations 2 and 200.
+    let moments = Moments::of(&Points::from_f64(vec![1.0, 10.0, 3.0, 30.0], 2, 2).unwrap());
+    assert_eq!((moments.n_samples(), moments.mean()), (2, &[2.0, 20.0][..]));
+    assert_eq!(moments.variance(), 202.0 / 4.0);
+    // About the mean 11 of all four: 100 + 1 + 64 + 361 = 526.
+    assert_eq!(moments.total_variance(), 526.0 / 4.0);
+}
+
+#[test]
+fn moments_are_the_same_in_every_format() {
+    for points in three_formats() {
+        let moments = Moments::of(&points);
+        assert_eq!((moments.mean(), moments.variance()), (&[3.0, 4.0][..], 8.0 / 3.0));
+    }
+}
+
+#[test]
+fn moments_add_in_any_grouping_and_order() {
+    let cloud = gaussian_cloud(2500, 3, 1);
+    let points = Points::from_f64(cloud.values, cloud.n, cloud.d).unwrap();
+    let whole = Moments::of(&points);
+    let mut random = Random::new(2);
+    for _ in 0..20 {
+        let mut cuts: Vec<usize> = (0..5).map(|_| (random.uniform() * 2501.0) as usize).collect();
+        cuts.extend([0, 2500]);
+        cuts.sort_unstable();
+        let mut pieces: Vec<Moments> =
+            cuts.windows(2).map(|ends| Moments::of(&points.slice(ends[0]..ends[1]))).collect();
+        let turn = random.bits() as usize % pieces.len();
+        pieces.rotate_left(turn);
+        // From the left, and as a tree.
+        let mut left = Moments::empty(3);
+        for piece in &pieces {
+            left.add(piece);
+        }
+        while pieces.len() > 1 {
+            let last = pieces.pop().unwrap();
+            let middle = pieces.len() / 2;
+            pieces[middle].add(&last);
+        }
+        for moments in [&left, &pieces[0]] {
+            assert_eq!(moments.n_samples(), 2500);
+            assert!((moments.variance() - whole.variance()).abs() < 1e-13, "cuts {cuts:?}");
+            assert!(moments.mean().iter().zip(whole.mean()).all(|(a, b)| (a - b).abs() < 1e-14), "cuts {cuts:?}");
+        }
+    }
+}
+
+#[test]
+fn a_large_offset_does_not_cancel_the_variance() {
+    let cloud = gaussian_cloud(3000, 2, 3);
+    let [near, far] =
+        [0.0, 1e8].map(|shift| Points::from_f64(cloud.clone().shifted(shift).values, cloud.n, cloud.d).unwrap());
+    let (near, far) = (Moments::of(&near), Moments::of(&far));
+    // Coordinates near 1e8 are rounded to 1.5e-8, which averages out; squares near 1e16 would have lost everything.
+    assert!((near.variance() - far.variance()).abs() < 1e-7, "{} and {}", near.variance(), far.variance());
+    assert!(near.mean().iter().zip(far.mean()).all(|(a, b)| (a + 1e8 - b).abs() < 1e-7));
+}
+
+#[test]
+fn no_points_have_no_moments_and_change_none() {
+    let empty = Moments::of(&Points::from_f64(vec![], 0, 2).unwrap());
+    assert_eq!((empty.n_samples(), empty.mean(), empty.variance()), (0, &[0.0, 0.0][..], 0.0));
+    let mut moments = Moments::of(&three_formats()[1]);
+    let before = moments.clone();
+    moments.add(&empty);
+    assert_eq!(moments, before);
+    let mut grown = empty;
+    grown.add(&before);
+    assert_eq!(grown, before);
+}
+
+#[test]
+#[should_panic(expected = "moments of points of different width")]
+fn moments_of_different_width_do_not_add() {
+    Moments::empty(2).add(&Moments::empty(3));
+}
+
+#[test]
+fn samples_are_sorted_distinct_and_depend_on_the_seed_only() {
+    let rows = sample_rows(1000, 100, 1);
+    assert!(rows.len() == 100 && rows.is_sorted_by(|a, b| a < b) && rows.iter().all(|&row| row < 1000));
+    assert_eq!(rows, sample_rows(1000, 100, 1));
+    assert_ne!(rows, sample_rows(1000, 100, 2));
+    assert_eq!(sample_rows(3, 3, 1), [0, 1, 2]);
+    assert_eq!(sample_rows(3, 10, 1), [0, 1, 2]);
+    assert!(sample_rows(3, 0, 1).is_empty() && sample_rows(0, 3, 1).is_empty());
+}

@@ -1,0 +1,153 @@
+//! Tiles of points in floating point.
+
+use std::sync::Arc;
+
+use faer::Mat;
+use mercer_testkit::generate::{Cloud, constant_columns, duplicated, gaussian_cloud};
+use mercer_testkit::reference::assert_close;
+use mercer_testkit::tolerance::{entry_tolerance, mean};
+use mercer_testkit::{Textbook, same_bits, to_kernel};
+
+use super::{dense, points};
+use crate::data::Moments;
+use crate::kernel::{Formula, Kernel, with_formula};
+use crate::memory::Plain;
+use crate::scalar::Scalar;
+use crate::simd::Isa;
+use crate::tile::{FloatTiles, Packing, Panels};
+
+fn packing(kernel: &Kernel, columns: &Cloud) -> Packing {
+    fn of<F: Formula>(formula: &F, mean: &[f64]) -> Packing {
+        Packing::new(F::PAIRING, formula.scale(), mean)
+    }
+    let moments = Moments::of(&points(columns));
+    with_formula!(kernel, formula => of(formula, moments.mean()), else unreachable!("every textbook kernel has a formula"))
+}
+
+/// The kernel between two clouds, in tiles of several shapes that must agree to the bit.
+fn tiles<T: Scalar + Plain>(textbook: &Textbook, rows: &Cloud, columns: &Cloud, isa: Isa) -> Mat<f64> {
+    let kernel = to_kernel!(textbook, Kernel);
+    let packing = packing(&kernel, columns);
+    let pack = |cloud: &Cloud| Arc::new(Panels::<T>::pack(&points(cloud), &packing, isa).expect("small numbers"));
+    let a = pack(rows);
+    let b = if rows == columns { Arc::clone(&a) } else { pack(columns) };
+    let tiles = FloatTiles::new(kernel, a, b, isa);
+    let shape = (rows.n, columns.n);
+    let all = dense(&tiles, shape, isa, (1, 1));
+    assert!(
+        same_bits(all.as_ref(), dense(&tiles, shape, isa, (3, 3)).as_ref()),
+        "{textbook:?} depends on the tile on {isa:?}"
+    );
+    all
+}
+
+#[track_caller]
+fn check<T: Scalar + Plain>(textbook: &Textbook, rows: &Cloud, columns: &Cloud) {
+    let list = |cloud: &Cloud| -> Vec<Vec<f64>> { (0..cloud.n).map(|i| cloud.row(i).to_vec()).collect() };
+    let (x, y) = (list(rows), list(columns));
+    let (expected, origin) = (textbook.matrix(&x, &y), mean(&y, columns.d));
+    let tolerance = |i: usize, j: usize| entry_tolerance(textbook, &x[i], &y[j], &origin, T::PRECISION.epsilon());
+    for isa in Isa::available() {
+        let found = tiles::<T>(textbook, rows, columns, isa);
+        let what = format!("{textbook:?} of {} features in {} on {isa:?}", rows.d, T::PRECISION);
+        assert_close(found.as_ref(), expected.as_ref(), tolerance, &what);
+    }
+}
+
+#[test]
+fn every_kernel_between_two_sets_of_points_matches_the_textbook() {
+    for textbook in &Textbook::ALL {
+        for d in [1, 2, 3, 8, 33] {
+            let (rows, columns) = (gaussian_cloud(53, d, 1), gaussian_cloud(70, d, 2));
+            check::<f32>(textbook, &rows, &columns);
+            check::<f64>(textbook, &rows, &columns);
+        }
+    }
+}
+
+#[test]
+fn every_kernel_of_points_with_themselves_matches_the_textbook() {
+    let (plain, constant) = (gaussian_cloud(61, 5, 3), constant_columns(50, 4, 4));
+    for textbook in &Textbook::ALL {
+        for cloud in [&plain, &constant] {
+            check::<f32>(textbook, cloud, cloud);
+            check::<f64>(textbook, cloud, cloud);
+        }
+    }
+}
+
+#[test]
+fn data_far_from_the_origin_lose_nothing_in_single_precision() {
+    // Multiples of 1/64, so that moving them is exact. Without taking off the mean, squared distances would be
+    // differences of millions, and wrong in the first digit.
+    let near = Cloud::from_fn(60, 4, |i, k| ((i * 37 + k * 101) % 200) as f64 / 64.0);
+    let far = near.clone().shifted(1000.0);
+    for textbook in Textbook::ALL.iter().filter(|textbook| textbook.knows_distances_only()) {
+        check::<f32>(textbook, &far, &far);
+        for isa in Isa::available() {
+            let [a, b] = [&near, &far].map(|cloud| tiles::<f32>(textbook, cloud, cloud, isa));
+            // Both were moved to the same place, up to the rounding of the mean in double precision.
+            assert_close(a.as_ref(), b.as_ref(), |_, _| 1e-5, &format!("{textbook:?} of moved points on {isa:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_tile_of_points_with_themselves_is_symmetric_to_the_bit_with_an_exact_diagonal() {
+    let cloud = duplicated(20, 3, 6, 5);
+    for textbook in &Textbook::ALL {
+        for isa in Isa::available() {
+            for all in [tiles::<f32>(textbook, &cloud, &cloud, isa), tiles::<f64>(textbook, &cloud, &cloud, isa)] {
+                assert!(same_bits(all.as_ref(), all.transpose().to_owned().as_ref()), "{textbook:?} on {isa:?}");
+                if textbook.knows_distances_only() {
+                    assert!(
+                        (0..cloud.n).all(|i| all[(i, i)].to_bits() == 1.0_f64.to_bits()),
+                        "{textbook:?} on {isa:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn copies_of_a_point_are_never_further_apart_than_rounding() {
+    let cloud = duplicated(25, 2, 7, 6);
+    for textbook in &Textbook::ALL {
+        check::<f32>(textbook, &cloud, &cloud);
+        check::<f64>(textbook, &cloud, &cloud);
+    }
+}
+
+#[test]
+fn the_cosine_of_a_zero_point_is_zero() {
+    let cloud = Cloud::from_fn(3, 2, |i, k| [[0.0, 0.0], [3.0, 4.0], [4.0, -3.0]][i][k]);
+    for isa in Isa::available() {
+        let found = tiles::<f64>(&Textbook::Cosine, &cloud, &cloud, isa);
+        assert!((0..3).all(|i| found[(0, i)] == 0.0 && found[(i, 0)] == 0.0), "{isa:?}");
+        assert!(found[(1, 2)].abs() < 1e-15 && (found[(1, 1)] - 1.0).abs() < 1e-15, "{isa:?}");
+    }
+}
+
+#[test]
+fn distant_points_underflow_to_exact_zero() {
+    let cloud = Cloud::from_fn(2, 1, |i, _| [0.0, 1e4][i]);
+    for isa in Isa::available() {
+        let found = tiles::<f32>(&Textbook::Gaussian { gamma: 1.0 }, &cloud, &cloud, isa);
+        assert_eq!((found[(0, 1)], found[(1, 0)], found[(0, 0)]), (0.0, 0.0, 1.0), "{isa:?}");
+    }
+}
+
+#[test]
+fn a_point_too_large_for_the_precision_is_refused_by_its_row() {
+    let cloud = Cloud::from_fn(9, 2, |i, _| if i == 6 { 1e30 } else { i as f64 });
+    let packing = packing(&Kernel::linear(), &cloud);
+    for isa in Isa::available() {
+        let error = Panels::<f32>::pack(&points(&cloud), &packing, isa).err().expect("1e60 is beyond single precision");
+        assert_eq!(
+            error.to_string(),
+            "row 6 is too large for the kernel's width: its squared distance or inner product overflows f32; scale the data, or use a smaller gamma"
+        );
+        assert!(Panels::<f64>::pack(&points(&cloud), &packing, isa).is_ok());
+    }
+}
