@@ -28,6 +28,10 @@
 //! `projected` are computed, none is assumed to be zero) and orthogonality is kept by two passes of Gram–Schmidt.
 //! So for a Ritz vector `v = basis s` with value `θ`, `‖A v − θ v‖ = ‖coupling s‖`, computed from products that were made.
 //!
+//! A block of `b` vectors sees at most `b` copies of a repeated eigenvalue, and a start that is invariant sees nothing else. When
+//! the pairs found show such a sign, random vectors are added to the block `(5)`, and the pairs have to hold out against them:
+//! until the largest of the others has settled below the last wanted one, or for [`TRIAL_VECTORS`] products.
+//!
 //! # References
 //!
 //! - [WS00] K. Wu, H. Simon, "Thick-restart Lanczos method for large symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl.
@@ -40,6 +44,13 @@ use super::{EigenPairs, EigenSolver, Order, Outcome, Request, count_converged, m
 use crate::error::{Error, Result};
 use crate::gram::SymmetricOperator;
 use crate::watch::{Context, Threads};
+
+/// Products that a result has to stand after random vectors were added, if nothing settles it before, and the least number of
+/// passes in which they are made.
+const TRIAL_VECTORS: usize = 100;
+const TRIAL_PASSES: usize = 10;
+/// The largest of the other Ritz values has settled when its residual is this small, relative to the leading value.
+const SETTLED: f64 = 1e-2;
 
 /// The block Krylov solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,15 +102,20 @@ impl EigenSolver for BlockKrylov {
             let residuals = ritz.residuals(k);
             context.progress.residual = residuals.iter().copied().reduce(f64::max);
             context.report_fraction(1.0);
-            if residuals.len() == k && count_converged(&residuals, request.tolerance) == k && !state.is_unproven() {
+            let met = residuals.len() == k && count_converged(&residuals, request.tolerance) == k;
+            if met && state.stands(&ritz, k, request) {
                 outcome = Outcome::Converged;
             } else if stopped {
                 outcome = Outcome::Stopped;
             }
-            let restart = outcome == Outcome::OutOfPasses && state.is_full();
-            best = Some(if restart { state.restart(ritz, k) } else { ritz });
             if outcome != Outcome::OutOfPasses {
+                best = Some(ritz);
                 break;
+            }
+            best = Some(if state.is_full() { state.restart(ritz, k) } else { ritz });
+            if met && state.trial_ends.is_none() {
+                state.add_random_vectors()?;
+                state.begin_trial();
             }
         }
         let ritz = best.expect("a look is due at the last pass at the latest");
@@ -121,8 +137,11 @@ struct State<'a> {
     seed: u64,
     /// The image of the basis lies within it: there is nothing more to be found from this start.
     is_invariant: bool,
-    /// The start was given and random directions have not been tried: an invariant basis may have missed something.
-    start_was_given: bool,
+    /// Sets of random vectors that went into the basis: as many copies of an eigenvalue can be seen as they have columns.
+    random_sets: usize,
+    /// The pass at which a result has stood its trial.
+    trial_ends: Option<usize>,
+    most_negative: Option<f64>,
     threads: &'a Threads,
 }
 
@@ -132,7 +151,6 @@ struct Ritz {
     /// In terms of the basis at the time; later columns of the basis count as zero.
     vectors: Mat<f64>,
     norms: Vec<f64>,
-    most_negative: Option<f64>,
 }
 
 impl Ritz {
@@ -144,7 +162,7 @@ impl Ritz {
 impl<'a> State<'a> {
     fn new(solver: &BlockKrylov, n: usize, request: &Request<'_>, threads: &'a Threads) -> Result<Self> {
         let given = request.start.map_or(0, |start| start.ncols());
-        let mut start = tall::random_signs(n, solver.block.max(given).min(n), request.seed);
+        let mut start = tall::random(n, solver.block.max(given).min(n), request.seed);
         if let Some(vectors) = request.start {
             start.subcols_mut(0, given.min(n)).copy_from(vectors.subcols(0, given.min(n)));
         }
@@ -163,7 +181,9 @@ impl<'a> State<'a> {
             width,
             seed: request.seed,
             is_invariant: false,
-            start_was_given: given > 0,
+            random_sets: usize::from(given < width),
+            trial_ends: None,
+            most_negative: None,
             threads,
         })
     }
@@ -178,7 +198,7 @@ impl<'a> State<'a> {
         let mut image = Mat::zeros(a.dim(), b);
         a.apply(self.block.as_ref(), image.as_mut(), context)?;
         self.passes += 1;
-        self.room.subcols_mut(old, b).copy_from(&self.block);
+        self.place_block();
         self.size = old + b;
 
         // (1) The new columns of basisᵀ A basis; its rows follow by symmetry.
@@ -197,24 +217,66 @@ impl<'a> State<'a> {
         self.coupling = Mat::from_fn(next.ncols(), self.size, |i, j| if j < old { 0.0 } else { tail[(i, j - old)] });
         self.block = next;
         self.is_invariant = self.block.ncols() == 0;
-        if self.is_invariant && self.size < a.dim() {
-            self.add_random_block()?;
+        if self.is_invariant {
+            let saw_only_the_start = self.random_sets == 0;
+            self.add_random_vectors()?;
+            if saw_only_the_start {
+                self.begin_trial();
+            }
         }
         Ok(())
     }
 
-    /// Random directions, which the basis has no coupling to.
-    fn add_random_block(&mut self) -> Result<()> {
-        let (n, seed) = (self.room.nrows(), self.seed.wrapping_add(self.passes as u64));
-        let random = tall::random_signs(n, self.width.min(n - self.size), seed);
-        self.block = tall::new_directions(random, self.basis(), self.threads)?;
-        self.coupling = Mat::zeros(self.block.ncols(), self.size);
+    /// Copies the block to where it will stand in the basis.
+    fn place_block(&mut self) {
+        let (end, n) = (self.size + self.block.ncols(), self.room.nrows());
+        // Sets of random vectors can make a block wider than there is room for; that is rare, and then room is made.
+        if end > self.room.ncols() {
+            self.room.resize_with(n, end, |_, _| 0.0);
+        }
+        self.room.subcols_mut(self.size, self.block.ncols()).copy_from(&self.block);
+    }
+
+    /// (5) Adds random vectors to the block; the basis has no coupling to them.
+    fn add_random_vectors(&mut self) -> Result<()> {
+        let (n, b) = (self.room.nrows(), self.block.ncols());
+        let width = self.width.min(n - self.size.min(n));
+        let random = tall::random(n, width, self.seed.wrapping_add(1 + self.random_sets as u64));
+        // Orthogonal to the basis and to the block, which for the moment stands behind it.
+        self.place_block();
+        let added = tall::new_directions(random, self.room.subcols(0, self.size + b), self.threads)?;
+        let (old_block, old_coupling) = (&self.block, &self.coupling);
+        let columns = b + added.ncols();
+        self.coupling = Mat::from_fn(columns, self.size, |i, j| if i < b { old_coupling[(i, j)] } else { 0.0 });
+        self.block = Mat::from_fn(n, columns, |i, j| if j < b { old_block[(i, j)] } else { added[(i, j - b)] });
+        self.random_sets += 1;
         Ok(())
     }
 
-    /// Whether an invariant basis could still have missed leading pairs; asked once, because random directions come next.
-    fn is_unproven(&mut self) -> bool {
-        self.is_invariant && self.block.ncols() > 0 && std::mem::take(&mut self.start_was_given)
+    fn begin_trial(&mut self) {
+        self.trial_ends = Some(self.passes + TRIAL_PASSES.max(TRIAL_VECTORS / self.width.max(1)));
+    }
+
+    /// Whether pairs whose residuals are small enough are also the leading ones, as far as can be told.
+    fn stands(&mut self, ritz: &Ritz, k: usize, request: &Request<'_>) -> bool {
+        let last = ritz.values[k - 1];
+        let leading = ritz.values[0].abs();
+        if let Some(end) = self.trial_ends {
+            // Other Ritz values come from the random vectors, so the first of them heads for the largest eigenvalue left.
+            let settled = ritz.values.get(k).zip(ritz.norms.get(k)).is_some_and(|(value, norm)| {
+                let gap = match request.order {
+                    Order::Algebraic => last - value,
+                    Order::Modulus => last.abs() - value.abs(),
+                };
+                *norm <= SETTLED * leading && gap + request.tolerance * leading >= *norm
+            });
+            if !settled && self.passes < end && self.block.ncols() > 0 {
+                return false;
+            }
+            self.trial_ends = None;
+        }
+        let nothing_left = self.size == self.room.nrows();
+        nothing_left || largest_group(&ritz.values[..k], 10.0 * request.tolerance * leading) < self.random_sets * self.width
     }
 
     fn is_full(&self) -> bool {
@@ -222,10 +284,11 @@ impl<'a> State<'a> {
     }
 
     /// (3) The projected problem.
-    fn solve(&self, order: Order) -> Result<Ritz> {
+    fn solve(&mut self, order: Order) -> Result<Ritz> {
         let (values, vectors) = self.threads.run(|| small_eigen(self.projected.as_ref(), order))?;
         let norms = tall::column_norms((&self.coupling * &vectors).as_ref());
-        Ok(Ritz { most_negative: most_negative(&values), values, vectors, norms })
+        self.most_negative = self.most_negative.into_iter().chain(most_negative(&values)).min_by(f64::total_cmp);
+        Ok(Ritz { values, vectors, norms })
     }
 
     /// (4) Replaces the basis by the best Ritz vectors, in terms of which the solutions are returned.
@@ -241,7 +304,7 @@ impl<'a> State<'a> {
         let values: Vec<f64> = ritz.values[..kept].to_vec();
         self.projected = Mat::from_fn(kept, kept, |i, j| if i == j { values[i] } else { 0.0 });
         let norms = ritz.norms[..kept].to_vec();
-        Ritz { values, vectors: Mat::identity(kept, kept), norms, most_negative: ritz.most_negative }
+        Ritz { values, vectors: Mat::identity(kept, kept), norms }
     }
 
     fn pairs(&self, ritz: &Ritz, k: usize, outcome: Outcome, tolerance: f64) -> EigenPairs {
@@ -255,8 +318,20 @@ impl<'a> State<'a> {
             passes: self.passes,
             outcome,
             next: ritz.values.get(k).copied(),
-            most_negative: ritz.most_negative,
+            most_negative: self.most_negative,
             values: ritz.values[..k].to_vec(),
         }
     }
+}
+
+/// The size of the largest group of eigenvalues that differ by no more than `distance` from one to the next; values that are
+/// themselves no larger than that do not count.
+fn largest_group(values: &[f64], distance: f64) -> usize {
+    let (mut largest, mut size, mut previous) = (0, 0, f64::NAN);
+    for &value in values.iter().filter(|value| value.abs() > distance) {
+        size = if (value - previous).abs() <= distance { size + 1 } else { 1 };
+        largest = largest.max(size);
+        previous = value;
+    }
+    largest
 }

@@ -18,6 +18,9 @@ use crate::error::{Error, Result};
 use crate::gram::SymmetricOperator;
 use crate::watch::Context;
 
+/// Pairs are iterated to this share of the tolerance: what is left of one enters the residuals of all that are deflated with it.
+const MARGIN: f64 = 0.1;
+
 /// The power iteration solver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerIteration;
@@ -59,6 +62,12 @@ struct Run {
 }
 
 impl Run {
+    /// The absolute value of the leading pair found so far, in the order asked for.
+    fn leading(&self, order: Order) -> Option<f64> {
+        let counts = self.values.iter().filter(|&&value| order == Order::Modulus || value >= 0.0);
+        counts.map(|value| value.abs()).reduce(f64::max)
+    }
+
     /// Iterates until one more pair is found.
     fn next_pair(
         &mut self,
@@ -70,11 +79,11 @@ impl Run {
         let seed = request.seed.wrapping_add(index as u64);
         let mut v = match request.start {
             Some(start) if index < start.ncols() => start.subcols(index, 1).to_owned(),
-            _ => tall::random_signs(n, 1, seed),
+            _ => tall::random(n, 1, seed),
         };
         v = tall::new_directions(v, self.found.as_ref(), context.threads)?;
         if v.ncols() == 0 {
-            v = tall::new_directions(tall::random_signs(n, 1, !seed), self.found.as_ref(), context.threads)?;
+            v = tall::new_directions(tall::random(n, 1, !seed), self.found.as_ref(), context.threads)?;
         }
         loop {
             let mut image = Mat::zeros(n, 1);
@@ -87,10 +96,13 @@ impl Run {
             let lambda = tall::inner(v.as_ref(), image.as_ref(), context.threads)[(0, 0)];
             let difference: Col<f64> = image.col(0) - v.col(0) * faer::Scale(lambda);
             let norm = difference.norm_l2();
-            let leading = self.values.iter().fold(lambda.abs(), |m, value| m.max(value.abs()));
+            // What lies along pairs already found is their own inaccuracy: iterating this one does not make it smaller.
+            let along = tall::inner(self.found.as_ref(), difference.as_mat(), context.threads);
+            let own = (norm * norm - along.squared_norm_l2()).max(0.0).sqrt();
+            let leading = self.leading(request.order).unwrap_or(lambda.abs());
             let next = tall::new_directions(image, self.found.as_ref(), context.threads)?;
             // An image without a direction of its own is rounding: the eigenvalue is zero as far as can be told.
-            let outcome = if norm <= request.tolerance * leading || next.ncols() == 0 {
+            let outcome = if own <= MARGIN * request.tolerance * leading || next.ncols() == 0 {
                 Outcome::Converged
             } else if context.watch.is_stopped() {
                 Outcome::Stopped

@@ -40,7 +40,7 @@ impl EigenSolver for SubspaceIteration {
         }
         let mut context = *context;
         let width = self.block.max(k).min(n);
-        let mut start = tall::random_signs(n, width, request.seed);
+        let mut start = tall::random(n, width, request.seed);
         if let Some(given) = request.start {
             let columns = given.ncols().min(width);
             start.subcols_mut(0, columns).copy_from(given.subcols(0, columns));
@@ -84,16 +84,22 @@ impl EigenSolver for SubspaceIteration {
             if outcome != Outcome::OutOfPasses {
                 break;
             }
-            x = next_block(image, n, request.seed.wrapping_add(pass as u64), &context)?;
+            x = next_block(image, width, request.seed.wrapping_add(pass as u64), &context)?;
         }
         Ok(best.expect("there is at least one pass"))
     }
 }
 
-/// An orthonormal basis of the image; random vectors if the image is zero.
-fn next_block(image: Mat<f64>, n: usize, seed: u64, context: &Context<'_>) -> Result<Mat<f64>> {
-    let width = image.ncols();
-    let none = Mat::zeros(n, 0);
-    let next = tall::new_directions(image, none.as_ref(), context.threads)?;
-    if next.ncols() > 0 { Ok(next) } else { tall::new_directions(tall::random_signs(n, width, seed), none.as_ref(), context.threads) }
+/// An orthonormal basis of the image, filled up with random vectors where the image has fewer directions.
+fn next_block(image: Mat<f64>, width: usize, seed: u64, context: &Context<'_>) -> Result<Mat<f64>> {
+    let n = image.nrows();
+    let next = tall::new_directions(image, Mat::zeros(n, 0).as_ref(), context.threads)?;
+    let found = next.ncols();
+    if found == width {
+        return Ok(next);
+    }
+    let random = tall::random(n, width - found, seed);
+    let added = tall::new_directions(random, next.as_ref(), context.threads)?;
+    let columns = found + added.ncols();
+    Ok(Mat::from_fn(n, columns, |i, j| if j < found { next[(i, j)] } else { added[(i, j - found)] }))
 }

@@ -106,17 +106,9 @@ pub(super) fn column_norms(x: MatRef<'_, f64>) -> Vec<f64> {
     x.col_iter().map(|column| column.norm_l2()).collect()
 }
 
-/// Random signs: the cheapest start vectors, and as good as any.
-pub(super) fn random_signs(n: usize, columns: usize, seed: u64) -> Mat<f64> {
+/// Random numbers between -1 and 1.
+pub(super) fn random(n: usize, columns: usize, seed: u64) -> Mat<f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let (mut bits, mut left) = (0_u64, 0);
-    Mat::from_fn(n, columns, |_, _| {
-        if left == 0 {
-            (bits, left) = (random.next_u64(), 64);
-        }
-        left -= 1;
-        let sign = if bits & 1 == 1 { 1.0 } else { -1.0 };
-        bits >>= 1;
-        sign
-    })
+    // The top 53 bits, as a whole number of units of 2^-52, less one.
+    Mat::from_fn(n, columns, |_, _| (random.next_u64() >> 11) as f64 * (0.5_f64).powi(52) - 1.0)
 }
