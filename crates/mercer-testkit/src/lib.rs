@@ -16,7 +16,7 @@ pub mod reference;
 pub mod tolerance;
 pub mod twin;
 
-pub use contract::{check_entry_access, check_kernel, check_symmetric_operator, context, same_bits};
+pub use contract::{check_eigensolver, check_entry_access, check_kernel, check_symmetric_operator, context, same_bits};
 pub use generate::{Cloud, Format};
 pub use reference::Textbook;
 pub use tolerance::Expected;

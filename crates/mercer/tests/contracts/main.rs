@@ -1,4 +1,4 @@
-//! What every kernel and every Gram operator must do, run over all of them.
+//! What every kernel, every Gram operator and every solver must do, run over all of them.
 
 #![allow(clippy::float_cmp, reason = "these numbers are exact")]
 #![allow(clippy::unwrap_used, reason = "what fails to be made fails the test")]
@@ -8,6 +8,7 @@ mod errors;
 mod gram;
 mod kernels;
 mod slab;
+mod solvers;
 mod stopping;
 mod store;
 
