@@ -1,0 +1,200 @@
+//! What bad input gets: the exact message, and no panic.
+#![allow(clippy::unwrap_used)]
+
+use mercer::kernel::{KernelSpec, Width};
+use mercer::{ErrorKind, GramChoice, Kernel, KernelPca, MemoryBudget, Points, SolverChoice};
+
+fn grid(n: usize) -> Points {
+    Points::from_f64((0..2 * n).map(|i| ((i * 37) % 101) as f64 / 10.0).collect::<Vec<_>>(), n, 2).unwrap()
+}
+
+fn pca() -> KernelPca {
+    KernelPca::new(Kernel::gaussian(0.1).unwrap())
+}
+
+#[track_caller]
+fn message(result: mercer::Result<impl std::fmt::Debug>) -> String {
+    result.unwrap_err().to_string()
+}
+
+#[test]
+fn no_rows_and_one_row_are_too_few() {
+    assert_eq!(message(pca().fit(&grid(0))), "kernel PCA needs at least 2 rows, but there are 0");
+    assert_eq!(message(pca().fit(&grid(1))), "kernel PCA needs at least 2 rows, but there is 1");
+}
+
+#[test]
+fn two_rows_have_one_component() {
+    for solver in SolverChoice::NAMES {
+        let model = pca().n_components(2).solver(solver.parse().unwrap()).fit(&grid(2)).unwrap();
+        assert_eq!(model.n_components(), 1, "{solver}");
+        assert_eq!(
+            model.record().warnings,
+            ["1 of 2 components are returned: the other eigenvalues cannot be told from rounding in f64"],
+            "{solver}"
+        );
+    }
+}
+
+#[test]
+fn no_columns_are_refused() {
+    assert_eq!(message(Points::from_f64(Vec::new(), 3, 0)), "the data has 3 rows but no columns");
+}
+
+#[test]
+fn a_shape_that_does_not_fit_the_values_is_refused() {
+    assert_eq!(message(Points::from_f32(vec![0.0; 7], 2, 4)), "2 rows of 4 columns need 8 values, but there are 7");
+}
+
+#[test]
+fn too_many_or_no_components_are_refused_before_any_work() {
+    let expected = |k| format!("`n_components` must be between 1 and the number of samples (4), but it is {k}");
+    assert_eq!(message(pca().n_components(5).fit(&grid(4))), expected(5));
+    assert_eq!(message(pca().n_components(0).fit(&grid(4))), expected(0));
+}
+
+#[test]
+fn settings_outside_their_domain_are_refused() {
+    let data = grid(10);
+    assert_eq!(message(pca().variance(0.0).fit(&data)), "`variance` must be a share above 0 and at most 1, but it is 0");
+    assert_eq!(message(pca().variance(1.5).fit(&data)), "`variance` must be a share above 0 and at most 1, but it is 1.5");
+    assert_eq!(message(pca().tolerance(0.0).fit(&data)), "`tolerance` must be between 0 and 1, but it is 0");
+    assert_eq!(message(pca().max_passes(0).fit(&data)), "`max_passes` must be at least 1, but it is 0");
+    assert_eq!(message(pca().threads(0).fit(&data)), "`threads` must be at least 1, but it is 0");
+}
+
+#[test]
+fn parameters_of_kernels_outside_their_domain_are_refused() {
+    assert_eq!(message(Kernel::gaussian(0.0)), "`gamma` must be a positive number, but it is 0");
+    assert_eq!(message(Kernel::laplacian(-1.0)), "`gamma` must be a positive number, but it is -1");
+    assert_eq!(message(Kernel::gaussian(f64::NAN)), "`gamma` must be a positive number, but it is NaN");
+    assert_eq!(message(Kernel::polynomial(1.0, 1.0, 0)), "`degree` must be at least 1, but it is 0");
+    let spec = KernelSpec::new("gaussian").width(Width::Bandwidth(-2.0));
+    assert_eq!(message(KernelPca::new(spec).fit(&grid(5))), "`bandwidth` must be a positive number, but it is -2");
+}
+
+#[test]
+fn values_that_are_not_finite_are_found_with_their_place() {
+    for value in [f64::NAN, f64::INFINITY] {
+        let mut values = vec![0.5; 30];
+        values[17] = value;
+        let data = Points::from_f64(values, 10, 3).unwrap();
+        let expected = format!("row 5, column 2 is {value}; kernels need finite numbers");
+        assert_eq!(message(pca().fit(&data)), expected);
+        let model = KernelPca::new(Kernel::linear())
+            .fit(&Points::from_f64((0..30).map(f64::from).collect::<Vec<_>>(), 10, 3).unwrap())
+            .unwrap();
+        assert_eq!(message(model.transform(&data)), expected);
+    }
+}
+
+#[test]
+fn new_points_of_another_width_are_refused() {
+    let model = pca().fit(&grid(10)).unwrap();
+    let wide = Points::from_f64(vec![0.0; 6], 2, 3).unwrap();
+    assert_eq!(message(model.transform(&wide)), "the data has 3 columns, but the model was fitted on 2");
+}
+
+#[test]
+fn a_precomputed_matrix_must_be_square() {
+    let data = Points::from_f64(vec![1.0; 12], 3, 4).unwrap();
+    let error = message(KernelPca::new(Kernel::Precomputed).fit(&data));
+    assert_eq!(error, "the precomputed matrix must be square, but it has 3 rows and 4 columns");
+}
+
+#[test]
+fn points_that_are_all_equal_have_no_variance() {
+    for solver in ["dense", "krylov"] {
+        for precision in [mercer::Precision::F32, mercer::Precision::F64] {
+            let data = Points::from_f64(vec![0.1; 40], 20, 2).unwrap();
+            let error = message(pca().solver(solver.parse().unwrap()).precision(precision).fit(&data));
+            assert_eq!(error, "all 20 rows are equal to the kernel: there is no variance to explain");
+        }
+    }
+}
+
+#[test]
+fn constant_columns_change_nothing_for_a_gaussian_kernel() {
+    let plain = grid(30);
+    let padded: Vec<f64> = (0..30).flat_map(|i| [plain.row(i)[0], 7.0, plain.row(i)[1]]).collect();
+    let a = pca().n_components(3).fit(&plain).unwrap();
+    let b = pca().n_components(3).fit(&Points::from_f64(padded, 30, 3).unwrap()).unwrap();
+    assert!((a.training_scores() - b.training_scores()).norm_max() < 1e-9);
+}
+
+#[test]
+fn repeated_points_give_as_many_components_as_there_are_different_ones() {
+    // Five places, each taken twelve times: four directions after centring.
+    for precision in [mercer::Precision::F32, mercer::Precision::F64] {
+        let values: Vec<f64> = (0..60).flat_map(|i| [f64::from(i % 5), f64::from((i % 5) * (i % 5))]).collect();
+        let data = Points::from_f64(values, 60, 2).unwrap();
+        for solver in ["dense", "krylov", "lanczos"] {
+            let model = pca().n_components(10).precision(precision).solver(solver.parse().unwrap()).fit(&data).unwrap();
+            assert_eq!(model.n_components(), 4, "{solver} in {precision}: {:?}", model.eigenvalues());
+            assert!(model.record().warnings[0].starts_with("4 of 10 components are returned"), "{solver}");
+        }
+    }
+}
+
+#[test]
+fn huge_and_tiny_scales_are_fitted_or_refused_but_never_turn_into_nan() {
+    for exponent in [-30, -10, 10, 30] {
+        let scale = 10.0_f32.powi(exponent);
+        let values: Vec<f32> = (0..80).map(|i| ((i * 37) % 101) as f32 * scale).collect();
+        let data = Points::from_f32(values, 40, 2).unwrap();
+        for spec in [KernelSpec::new("gaussian").width(Width::Scale), KernelSpec::new("linear"), KernelSpec::new("cosine")] {
+            match KernelPca::new(spec).n_components(2).fit(&data) {
+                Ok(model) => assert!(model.eigenvalues().iter().all(|x| x.is_finite() && *x > 0.0), "1e{exponent}"),
+                Err(error) => assert_eq!(error.kind(), ErrorKind::InvalidInput, "1e{exponent}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_point_beyond_the_range_of_the_precision_is_named() {
+    let mut values = vec![0.0_f32; 40];
+    values[12] = 1e30;
+    let data = Points::from_f32(values, 20, 2).unwrap();
+    let error = message(KernelPca::new(Kernel::gaussian(1.0).unwrap()).fit(&data));
+    assert!(error.contains("is too large for the kernel's width"), "{error}");
+}
+
+#[test]
+fn a_budget_that_is_too_small_says_what_would_fit() {
+    let data = Points::from_f32(vec![0.5; 20_000 * 10], 20_000, 10).unwrap();
+    let budget: MemoryBudget = "40MB".parse().unwrap();
+    let error = pca().n_components(200).memory(budget).fit(&data).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OverBudget);
+    let text = error.to_string();
+    assert!(text.starts_with("a fit of 20000 points with 200 components needs "), "{text}");
+    assert!(text.contains("but the memory budget is 38.1 MiB; ") && text.ends_with(" components would fit"), "{text}");
+    // What it says is true.
+    let fitting: usize = text.rsplit("; ").next().unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(pca().n_components(fitting).memory(budget).plan(&data).is_ok());
+    assert!(pca().n_components(fitting + 1).memory(budget).plan(&data).is_err());
+}
+
+#[test]
+fn a_budget_too_small_for_anything_names_one_that_would_do() {
+    let data = Points::from_f32(vec![0.5; 20_000 * 10], 20_000, 10).unwrap();
+    let error = message(pca().n_components(1).memory(MemoryBudget::Bytes(1000)).plan(&data));
+    assert!(error.contains("but the memory budget is 1000 B; a budget of ") && error.ends_with(" would do"), "{error}");
+}
+
+#[test]
+fn names_that_do_not_exist_come_with_those_that_do() {
+    let error = message("tield".parse::<GramChoice>());
+    assert_eq!(error, "`gram` must be one of auto, tiled, stored, but it is \"tield\"");
+    let error = message("4XB".parse::<MemoryBudget>());
+    assert_eq!(error, "`memory` must be \"auto\", a share such as 50%, or a size such as 500MB or 4GiB, but it is \"4XB\"");
+    let error = message(KernelPca::new(KernelSpec::new("gausian")).fit(&grid(5)));
+    assert!(error.starts_with("`kernel` must be one of linear, polynomial, gaussian, "), "{error}");
+}
+
+#[test]
+fn a_tolerance_below_rounding_is_raised_and_said_so() {
+    let data = Points::from_f32((0..1400).map(|i| ((i * 37) % 101) as f32 / 10.0).collect::<Vec<_>>(), 700, 2).unwrap();
+    let model = pca().tolerance(1e-12).fit(&data).unwrap();
+    assert_eq!(model.record().warnings[0], "tolerance 1.0e-12 is below the rounding of f32; 9.5e-7 is used");
+}
