@@ -1,0 +1,151 @@
+//! Arguments of `mercer fit`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use mercer::{GramChoice, MemoryBudget, Negative, SolverChoice};
+
+use super::data::DataArgs;
+use super::values::{Gamma, TimeLimit};
+
+/// Arguments of `mercer fit`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mercer fit points.csv --kernel gaussian --gamma median --n-components 10 -o points.mercer
+
+Images in a NumPy array, as many components as explain 90 % of the variance, in 2 GiB:
+  mercer fit images.npy --scale 1/255 --bandwidth 8 --variance 0.9 --memory 2GiB -o images.mercer")]
+pub(crate) struct FitArgs {
+    /// Points, one per row: .csv, .tsv or .npy; - is CSV on standard input
+    #[arg(value_name = "DATA")]
+    pub(crate) points: PathBuf,
+    /// Where the model goes
+    #[arg(short, long, value_name = "MODEL")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    /// Print the record of the fit as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the record of the fit to a file as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Flags that choose the kernel.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Kernel")]
+pub(crate) struct KernelArgs {
+    /// Kernel function
+    #[arg(long, value_name = "NAME", default_value = "gaussian", value_parser = kernel_names())]
+    pub(crate) kernel: String,
+    /// Inverse width: a number, `scale` (1 / (columns x variance)) or `median` (of the distances)
+    /// [default: 1 / columns]
+    #[arg(long, value_name = "GAMMA", allow_negative_numbers = true)]
+    pub(crate) gamma: Option<Gamma>,
+    /// Width sigma, instead of gamma = 1 / (2 sigma^2)
+    #[arg(long, value_name = "SIGMA", conflicts_with = "gamma", allow_negative_numbers = true)]
+    pub(crate) bandwidth: Option<f64>,
+    /// Degree of the polynomial kernel [default: 3]
+    #[arg(long, value_name = "DEGREE")]
+    pub(crate) degree: Option<u32>,
+    /// Constant term of the polynomial and sigmoid kernels [default: 1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) coef0: Option<f64>,
+    /// Tail exponent of the rational quadratic kernel [default: 1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) alpha: Option<f64>,
+    /// Do not centre the points in feature space
+    #[arg(long)]
+    pub(crate) no_center: bool,
+    /// What to do with significant negative eigenvalues
+    #[arg(long, value_name = "CHOICE", default_value = "error", value_parser = choice::<Negative>(Negative::NAMES))]
+    pub(crate) negative: Negative,
+}
+
+/// Flags that say how many components are wanted and how they are found.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Components and method")]
+pub(crate) struct SolveArgs {
+    /// Number of components [default: 2]
+    #[arg(short, long, value_name = "K", conflicts_with = "variance")]
+    pub(crate) n_components: Option<usize>,
+    /// As many components as explain this share of the variance, such as 0.95
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(crate) variance: Option<f64>,
+    /// Whether the kernel matrix is kept in memory or recomputed tile by tile in every pass
+    #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<GramChoice>(GramChoice::NAMES))]
+    pub(crate) gram: GramChoice,
+    /// How eigenpairs are found
+    #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<SolverChoice>(SolverChoice::NAMES))]
+    pub(crate) solver: SolverChoice,
+    /// Largest residual of a component, relative to the first eigenvalue
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+    /// Memory to use at most beyond the data, such as 4GiB or 70% (of what is available) [default: 70%]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub(crate) memory: Option<MemoryBudget>,
+    /// Number of threads [default: all processors]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Precision of the kernel matrix [default: that of the data]
+    #[arg(long, value_name = "PRECISION", value_enum)]
+    pub(crate) precision: Option<PrecisionChoice>,
+    /// Seed of everything random
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Stop after this many passes over the kernel matrix, converged or not
+    #[arg(long, value_name = "N")]
+    pub(crate) max_passes: Option<usize>,
+    /// Stop after this time, such as 90s or 2h, and save the best model so far
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time_limit: Option<TimeLimit>,
+}
+
+/// The two precisions, as they are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrecisionChoice {
+    /// 32 bits
+    F32,
+    /// 64 bits
+    F64,
+}
+
+/// The kernels that a command can be asked for, with the short names people type.
+fn kernel_names() -> impl TypedValueParser<Value = String> {
+    let names = mercer::kernel::NAMES.into_iter().chain(["precomputed"]);
+    PossibleValuesParser::new(names.map(|name| {
+        let value = PossibleValue::new(name);
+        match name {
+            "gaussian" => value.alias("rbf"),
+            "polynomial" => value.alias("poly"),
+            _ => value,
+        }
+    }))
+}
+
+/// One of the library's named choices; clap suggests the nearest name for a wrong one.
+fn choice<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = mercer::Error> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<T>())
+}
+
+/// A memory budget. The library names the parameter and repeats the value, which clap has already done.
+fn memory(text: &str) -> Result<MemoryBudget, String> {
+    text.parse().map_err(|error| match error {
+        mercer::Error::InvalidParameter { requirement, .. } => format!("give {requirement}"),
+        other => other.to_string(),
+    })
+}

@@ -1,0 +1,77 @@
+use std::path::Path;
+
+use clap::{CommandFactory, Parser};
+
+use super::{Cli, ColumnName, Command, FitArgs, Gamma};
+
+fn parse(words: &[&str]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(std::iter::once("mercer").chain(words.iter().copied()))
+}
+
+fn fit(words: &[&str]) -> FitArgs {
+    let all: Vec<&str> = ["fit", "points.csv", "-o", "out.mercer"].into_iter().chain(words.iter().copied()).collect();
+    match parse(&all).unwrap().command {
+        Command::Fit(args) => *args,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn complaint(words: &[&str]) -> String {
+    parse(words).unwrap_err().to_string()
+}
+
+#[test]
+fn the_definition_of_the_flags_is_consistent() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn a_fit_needs_only_data_and_a_place_for_the_model() {
+    let args = fit(&[]);
+    assert_eq!(args.points, Path::new("points.csv"));
+    assert_eq!(args.output, Path::new("out.mercer"));
+    assert_eq!(args.kernel.kernel, "gaussian");
+    assert_eq!(args.solve.n_components, None);
+    assert_eq!(args.solve.gram, mercer::GramChoice::Auto);
+    assert!(!args.json && !args.quiet);
+}
+
+#[test]
+fn short_kernel_names_are_accepted() {
+    assert_eq!(fit(&["--kernel", "rbf"]).kernel.kernel, "rbf");
+    assert_eq!(fit(&["--kernel", "poly"]).kernel.kernel, "poly");
+}
+
+#[test]
+fn widths_and_labels_may_start_with_a_minus() {
+    // A negative width is wrong, but the library says so better than "unexpected argument '-1'" would.
+    assert_eq!(fit(&["--gamma", "-1"]).kernel.gamma, Some(Gamma::Value(-1.0)));
+    assert_eq!(fit(&["--label", "-1"]).data.label, Some(ColumnName("-1".to_owned())));
+}
+
+#[test]
+fn a_wrong_choice_gets_the_nearest_one_suggested() {
+    let message = complaint(&["fit", "x.csv", "-o", "m", "--solver", "krilov"]);
+    assert!(message.contains("a similar value exists: 'krylov'"), "{message}");
+    let message = complaint(&["fit", "x.csv", "-o", "m", "--kernel", "gausian"]);
+    assert!(message.contains("a similar value exists: 'gaussian'"), "{message}");
+}
+
+#[test]
+fn settings_that_contradict_each_other_are_refused() {
+    for words in [
+        ["--gamma", "1", "--bandwidth", "2"].as_slice(),
+        &["--n-components", "3", "--variance", "0.9"],
+        &["--header", "--no-header"],
+    ] {
+        let all: Vec<&str> = ["fit", "x.csv", "-o", "m"].into_iter().chain(words.iter().copied()).collect();
+        let message = complaint(&all);
+        assert!(message.contains("cannot be used with"), "{message}");
+    }
+}
+
+#[test]
+fn a_wrong_memory_size_says_what_one_looks_like() {
+    let message = complaint(&["fit", "x.csv", "-o", "m", "--memory", "lots"]);
+    assert!(message.contains("500MB or 4GiB"), "{message}");
+}

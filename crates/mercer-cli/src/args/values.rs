@@ -1,0 +1,192 @@
+//! Values of flags that are more than a number or a word.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How the width of the kernel was asked for by `--gamma`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Gamma {
+    /// A number.
+    Value(f64),
+    /// From the variance of the values.
+    Scale,
+    /// From the median distance.
+    Median,
+}
+
+impl FromStr for Gamma {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "scale" => Ok(Self::Scale),
+            "median" => Ok(Self::Median),
+            _ => text.parse().map(Self::Value).map_err(|_| "give a number, `scale` or `median`".to_owned()),
+        }
+    }
+}
+
+/// What every value is multiplied by, as a number or a fraction such as `1/255`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ScaleFactor(pub(crate) f64);
+
+impl FromStr for ScaleFactor {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let factor = match text.split_once('/') {
+            Some((above, below)) => {
+                above.trim().parse::<f64>().ok().zip(below.trim().parse::<f64>().ok()).map(|(a, b)| a / b)
+            }
+            None => text.trim().parse().ok(),
+        };
+        match factor {
+            Some(factor) if factor > 0.0 && f64::is_finite(factor) => Ok(Self(factor)),
+            _ => Err("give a positive number or a fraction such as 1/255".to_owned()),
+        }
+    }
+}
+
+/// A column, by name or by number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ColumnName(pub(crate) String);
+
+impl ColumnName {
+    /// The column's place among the columns of a file, counted from zero.
+    ///
+    /// A name wins over a number. Numbers count from one, as messages do; negative ones from the end.
+    pub(crate) fn find(&self, names: Option<&[String]>, n_columns: usize) -> Option<usize> {
+        if let Some(place) = names.and_then(|names| names.iter().position(|name| *name == self.0)) {
+            return Some(place);
+        }
+        let number: isize = self.0.parse().ok()?;
+        let place = match number {
+            1.. => number - 1,
+            0 => return None,
+            _ => number + isize::try_from(n_columns).ok()?,
+        };
+        usize::try_from(place).ok().filter(|&place| place < n_columns)
+    }
+}
+
+impl FromStr for ColumnName {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// The character between the columns of a text file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Delimiter(pub(crate) u8);
+
+impl FromStr for Delimiter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.as_bytes()) {
+            ("tab" | "\\t", _) => Ok(Self(b'\t')),
+            ("space", _) => Ok(Self(b' ')),
+            (_, [b'\n' | b'\r' | b'"' | b'0'..=b'9' | b'.' | b'+' | b'-']) => {
+                Err("it cannot be a digit, a sign, a dot, a quote or the end of a line".to_owned())
+            }
+            (_, &[byte]) if byte.is_ascii() => Ok(Self(byte)),
+            _ => Err("give one ASCII character, `tab` or `space`".to_owned()),
+        }
+    }
+}
+
+/// A length of time such as `90`, `90s`, `1.5m`, `2h` or `500ms`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimeLimit(pub(crate) Duration);
+
+impl FromStr for TimeLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let complaint = || "give a time such as 90s, 1.5m or 2h".to_owned();
+        let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+        let (number, unit) = text.split_at(end);
+        let seconds = match unit {
+            "ms" => 1e-3,
+            "" | "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            _ => return Err(complaint()),
+        };
+        let number: f64 = number.trim().parse().map_err(|_| complaint())?;
+        if number <= 0.0 {
+            return Err(complaint());
+        }
+        Duration::try_from_secs_f64(number * seconds).map(Self).map_err(|_| complaint())
+    }
+}
+
+/// How a file is written, when its name does not say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// Text, columns separated by commas
+    Csv,
+    /// Text, columns separated by tabs
+    Tsv,
+    /// An array of `NumPy`
+    #[value(help = "NumPy array")]
+    Npy,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gamma_is_a_number_or_one_of_two_words() {
+        assert_eq!("0.5".parse(), Ok(Gamma::Value(0.5)));
+        assert_eq!("median".parse(), Ok(Gamma::Median));
+        assert_eq!("scale".parse(), Ok(Gamma::Scale));
+        assert_eq!("wide".parse::<Gamma>(), Err("give a number, `scale` or `median`".to_owned()));
+    }
+
+    #[test]
+    fn a_scale_may_be_a_fraction() {
+        assert_eq!("1/255".parse(), Ok(ScaleFactor(1.0 / 255.0)));
+        assert_eq!("0.25".parse(), Ok(ScaleFactor(0.25)));
+        for wrong in ["0", "-1", "1/0", "a/b", "", "nan", "1/2/3"] {
+            assert!(wrong.parse::<ScaleFactor>().is_err(), "{wrong:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn a_column_is_found_by_name_then_by_number_from_either_end() {
+        let names = ["a".to_owned(), "1".to_owned(), "c".to_owned()];
+        let find = |text: &str| ColumnName(text.to_owned()).find(Some(&names), 3);
+        assert_eq!(find("c"), Some(2));
+        assert_eq!(find("1"), Some(1), "the column called 1, not the first");
+        assert_eq!(find("3"), Some(2));
+        assert_eq!(find("-1"), Some(2));
+        assert_eq!(find("-3"), Some(0));
+        for wrong in ["0", "4", "-4", "d"] {
+            assert_eq!(find(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_delimiter_is_one_character_or_a_word() {
+        assert_eq!(";".parse(), Ok(Delimiter(b';')));
+        assert_eq!("tab".parse(), Ok(Delimiter(b'\t')));
+        for wrong in ["", ";;", "1", ".", "é", "\n"] {
+            assert!(wrong.parse::<Delimiter>().is_err(), "{wrong:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn a_time_limit_has_an_optional_unit() {
+        for (text, milliseconds) in [("2", 2000), ("90s", 90_000), ("1.5m", 90_000), ("2h", 7_200_000), ("250ms", 250)]
+        {
+            assert_eq!(text.parse(), Ok(TimeLimit(Duration::from_millis(milliseconds))), "{text}");
+        }
+        for wrong in ["", "s", "-1s", "0", "1 fortnight", "1e400", "nan"] {
+            assert!(wrong.parse::<TimeLimit>().is_err(), "{wrong:?} was accepted");
+        }
+    }
+}

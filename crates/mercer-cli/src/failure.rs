@@ -1,0 +1,253 @@
+//! Why a command could not do what was asked, and the exit code that says so.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use mercer::ErrorKind;
+
+/// The result of anything in this crate that can fail.
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// How the process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExitStatus {
+    /// What was asked is done.
+    Done,
+    /// There is a model, but it did not reach the asked accuracy or the run was interrupted.
+    NotConverged,
+    /// The call or its input was wrong.
+    BadInput,
+    /// The answer would not fit the memory budget.
+    OverBudget,
+    /// Stopped from outside before there was anything to save.
+    Interrupted,
+}
+
+impl ExitStatus {
+    /// The number that the shell sees.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::NotConverged => 1,
+            Self::BadInput => 2,
+            Self::OverBudget => 3,
+            // What shells report for a process that Ctrl-C ended: 128 + SIGINT.
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Why a command stopped.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The library refused.
+    #[error("{}", as_typed(.0))]
+    Library(#[from] mercer::Error),
+
+    /// The library refused what a file holds.
+    #[error("{file}: {}", as_typed(.source))]
+    Data {
+        /// The file as it was named.
+        file: String,
+        /// What the library said.
+        source: mercer::Error,
+    },
+
+    /// A file does not hold what it should.
+    #[error(transparent)]
+    Input(#[from] InputError),
+
+    /// Arguments that are right one by one but not together.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+    },
+
+    /// A file could not be read or written.
+    #[error("{doing} {}: {}", .path.display(), system_message(.source))]
+    File {
+        /// What was being done.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// Standard output took no more.
+    #[error("writing to standard output: {}", system_message(.0))]
+    StandardOutput(io::Error),
+}
+
+impl Failure {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage { message: message.into() }
+    }
+
+    /// For `map_err`: `reading`, `writing` and the like.
+    pub(crate) fn file(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::File { doing, path: path.to_owned(), source }
+    }
+
+    /// For `map_err`, where the library may object to the contents of a file.
+    pub(crate) fn in_data(file: &str) -> impl FnOnce(mercer::Error) -> Self {
+        move |source| match source.kind() {
+            ErrorKind::InvalidInput if concerns_data(&source) => Self::Data { file: file.to_owned(), source },
+            _ => Self::Library(source),
+        }
+    }
+
+    /// Whether the reader of standard output went away, which is not a failure.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::StandardOutput(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// The exit code that this failure deserves.
+    pub(crate) fn status(&self) -> ExitStatus {
+        match self {
+            Self::Library(error) | Self::Data { source: error, .. } => match error.kind() {
+                ErrorKind::InvalidInput | ErrorKind::Io => ExitStatus::BadInput,
+                ErrorKind::OverBudget => ExitStatus::OverBudget,
+                ErrorKind::NotConverged => ExitStatus::NotConverged,
+                ErrorKind::Interrupted => ExitStatus::Interrupted,
+            },
+            Self::StandardOutput(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitStatus::Done,
+            Self::Input(_) | Self::Usage { .. } | Self::File { .. } | Self::StandardOutput(_) => ExitStatus::BadInput,
+        }
+    }
+
+    /// What the user could do about it, if that is not clear from the message.
+    pub(crate) fn hint(&self) -> Option<&str> {
+        match self {
+            Self::Input(error) => error.hint.as_deref(),
+            Self::Library(mercer::Error::FeatureMismatch { .. })
+            | Self::Data { source: mercer::Error::FeatureMismatch { .. }, .. } => {
+                Some("give the same columns as at the fit; --label takes one out")
+            }
+            Self::Library(_) | Self::Data { .. } | Self::Usage { .. } | Self::File { .. } | Self::StandardOutput(_) => {
+                None
+            }
+        }
+    }
+}
+
+/// Whether an error is about the values, so that the name of their file belongs to the message.
+fn concerns_data(error: &mercer::Error) -> bool {
+    use mercer::Error as E;
+    matches!(
+        error,
+        E::TooFewRows { .. }
+            | E::NoColumns { .. }
+            | E::FeatureMismatch { .. }
+            | E::NotFinite { .. }
+            | E::TooLarge { .. }
+            | E::NoVariance { .. }
+            | E::NotSquare { .. }
+    )
+}
+
+/// The library's message, with a parameter named as the flag that sets it.
+fn as_typed(error: &mercer::Error) -> String {
+    match error {
+        mercer::Error::InvalidParameter { name, requirement, value } => {
+            format!("--{} must be {requirement}, but it is {value}", name.replace('_', "-"))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// What the system said, without the number that only programmers look up.
+fn system_message(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_lowercase(),
+        None => text,
+    }
+}
+
+/// What is wrong with an input file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InputError {
+    file: String,
+    place: Option<Place>,
+    problem: String,
+    hint: Option<String>,
+}
+
+/// Where in a file, as an editor or a spreadsheet counts: from one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) line: u64,
+    pub(crate) column: Option<usize>,
+    /// The column's name, if the file has a header.
+    pub(crate) column_name: Option<String>,
+}
+
+impl InputError {
+    pub(crate) fn new(file: &str, problem: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), place: None, problem: problem.into(), hint: None }
+    }
+
+    pub(crate) fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl std::error::Error for InputError {}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(place) = &self.place {
+            write!(f, ", line {}", place.line)?;
+            if let Some(column) = place.column {
+                write!(f, ", column {column}")?;
+            }
+            if let Some(name) = &place.column_name {
+                write!(f, " ({name})")?;
+            }
+        }
+        write!(f, ": {}", self.problem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_error_names_file_line_and_column() {
+        let place = Place { line: 3, column: Some(2), column_name: Some("width".to_owned()) };
+        let error = InputError::new("iris.csv", "\"wide\" is not a number").at(place);
+        assert_eq!(error.to_string(), "iris.csv, line 3, column 2 (width): \"wide\" is not a number");
+    }
+
+    #[test]
+    fn a_parameter_is_named_as_the_flag_that_sets_it() {
+        let failure = Failure::from(mercer::Error::invalid("n_components", "at least 1", 0));
+        assert_eq!(failure.to_string(), "--n-components must be at least 1, but it is 0");
+        assert_eq!(failure.status(), ExitStatus::BadInput);
+    }
+
+    #[test]
+    fn the_file_is_named_when_its_contents_are_the_problem() {
+        let refuse = Failure::in_data("points.npy");
+        let failure = refuse(mercer::Error::TooFewRows { needed: 2, found: 1 });
+        assert_eq!(failure.to_string(), "points.npy: kernel PCA needs at least 2 rows, but there is 1");
+    }
+
+    #[test]
+    fn a_reader_that_goes_away_is_no_failure() {
+        let failure = Failure::StandardOutput(io::ErrorKind::BrokenPipe.into());
+        assert!(failure.is_broken_pipe());
+        assert_eq!(failure.status().code(), 0);
+    }
+}

@@ -1,0 +1,148 @@
+//! What probably went wrong, judged from the text that could not be used.
+
+/// The longest piece of a file that is quoted in a message.
+const QUOTED_LENGTH: usize = 40;
+
+/// Column names that are listed in a message.
+const COLUMNS_SHOWN: usize = 6;
+
+/// Delimiters that files in the wild use.
+const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
+
+/// Words that other programs write for a value they do not have.
+const MISSING: [&str; 7] = ["na", "n/a", "null", "none", "?", "-", "missing"];
+
+/// A number, with blanks around it ignored.
+pub(super) fn number(field: &[u8]) -> Option<f64> {
+    fast_float2::parse(field.trim_ascii()).ok()
+}
+
+/// A piece of a file as it can be shown in a message.
+pub(super) fn quoted(field: &[u8]) -> String {
+    let text = String::from_utf8_lossy(field);
+    let mut short: String = text.chars().take(QUOTED_LENGTH).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    format!("\"{}\"", short.escape_debug())
+}
+
+/// What a file is, if it begins like something that is not text, and what to do about it.
+pub(super) fn for_foreign_file(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
+    if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
+        Some(("the file is UTF-16", "save it as UTF-8"))
+    } else if beginning.starts_with(b"\x93NUMPY") {
+        Some(("the file is a NumPy array", "read it with --format npy"))
+    } else if beginning.starts_with(&[0x1f, 0x8b]) {
+        Some(("the file is compressed", "unpack it with gunzip first"))
+    } else if beginning.contains(&0) {
+        Some(("the file is not text", "give a .csv, .tsv or .npy file"))
+    } else {
+        None
+    }
+}
+
+/// What to do about a field that is not a finite number.
+///
+/// `column` is how `--label` would name its column, one of `n_columns`.
+pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: usize) -> String {
+    let trimmed = field.trim_ascii();
+    let text = String::from_utf8_lossy(trimmed);
+    if trimmed.is_empty() || MISSING.contains(&text.to_ascii_lowercase().as_str()) || number(trimmed).is_some() {
+        return "every value must be a finite number: fill the gap or remove the row".to_owned();
+    }
+    // With several columns the delimiter is right, and a comma stands where a dot should.
+    if n_columns > 1 && delimiter != b',' && number(text.replace(',', ".").as_bytes()).is_some() {
+        return "numbers need a decimal dot, not a comma".to_owned();
+    }
+    if let Some(other) = likely_delimiter(trimmed, delimiter) {
+        return format!("the columns seem to be separated by {0}: use --delimiter {0}", typed(other));
+    }
+    format!("if the column is a label, take it out with --label {column}; otherwise remove or encode it")
+}
+
+/// The delimiter that would split the text into numbers.
+fn likely_delimiter(text: &[u8], used: u8) -> Option<u8> {
+    DELIMITERS.into_iter().find(|&other| {
+        let mut fields = text.split(|&byte| byte == other);
+        other != used && text.contains(&other) && fields.all(|field| number(field).is_some())
+    })
+}
+
+/// A delimiter as it is typed in a shell.
+fn typed(delimiter: u8) -> String {
+    match delimiter {
+        b'\t' => "tab".to_owned(),
+        b' ' => "space".to_owned(),
+        other => format!("'{}'", char::from(other)),
+    }
+}
+
+/// The names that a mistyped column may have meant, or simply the names.
+pub(super) fn similar_columns(wanted: &str, names: &[String]) -> String {
+    let same = |name: &&String| name.trim().eq_ignore_ascii_case(wanted.trim());
+    if let Some(name) = names.iter().find(same) {
+        return format!("there is a column \"{name}\"");
+    }
+    let mut list = names.iter().take(COLUMNS_SHOWN).map(|name| quoted(name.as_bytes())).collect::<Vec<_>>().join(", ");
+    if names.len() > COLUMNS_SHOWN {
+        list.push_str(", …");
+    }
+    format!("the columns are {list}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_may_have_blanks_signs_and_exponents() {
+        for (text, value) in [(" 1.5 ", 1.5), ("-2e3", -2000.0), ("+4", 4.0), (".5", 0.5), ("5.", 5.0)] {
+            assert_eq!(number(text.as_bytes()), Some(value), "{text:?}");
+        }
+        for text in ["", "1.5x", "1,5", "0x10", "--1", "one"] {
+            assert_eq!(number(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_or_odd_text_is_shown_short_and_escaped() {
+        assert_eq!(quoted(b"a\tb"), "\"a\\tb\"");
+        assert_eq!(quoted("x".repeat(50).as_bytes()), format!("\"{}…\"", "x".repeat(40)));
+        assert_eq!(quoted(b"caf\xe9"), "\"caf\u{fffd}\"");
+    }
+
+    #[test]
+    fn each_kind_of_trouble_gets_its_own_advice() {
+        let advice = |text: &str, delimiter| for_field(text.as_bytes(), delimiter, "2", 3);
+        assert!(advice("", b',').contains("fill the gap"));
+        assert!(advice("NA", b',').contains("fill the gap"));
+        assert!(advice("nan", b',').contains("fill the gap"));
+        assert!(advice("1;2;3", b',').ends_with("use --delimiter ';'"));
+        assert!(advice("1\t2", b',').ends_with("use --delimiter tab"));
+        assert!(advice("1,5", b';').contains("decimal dot"));
+        assert!(advice("setosa", b',').contains("--label 2"));
+        assert!(for_field(b"1,5", b';', "1", 1).ends_with("use --delimiter ','"), "the only column");
+    }
+
+    #[test]
+    fn files_that_are_not_text_are_recognised() {
+        for (beginning, expected) in [
+            (b"\xff\xfe1\x00".as_slice(), "UTF-16"),
+            (b"\x93NUMPY\x01", "NumPy"),
+            (b"\x1f\x8b\x08", "compressed"),
+            (b"PK\x03\x04\x00", "not text"),
+        ] {
+            let (problem, _) = for_foreign_file(beginning).unwrap();
+            assert!(problem.contains(expected), "{problem}");
+        }
+        assert_eq!(for_foreign_file(b"1.5"), None);
+    }
+
+    #[test]
+    fn a_column_in_another_case_is_suggested() {
+        let names = ["Species".to_owned(), "width".to_owned()];
+        assert_eq!(similar_columns("species", &names), "there is a column \"Species\"");
+        assert_eq!(similar_columns("colour", &names), "the columns are \"Species\", \"width\"");
+    }
+}

@@ -1,0 +1,184 @@
+//! Writing aside and renaming into place.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Stdout, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::failure::{Failure, Result};
+
+/// A file that appears under its name only when it is complete. Dropped before [`commit`](Self::commit), it leaves nothing.
+pub(crate) struct OutputFile {
+    path: PathBuf,
+    target: Target,
+}
+
+enum Target {
+    /// A file beside the wanted one.
+    Aside(BufWriter<NamedTempFile>),
+    /// Something that is not a file and cannot be replaced: a pipe, a device.
+    InPlace(BufWriter<File>),
+    StandardOutput(BufWriter<Stdout>),
+}
+
+impl OutputFile {
+    /// Opens a file that will be called `path`; `-` is standard output.
+    ///
+    /// A place that cannot be written to is refused now, not after the work.
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        if path == Path::new("-") {
+            let target = Target::StandardOutput(BufWriter::new(io::stdout()));
+            return Ok(Self { path: path.to_owned(), target });
+        }
+        // A link keeps pointing where it did: what it points to is replaced.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let target = match fs::metadata(&path) {
+            Ok(found) if found.is_dir() => {
+                return Err(Failure::usage(format!("{} is a directory; give the name of a file", path.display())));
+            }
+            Ok(found) if !found.is_file() => {
+                let file = File::options().write(true).open(&path).map_err(Failure::file("writing", &path))?;
+                Target::InPlace(BufWriter::new(file))
+            }
+            _ => Target::Aside(BufWriter::new(temporary_beside(&path)?)),
+        };
+        Ok(Self { path, target })
+    }
+
+    /// Makes the file appear under its name, on disk and complete.
+    pub(crate) fn commit(self) -> Result<()> {
+        match self.target {
+            Target::StandardOutput(mut writer) => writer.flush().map_err(Failure::StandardOutput),
+            Target::InPlace(mut writer) => writer.flush().map_err(Failure::file("writing", &self.path)),
+            Target::Aside(writer) => {
+                let finish = || -> io::Result<()> {
+                    let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+                    // Before the rename: a crash must not leave the new name with none of the new bytes.
+                    file.as_file().sync_all()?;
+                    file.persist(&self.path).map(drop).map_err(|error| error.error)
+                };
+                finish().map_err(Failure::file("writing", &self.path))
+            }
+        }
+    }
+
+    /// The failure that an error while writing here is.
+    pub(crate) fn failure(&self, source: io::Error) -> Failure {
+        match self.target {
+            Target::StandardOutput(_) => Failure::StandardOutput(source),
+            Target::Aside(_) | Target::InPlace(_) => {
+                Failure::File { doing: "writing", path: self.path.clone(), source }
+            }
+        }
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.target {
+            Target::Aside(writer) => writer.write(bytes),
+            Target::InPlace(writer) => writer.write(bytes),
+            Target::StandardOutput(writer) => writer.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.target {
+            Target::Aside(writer) => writer.flush(),
+            Target::InPlace(writer) => writer.flush(),
+            Target::StandardOutput(writer) => writer.flush(),
+        }
+    }
+}
+
+/// An empty file in the same directory, so that renaming never has to copy.
+fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".mercer-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As for any new file: the user's mask takes off what it takes off.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory).map_err(|error| {
+        // The name of the temporary file would only confuse.
+        Failure::File { doing: "writing", path: path.to_owned(), source: error.kind().into() }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_committed_file_replaces_the_old_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.txt");
+        fs::write(&path, "old").unwrap();
+        let mut file = OutputFile::create(&path).unwrap();
+        file.write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old", "not before it is complete");
+        file.commit().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(names(directory.path()), ["out.txt"]);
+    }
+
+    #[test]
+    fn a_dropped_file_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut file = OutputFile::create(&directory.path().join("out.txt")).unwrap();
+        file.write_all(b"half").unwrap();
+        drop(file);
+        assert!(names(directory.path()).is_empty());
+    }
+
+    #[test]
+    fn places_that_cannot_be_written_are_refused_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = OutputFile::create(&directory.path().join("no/such/out.txt")).err().unwrap().to_string();
+        assert!(error.ends_with("no/such/out.txt: entity not found"), "{error}");
+        let error = OutputFile::create(directory.path()).err().unwrap().to_string();
+        assert!(error.ends_with("is a directory; give the name of a file"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link_and_a_device_stays_a_device() {
+        let directory = tempfile::tempdir().unwrap();
+        let (real, link) = (directory.path().join("real.txt"), directory.path().join("link.txt"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let mut file = OutputFile::create(&link).unwrap();
+        file.write_all(b"new").unwrap();
+        file.commit().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
+
+        let mut null = OutputFile::create(Path::new("/dev/null")).unwrap();
+        null.write_all(b"gone").unwrap();
+        null.commit().unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_is_readable_like_any_other() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        let (ours, usual) = (directory.path().join("ours"), directory.path().join("usual"));
+        OutputFile::create(&ours).unwrap().commit().unwrap();
+        fs::write(&usual, "").unwrap();
+        assert_eq!(mode(&ours), mode(&usual));
+    }
+}

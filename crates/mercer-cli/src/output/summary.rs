@@ -1,0 +1,168 @@
+//! A record for people: what was done, how good it is, and the first components.
+
+use std::fmt::Write;
+
+use mercer::RunRecord;
+use mercer::record::KernelRecord;
+
+/// Components that a table shows; the others are in the record.
+const SHOWN: usize = 10;
+
+/// A compact table of a record.
+pub(crate) fn summary(record: &RunRecord) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<10}  {value}");
+    };
+    line("points", format!("{} of {} features", record.n_samples, record.n_features));
+    line("kernel", kernel(&record.kernel, record.centered));
+    line("method", method(record));
+    line("residual", residual(record));
+    let explained: f64 = record.explained_variance_ratio.iter().sum();
+    let components = if record.n_components == 1 { "component" } else { "components" };
+    line("variance", format!("{} {components} explain {}", record.n_components, percent(explained)));
+    line("time", time(record));
+    line("memory", format!("{} at most", bytes(record.peak_memory_bytes)));
+    for warning in &record.warnings {
+        line("warning", warning.clone());
+    }
+    text.push('\n');
+    text.push_str(&components_table(record));
+    text
+}
+
+/// A kernel with its parameters.
+fn kernel(kernel: &KernelRecord, centered: bool) -> String {
+    let degree = kernel.degree.map(f64::from);
+    let parameters = [("gamma", kernel.gamma), ("degree", degree), ("coef0", kernel.coef0), ("alpha", kernel.alpha)];
+    let mut text = kernel.name.clone();
+    for (name, value) in parameters.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        let _ = write!(text, ", {name} {}", significant(value));
+    }
+    if !centered {
+        text.push_str(", not centred");
+    }
+    text
+}
+
+fn method(record: &RunRecord) -> String {
+    let passes = if record.passes == 1 { "1 pass".to_owned() } else { format!("{} passes", record.passes) };
+    format!("{} solver, {} matrix in {}, {passes}", record.solver, record.gram, record.precision)
+}
+
+fn residual(record: &RunRecord) -> String {
+    let largest = record.residuals.iter().copied().fold(0.0, f64::max);
+    let verdict = if record.converged { "converged" } else { "not converged" };
+    format!("{largest:.1e} at most, asked for {:.1e}: {verdict}", record.tolerance)
+}
+
+fn time(record: &RunRecord) -> String {
+    let total = record.seconds.get("total").copied().unwrap_or(0.0);
+    let threads = if record.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", record.threads) };
+    format!("{} on {threads}", seconds(total))
+}
+
+fn components_table(record: &RunRecord) -> String {
+    let mut text = String::from("component    eigenvalue  explained  cumulative  residual\n");
+    let mut cumulative = 0.0;
+    let rows = record.eigenvalues.iter().zip(&record.explained_variance_ratio).zip(&record.residuals);
+    for (index, ((&eigenvalue, &share), &residual)) in rows.take(SHOWN).enumerate() {
+        cumulative += share;
+        let _ = writeln!(
+            text,
+            "{:>9}  {:>12}  {:>9}  {:>10}  {residual:>8.1e}",
+            index + 1,
+            significant(eigenvalue),
+            percent(share),
+            percent(cumulative)
+        );
+    }
+    if record.eigenvalues.len() > SHOWN {
+        let _ = writeln!(text, "{:>9}  and {} more in the record", "…", record.eigenvalues.len() - SHOWN);
+    }
+    text
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+/// About five significant digits.
+fn significant(x: f64) -> String {
+    const DIGITS: i32 = 5;
+    if x == 0.0 || !x.is_finite() {
+        return x.to_string();
+    }
+    let magnitude = x.abs().log10().floor() as i32;
+    if !(-5..9).contains(&magnitude) {
+        return format!("{x:.4e}");
+    }
+    let decimals = (DIGITS - 1 - magnitude).clamp(0, 12) as usize;
+    let text = format!("{x:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.0995 => format!("{:.0} ms", 1000.0 * s),
+        s if s < 99.5 => format!("{s:.2} s"),
+        s => format!("{:.1} min", s / 60.0),
+    }
+}
+
+/// A number of bytes as people write it.
+fn bytes(n: u64) -> String {
+    let (mut value, mut unit) = (n as f64, "B");
+    for larger in ["KiB", "MiB", "GiB", "TiB"] {
+        if value < 1024.0 {
+            break;
+        }
+        (value, unit) = (value / 1024.0, larger);
+    }
+    if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_about_five_digits() {
+        for (x, text) in [
+            (0.125, "0.125"),
+            (1234.567, "1234.6"),
+            (123_456.7, "123457"),
+            (0.001_234_567, "0.0012346"),
+            (1.5e-7, "1.5000e-7"),
+            (2e12, "2.0000e12"),
+            (0.0, "0"),
+            (-3.0, "-3"),
+            (100.0, "100"),
+        ] {
+            assert_eq!(significant(x), text);
+        }
+    }
+
+    #[test]
+    fn a_kernel_is_named_with_its_parameters() {
+        let polynomial = KernelRecord {
+            name: "polynomial".to_owned(),
+            gamma: Some(0.5),
+            coef0: Some(1.0),
+            degree: Some(3),
+            alpha: None,
+        };
+        assert_eq!(kernel(&polynomial, true), "polynomial, gamma 0.5, degree 3, coef0 1");
+        let linear = KernelRecord { name: "linear".to_owned(), gamma: None, coef0: None, degree: None, alpha: None };
+        assert_eq!(kernel(&linear, false), "linear, not centred");
+    }
+
+    #[test]
+    fn times_and_sizes_have_units() {
+        assert_eq!(seconds(0.0123), "12 ms");
+        assert_eq!(seconds(3.0), "3.00 s");
+        assert_eq!(seconds(600.0), "10.0 min");
+        assert_eq!(bytes(512), "512 B");
+        assert_eq!(bytes(3 << 20), "3.0 MiB");
+    }
+}

@@ -1,0 +1,13 @@
+//! Pictures of a fit, as SVG: pure functions from data to text.
+//!
+//! Colours carry no meaning alone (classes are also named in the picture), text stays text, and nothing is loaded from
+//! elsewhere, so that a picture looks the same in a browser, a talk and in ten years.
+
+mod axis;
+mod palette;
+mod scatter;
+mod scree;
+mod svg;
+
+pub(crate) use scatter::{Scatter, ScatterPoint};
+pub(crate) use scree::Scree;
