@@ -22,8 +22,6 @@ pub(super) struct Spectrum {
     pub(super) pairs: EigenPairs,
     /// The trace of the (centred) matrix.
     pub(super) total: f64,
-    /// The size that entries had before centring took most of it away, summed like the trace.
-    pub(super) magnitude: f64,
     pub(super) centering: Option<Centering>,
 }
 
@@ -32,8 +30,7 @@ impl Spectrum {
         let trace: f64 = diagonal.iter().sum();
         let n = diagonal.len() as f64;
         let mean = centering.as_ref().map_or(0.0, |centering| centering.mean);
-        let magnitude = diagonal.iter().map(|x| x.abs()).sum::<f64>().max(n * mean.abs());
-        Self { pairs, total: trace - n * mean, magnitude, centering }
+        Self { pairs, total: trace - n * mean, centering }
     }
 
     /// Eigenvalues below this cannot be told from rounding: entries are known to a few units in the last place, of the size they had
@@ -49,6 +46,14 @@ impl Spectrum {
             Precision::F64 => 200.0,
         };
         factor * precision.epsilon() * largest.max(before)
+    }
+
+    /// The share of the total variance of each pair. Kernels with negative eigenvalues can have a total below what a single pair
+    /// holds; shares are then of all that was found.
+    fn shares(&self) -> Vec<f64> {
+        let found: f64 = self.pairs.values.iter().map(|value| value.abs()).sum();
+        let whole = self.total.max(found);
+        self.pairs.values.iter().map(|value| value.abs() / whole).collect()
     }
 
     /// The share of the variance that the pairs explain.
@@ -118,8 +123,7 @@ impl Finish<'_> {
     /// The model, or why there is none.
     pub(super) fn model(mut self) -> Result<Model> {
         let precision = self.prepared.precision;
-        let spectrum = &self.spectrum;
-        if spectrum.total.abs() <= 8.0 * precision.epsilon() * spectrum.magnitude {
+        if self.spectrum.pairs.values.iter().all(|value| value.abs() <= self.spectrum.noise(precision)) {
             return Err(Error::NoVariance { n_samples: self.points.n_samples() });
         }
         self.judge_negative()?;
@@ -224,7 +228,7 @@ impl Finish<'_> {
             gram: self.plan.gram.clone(),
             solver: self.plan.solver.clone(),
             precision: prepared.precision,
-            explained_variance_ratio: pairs.values.iter().map(|value| value.abs() / self.spectrum.total).collect(),
+            explained_variance_ratio: self.spectrum.shares(),
             eigenvalues: pairs.values.clone(),
             total_variance: self.spectrum.total,
             residuals: pairs.residuals.clone(),
@@ -256,7 +260,7 @@ impl Spectrum {
             next: None,
             most_negative: None,
         };
-        Self { pairs, total: 0.0, magnitude: 0.0, centering: None }
+        Self { pairs, total: 0.0, centering: None }
     }
 }
 
