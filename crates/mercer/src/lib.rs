@@ -1,4 +1,49 @@
 //! Kernel PCA that is exact at any size within a memory budget.
+//!
+//! Kernel PCA finds the directions of largest variance of points after a nonlinear map, given only a kernel: a function of
+//! two points. It needs eigenvectors of the matrix of all pairs, which for 60 000 points has 3.6 billion entries. This library
+//! never holds that matrix unless it fits: it recomputes tiles of it in the cache, or keeps as many as a memory budget allows, and
+//! needs few passes over it.
+//!
+//! ```
+//! use mercer::{KernelPca, Points, kernel::{KernelSpec, Width}};
+//!
+//! # let values: Vec<f32> = (0..400).map(|i| (i as f32 * 0.37).sin()).collect();
+//! let points = Points::from_f32(values, 100, 4)?; // 100 rows, 4 columns
+//! let kernel = KernelSpec::new("gaussian").width(Width::Median);
+//! let model = KernelPca::new(kernel).n_components(3).fit(&points)?;
+//!
+//! let scores = model.transform(&points)?; // 100 x 3
+//! println!("explained: {:?}", model.explained_variance_ratio());
+//! println!("residuals: {:?}", model.residuals());
+//! # assert_eq!((scores.nrows(), scores.ncols()), (100, 3));
+//! # Ok::<(), mercer::Error>(())
+//! ```
+//!
+//! # One way through
+//!
+//! ```text
+//! points -> kernel -> Gram operator -> eigen-solver -> model -> record
+//! ```
+//!
+//! - [`Points`]: the rows of the data, in the format they came in.
+//! - [`Kernel`]: a function of two points; [`kernel::KernelSpec`] for one whose parameters depend on the data.
+//! - [`gram`]: the matrix of all pairs as an operator that can be multiplied with blocks of vectors.
+//! - [`eigen`]: leading eigenpairs of such an operator.
+//! - [`KernelPca`]: settings; [`Model`]: what a fit gives; [`Plan`]: what a fit will do and cost; [`RunRecord`]: what it did.
+//! - [`Watch`]: progress, time limits and interruption.
+//!
+//! # Quality travels with the answer
+//!
+//! A model says how good it is: a residual per component from products that were made, whether every one reached the
+//! tolerance, the exact share of variance, and warnings about what the numbers cannot tell. A fit that was stopped or did not
+//! converge is a model that says so, not an error; [`Model::require_converged`] makes it one.
+//!
+//! # Reproducible
+//!
+//! The same settings, points and seed give the same bits on any number of threads. The sign of a component is fixed: its
+//! coefficient of largest absolute value is positive.
+
 mod choices;
 pub mod data;
 pub mod eigen;
@@ -19,8 +64,13 @@ pub use data::Points;
 pub use error::{Error, ErrorKind, Result};
 pub use kernel::Kernel;
 pub use memory::peak as peak_memory;
-pub use model::{KernelPca, Model};
+pub use model::{KernelChoice, KernelPca, Model};
 pub use plan::Plan;
 pub use record::RunRecord;
 pub use scalar::{Precision, Scalar};
 pub use watch::Watch;
+
+/// The code blocks of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

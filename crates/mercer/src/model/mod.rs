@@ -10,4 +10,4 @@ mod kernel_pca;
 mod start;
 
 pub use fitted::Model;
-pub use kernel_pca::KernelPca;
+pub use kernel_pca::{KernelChoice, KernelPca};
