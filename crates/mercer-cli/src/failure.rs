@@ -126,6 +126,9 @@ impl Failure {
             | Self::Data { source: mercer::Error::FeatureMismatch { .. }, .. } => {
                 Some("give the same columns as at the fit; --label takes one out")
             }
+            Self::Library(mercer::Error::NegativeEigenvalues { .. }) => {
+                Some("say what to do with them: --negative clip or --negative flip")
+            }
             Self::Library(_) | Self::Data { .. } | Self::Usage { .. } | Self::File { .. } | Self::StandardOutput(_) => {
                 None
             }
@@ -153,6 +156,12 @@ fn as_typed(error: &mercer::Error) -> String {
     match error {
         mercer::Error::InvalidParameter { name, requirement, value } => {
             format!("--{} must be {requirement}, but it is {value}", name.replace('_', "-"))
+        }
+        mercer::Error::NegativeEigenvalues { ratio } => format!(
+            "the kernel is not positive semi-definite: it has significant negative eigenvalues ({ratio:.1e} of the largest)"
+        ),
+        mercer::Error::Io { doing, path, source } => {
+            format!("{doing} {}: {}", path.display(), system_message(source))
         }
         other => other.to_string(),
     }

@@ -19,7 +19,9 @@ impl Interrupt {
             if seen.swap(true, Ordering::Relaxed) {
                 std::process::exit(i32::from(ExitStatus::Interrupted.code()));
             }
-            console.note("\nstopping at the next safe point; press Ctrl-C again to quit at once");
+            // A terminal shows ^C on the line that is there.
+            let fresh_line = if console.is_terminal() { "\n" } else { "" };
+            console.note(&format!("{fresh_line}stopping at the next safe point; press Ctrl-C again to quit at once"));
         })
         .map_err(|error| Failure::usage(format!("cannot listen for Ctrl-C: {error}")))?;
         Ok(Self(flag))

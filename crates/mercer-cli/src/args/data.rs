@@ -17,7 +17,7 @@ pub(crate) struct DataArgs {
     /// The first row is a header, whatever it looks like
     #[arg(long, conflicts_with = "no_header")]
     pub(crate) header: bool,
-    /// The first row is data [without either: a first row that is not all numbers is a header]
+    /// The first row is data (without either flag, it is a header if it is not all numbers)
     #[arg(long)]
     pub(crate) no_header: bool,
     /// What separates columns: one character, `tab` or `space`

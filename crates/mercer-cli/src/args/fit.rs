@@ -23,7 +23,7 @@ pub(crate) struct FitArgs {
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
     /// Where the model goes
-    #[arg(short, long, value_name = "MODEL")]
+    #[arg(short, long, value_name = "MODEL", help_heading = "Output")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
@@ -32,13 +32,13 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// Print the record of the fit as JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
     /// Write the record of the fit to a file as JSON
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) record: Option<PathBuf>,
     /// Say nothing but errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 
@@ -115,9 +115,7 @@ pub(crate) struct SolveArgs {
 /// The two precisions, as they are typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PrecisionChoice {
-    /// 32 bits
     F32,
-    /// 64 bits
     F64,
 }
 

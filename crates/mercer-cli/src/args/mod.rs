@@ -24,8 +24,12 @@ pub(crate) use values::{ColumnName, Delimiter, Format, Gamma, ScaleFactor};
 Example, from nothing to a model and two pictures:
   mercer demo
 
-Exit codes: 0 done; 1 done, but not converged or interrupted, with a model saved; 2 wrong call or bad
-input; 3 would not fit the memory budget; 130 interrupted with nothing to save."
+Exit codes:
+  0    done
+  1    done, but not converged or interrupted; the model is saved
+  2    wrong call or bad input
+  3    would not fit the memory budget
+  130  interrupted with nothing to save"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -58,12 +62,12 @@ pub(crate) struct TransformArgs {
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
     /// Where the scores go: .csv, .tsv or .npy by its name; - is CSV on standard output
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
     /// Say nothing but errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = "Output")]
     pub(crate) quiet: bool,
 }
 
@@ -87,8 +91,8 @@ pub(crate) struct InfoArgs {
 Example:
   mercer demo --out /tmp/mercer-demo
 
-The same fit by hand, with the data from the source tree:
-  mercer fit testdata/digits/digits.csv --label digit --scale 1/16 --bandwidth 2 -n 10 -o digits.mercer")]
+The same fit by hand, in testdata/digits of the source tree:
+  mercer fit digits.csv --label digit --scale 1/16 --bandwidth 2 -n 10 -o digits.mercer")]
 pub(crate) struct DemoArgs {
     /// Directory for model, scores, record and pictures; made if it is not there
     #[arg(short, long, value_name = "DIR", default_value = "mercer-demo")]

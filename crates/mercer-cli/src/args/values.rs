@@ -123,15 +123,11 @@ impl FromStr for TimeLimit {
     }
 }
 
-/// How a file is written, when its name does not say so.
+/// How a file is written: text with commas, text with tabs, or a `NumPy` array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// Text, columns separated by commas
     Csv,
-    /// Text, columns separated by tabs
     Tsv,
-    /// An array of `NumPy`
-    #[value(help = "NumPy array")]
     Npy,
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use mercer::{KernelPca, Model, RunRecord, Watch};
+use mercer::{ErrorKind, KernelPca, Model, RunRecord, Watch};
 
 use crate::console::{Console, print};
 use crate::failure::{ExitStatus, Failure, Result};
@@ -56,7 +56,10 @@ pub(super) fn learn(settings: &KernelPca, data: &Data, limit: Option<Duration>, 
     }
     let fitted = settings.fit_watched(&data.points, &watch);
     meter.clear();
-    let model = fitted.map_err(Failure::in_data(&data.name))?;
+    let model = fitted.map_err(|error| match error.kind() {
+        ErrorKind::Interrupted if !interrupt.is_set() => Failure::usage(format!("--time-limit is too short: {error}")),
+        _ => Failure::in_data(&data.name)(error),
+    })?;
     if !model.converged() {
         let why = if interrupt.is_set() {
             "interrupted"

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mercer::watch::{Progress, Threads};
-use mercer::{Model, Watch};
+use mercer::{Model, Points, Watch};
 
 use crate::args::{Format, TransformArgs};
 use crate::console::Console;
@@ -27,6 +27,7 @@ pub(super) fn run(args: &TransformArgs) -> Result<ExitStatus> {
     if format == Format::Npy && data.labels.is_some() {
         console.note("labels are not written: a .npy array of scores has no place for them");
     }
+    warn_of_scales(&model, &data.points, console);
 
     let interrupt = Interrupt::listen(console)?;
     let threads = Threads::all()?;
@@ -51,6 +52,17 @@ pub(super) fn run(args: &TransformArgs) -> Result<ExitStatus> {
         console.note(&format!("{n} rows of {k} scores written to {}", args.output.display()));
     }
     Ok(ExitStatus::Done)
+}
+
+/// Bytes remember what they are multiplied by, so a forgotten `--scale` can be noticed.
+fn warn_of_scales(model: &Model, queries: &Points, console: Console) {
+    if let (Some(fitted), Some(given)) = (model.basis().byte_scale(), queries.byte_scale())
+        && (fitted - given).abs() > 1e-12 * fitted
+    {
+        console.warning(&format!(
+            "the model was fitted on bytes times {fitted}, but these are taken times {given}: is --scale missing?"
+        ));
+    }
 }
 
 fn output_format(path: &Path) -> Result<Format> {

@@ -106,10 +106,9 @@ fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
         // As for any new file: the user's mask takes off what it takes off.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(directory).map_err(|error| {
-        // The name of the temporary file would only confuse.
-        Failure::File { doing: "writing", path: path.to_owned(), source: error.kind().into() }
-    })
+    // Asked first, because the error that names the temporary file would only confuse.
+    fs::metadata(directory).map_err(Failure::file("writing", path))?;
+    builder.tempfile_in(directory).map_err(|error| Failure::file("writing", path)(error.kind().into()))
 }
 
 #[cfg(test)]
@@ -146,7 +145,7 @@ mod tests {
     fn places_that_cannot_be_written_are_refused_at_once() {
         let directory = tempfile::tempdir().unwrap();
         let error = OutputFile::create(&directory.path().join("no/such/out.txt")).err().unwrap().to_string();
-        assert!(error.ends_with("no/such/out.txt: entity not found"), "{error}");
+        assert!(error.ends_with("no/such/out.txt: no such file or directory"), "{error}");
         let error = OutputFile::create(directory.path()).err().unwrap().to_string();
         assert!(error.ends_with("is a directory; give the name of a file"), "{error}");
     }

@@ -15,16 +15,16 @@ pub(crate) struct ScoreWriter<'a> {
     format: Format,
     labels: Option<&'a Labels>,
     rows_written: usize,
-    /// One block as text or bytes; kept for its allocation.
+    /// What is to be written next: the head at first, then one block as text or bytes.
     block: Vec<u8>,
 }
 
 impl<'a> ScoreWriter<'a> {
-    /// Writes the head of a file for `n_samples` rows of `n_components` scores.
+    /// A writer for `n_samples` rows of `n_components` scores. Nothing is written before the first of them.
     ///
     /// Labels become the last column of a text file; an array has no place for them.
     pub(crate) fn new(
-        mut file: OutputFile,
+        file: OutputFile,
         format: Format,
         (n_samples, n_components): (usize, usize),
         labels: Option<&'a Labels>,
@@ -37,14 +37,12 @@ impl<'a> ScoreWriter<'a> {
             }
             Format::Npy => npy_head(n_samples, n_components),
         };
-        file.write_all(&head).map_err(|error| file.failure(error))?;
-        Ok(Self { file, format, labels, rows_written: 0, block: Vec::new() })
+        Ok(Self { file, format, labels, rows_written: 0, block: head })
     }
 
     /// Writes the next rows.
     pub(crate) fn write(&mut self, scores: MatRef<'_, f64>) -> Result<()> {
         let mut block = std::mem::take(&mut self.block);
-        block.clear();
         let rows = (0..scores.nrows()).map(|i| (0..scores.ncols()).map(move |j| scores[(i, j)]));
         self.block = match self.format {
             Format::Csv | Format::Tsv => {
@@ -58,7 +56,9 @@ impl<'a> ScoreWriter<'a> {
             }
         };
         self.rows_written += scores.nrows();
-        self.file.write_all(&self.block).map_err(|error| self.file.failure(error))
+        self.file.write_all(&self.block).map_err(|error| self.file.failure(error))?;
+        self.block.clear();
+        Ok(())
     }
 
     /// Makes the file appear.

@@ -1,0 +1,209 @@
+//! What wrong calls and wrong files get: a message, an exit code, and nothing written.
+
+use super::support::{Directory, bent_line, npy};
+
+/// Fits a file and compares all that comes of it.
+#[track_caller]
+fn refused(name: &str, contents: &[u8], flags: &str, expected: &str) {
+    let directory = Directory::new();
+    directory.write(name, contents);
+    let outcome = directory.run(&format!("fit {name} -o out.mercer --record out.json --quiet {flags}"));
+    assert_eq!(outcome.stderr, expected);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""));
+    assert_eq!(directory.files(), [name], "something was left behind");
+}
+
+#[test]
+fn an_empty_file() {
+    refused("x.csv", b"", "", "error: x.csv: the file is empty\n");
+    refused("x.npy", b"", "", "error: x.npy: the file is empty\n");
+}
+
+#[test]
+fn a_header_without_rows() {
+    let expected = "error: x.csv: there is a header but no rows\nhint: if the first row is data, say --no-header\n";
+    refused("x.csv", b"a,b\n", "", expected);
+}
+
+#[test]
+fn a_ragged_row() {
+    let expected = "error: x.csv, line 3: 3 columns, but line 1 has 2\n\
+                    hint: every row needs the same columns; a field with a delimiter in it needs \"quotes\"\n";
+    refused("x.csv", b"a,b\n1,2\n3,4,5\n", "", expected);
+}
+
+#[test]
+fn text_in_a_column_of_numbers() {
+    let expected = "error: x.csv, line 3, column 2 (kind): \"red\" is not a number\n\
+                    hint: if the column is a label, take it out with --label kind; otherwise remove or encode it\n";
+    refused("x.csv", b"a,kind\n1,2\n3,red\n", "", expected);
+}
+
+#[test]
+fn values_that_are_missing_or_not_finite() {
+    let hint = "hint: every value must be a finite number: fill the gap or remove the row\n";
+    refused("x.csv", b"1,2\n3,\n", "", &format!("error: x.csv, line 2, column 2: the value is missing\n{hint}"));
+    let not_finite = format!("error: x.csv, line 2, column 1: \"NaN\" is not a finite number\n{hint}");
+    refused("x.csv", b"1,2\nNaN,4\n", "", &not_finite);
+    let infinite = format!("error: x.csv, line 1, column 2: \"inf\" is not a finite number\n{hint}");
+    refused("x.csv", b"1,inf\n3,4\n", "", &infinite);
+    let array = npy("<f4", "(2, 1)", &[0, 0, 0, 0, 0, 0, 0xc0, 0x7f]);
+    refused("x.npy", &array, "", &format!("error: x.npy: the value at [1, 0] is NaN\n{hint}"));
+}
+
+#[test]
+fn text_that_is_not_utf8() {
+    let expected = "error: x.csv, line 2, column 2: \"\u{fffd}\" is not a number\n\
+                    hint: if the column is a label, take it out with --label 2; otherwise remove or encode it\n";
+    refused("x.csv", b"1,2\n3,\xe9\n", "", expected);
+    refused("x.csv", b"\xff\xfe1\x00,\x002\x00", "", "error: x.csv: the file is UTF-16\nhint: save it as UTF-8\n");
+}
+
+#[test]
+fn another_delimiter() {
+    let expected = "error: x.csv, line 2, column 1 (a;b): \"1;2\" is not a number\n\
+                    hint: the columns seem to be separated by ';': use --delimiter ';'\n";
+    refused("x.csv", b"a;b\n1;2\n", "", expected);
+}
+
+#[test]
+fn a_label_that_is_not_there() {
+    let expected =
+        "error: x.csv: there is no column \"kind\" among the 2 columns\nhint: the columns are \"a\", \"b\"\n";
+    refused("x.csv", b"a,b\n1,2\n", "--label kind", expected);
+}
+
+#[test]
+fn arrays_that_cannot_be_used() {
+    let objects = "error: x.npy: the array holds Python objects, which only Python can read (dtype O)\n\
+                   hint: convert it in NumPy: np.save(\"points.npy\", array.astype(\"float64\"))\n";
+    refused("x.npy", &npy("|O", "(2, 2)", b"\x80\x04pickle"), "", objects);
+    let truncated = "error: x.npy: the file is truncated: it holds 3 of the 4 values it announces\n\
+                     hint: copy or make the file again\n";
+    refused("x.npy", &npy("<f4", "(2, 2)", &[0; 12]), "", truncated);
+    let flat = "error: x.npy: the array is a list of 3 numbers, not a matrix\n\
+                hint: make it a matrix in NumPy: array.reshape(-1, 1) if each number is a point\n";
+    refused("x.npy", &npy("|u1", "(3,)", &[1, 2, 3]), "", flat);
+    refused("x.npy", b"1,2\n3,4\n", "", "error: x.npy: the file is not a .npy file\n");
+}
+
+#[test]
+fn a_name_that_says_nothing() {
+    let expected = "error: x.dat: the name does not say what the format is\n\
+                    hint: name it .csv, .tsv or .npy, or say --format csv, tsv or npy\n";
+    refused("x.dat", b"1,2\n", "", expected);
+}
+
+#[test]
+fn too_few_or_equal_points() {
+    refused("x.csv", b"1,2\n", "", "error: x.csv: kernel PCA needs at least 2 rows, but there is 1\n");
+    let equal = "error: x.csv: all 3 rows are equal to the kernel: there is no variance to explain\n";
+    refused("x.csv", b"1,2\n1,2\n1,2\n", "", equal);
+}
+
+#[test]
+fn settings_out_of_their_domain() {
+    let points = b"1,2\n3,4\n5,7\n";
+    for (flags, expected) in [
+        ("--gamma 0", "error: --gamma must be a positive number, but it is 0\n"),
+        ("--gamma -1", "error: --gamma must be a positive number, but it is -1\n"),
+        ("--bandwidth 0", "error: --bandwidth must be a positive number, but it is 0\n"),
+        ("--kernel poly --degree 0", "error: --degree must be at least 1, but it is 0\n"),
+        ("-n 0", "error: --n-components must be between 1 and the number of samples (3), but it is 0\n"),
+        ("-n 4", "error: --n-components must be between 1 and the number of samples (3), but it is 4\n"),
+        ("--variance 1.5", "error: --variance must be a share above 0 and at most 1, but it is 1.5\n"),
+        ("--tolerance 0", "error: --tolerance must be between 0 and 1, but it is 0\n"),
+        ("--max-passes 0", "error: --max-passes must be at least 1, but it is 0\n"),
+        ("--threads 0", "error: --threads must be at least 1, but it is 0\n"),
+    ] {
+        refused("x.csv", points, flags, expected);
+    }
+}
+
+#[test]
+fn a_kernel_that_is_not_positive_semi_definite() {
+    let directory = Directory::new();
+    directory.write("x.csv", "0,0\n1,0\n0,1\n3,3\n");
+    let outcome = directory.run("fit x.csv --kernel sigmoid --gamma 1 -n 3 -o x.mercer --quiet");
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.starts_with("error: the kernel is not positive semi-definite: "), "{}", outcome.stderr);
+    let hint = "hint: say what to do with them: --negative clip or --negative flip\n";
+    assert!(outcome.stderr.ends_with(hint), "{}", outcome.stderr);
+    directory.run("fit x.csv --kernel sigmoid --gamma 1 -n 3 -o x.mercer --quiet --negative flip").done();
+}
+
+#[test]
+fn a_budget_that_is_too_small_exits_with_three() {
+    let directory = Directory::new();
+    directory.write("x.csv", bent_line());
+    let outcome = directory.run("fit x.csv --label half -o x.mercer --memory 1KiB");
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("the memory budget is 1.0 KiB"), "{}", outcome.stderr);
+    assert_eq!(directory.files(), ["x.csv"]);
+}
+
+#[test]
+fn a_time_limit_that_leaves_no_time() {
+    let directory = Directory::new();
+    directory.write("x.csv", bent_line());
+    let outcome = directory.run("fit x.csv --label half -o x.mercer --time-limit 0.000001ms --quiet");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.starts_with("error: --time-limit is too short: stopped during "), "{}", outcome.stderr);
+    assert_eq!(directory.files(), ["x.csv"]);
+}
+
+#[test]
+fn files_that_cannot_be_opened() {
+    let directory = Directory::new();
+    directory.write("x.csv", bent_line());
+    for (words, expected) in [
+        ("fit none.csv -o x.mercer", "error: reading none.csv: no such file or directory\n"),
+        ("fit none.npy -o x.mercer", "error: reading none.npy: no such file or directory\n"),
+        ("fit x.csv -o none/x.mercer", "error: writing none/x.mercer: no such file or directory\n"),
+        ("fit x.csv -o x.csv", "error: x.csv is the data: it would be replaced\n"),
+        ("fit x.csv -o -", "error: a model is not text: give the name of a file with --output\n"),
+        ("info none.mercer", "error: reading none.mercer: no such file or directory\n"),
+        ("transform none.mercer x.csv", "error: reading none.mercer: no such file or directory\n"),
+    ] {
+        let outcome = directory.run(words);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{words}");
+        assert_eq!(outcome.stderr, expected);
+        assert_eq!(directory.files(), ["x.csv"], "{words}");
+    }
+}
+
+#[test]
+fn a_model_file_that_is_cut_or_foreign() {
+    let directory = Directory::new();
+    directory.write("x.csv", bent_line());
+    directory.run("fit x.csv --label half -o x.mercer").done();
+    let whole = std::fs::read(directory.path("x.mercer")).unwrap();
+    directory.write("cut.mercer", &whole[..whole.len() - 5]);
+    for name in ["cut.mercer", "x.csv"] {
+        for words in [format!("info {name}"), format!("transform {name} x.csv --label half -o scores.csv")] {
+            let outcome = directory.run(&words);
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{words}");
+            assert!(outcome.stderr.starts_with(&format!("error: {name}: ")), "{}", outcome.stderr);
+        }
+    }
+    assert_eq!(directory.files(), ["cut.mercer", "x.csv", "x.mercer"]);
+}
+
+#[test]
+fn wrong_flags() {
+    let directory = Directory::new();
+    for (words, expected) in [
+        ("", "Usage: mercer"),
+        ("fitt x.csv", "tip: a similar subcommand exists: 'fit'"),
+        ("fit x.csv", "the following required arguments were not provided"),
+        ("fit x.csv -o m --kernal linear", "tip: a similar argument exists: '--kernel'"),
+        ("fit x.csv -o m --kernel gausian", "tip: a similar value exists: 'gaussian'"),
+        ("fit x.csv -o m --gamma wide", "give a number, `scale` or `median`"),
+        ("fit x.csv -o m --time-limit soon", "give a time such as 90s, 1.5m or 2h"),
+        ("fit x.csv -o m --memory lots", "a size such as 500MB or 4GiB"),
+    ] {
+        let outcome = directory.run(words);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{words}");
+        assert!(outcome.stderr.contains(expected), "{words}: {}", outcome.stderr);
+    }
+}

@@ -1,0 +1,99 @@
+//! `mercer transform` and `mercer info`.
+
+use mercer::Model;
+
+use super::support::{Directory, bent_line, npy, numbers};
+
+fn fitted() -> Directory {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    directory.run("fit points.csv --label half -n 3 -o points.mercer --quiet").done();
+    directory
+}
+
+#[test]
+fn scores_of_the_training_points_are_the_training_scores() {
+    let directory = fitted();
+    directory.run("transform points.mercer points.csv --label half -o scores.csv").done();
+    let scores = directory.read("scores.csv");
+    assert!(scores.starts_with("pc1,pc2,pc3,half\n"), "{scores}");
+    assert!(scores.lines().nth(1).unwrap().ends_with(",low"), "{scores}");
+    let model = Model::load(&directory.path("points.mercer")).unwrap();
+    let expected = model.training_scores();
+    let found = numbers(&scores);
+    assert_eq!(found.len(), expected.nrows());
+    // Both are exact up to the eigenvectors' residuals, which the dense solver leaves at rounding.
+    for (i, row) in found.iter().enumerate() {
+        for (j, score) in row.iter().enumerate() {
+            assert!((score - expected[(i, j)]).abs() < 1e-12, "row {i}, component {j}");
+        }
+    }
+}
+
+#[test]
+fn text_and_arrays_hold_the_same_scores() {
+    let directory = fitted();
+    directory.run("transform points.mercer points.csv --label half -o scores.csv").done();
+    let outcome = directory.run("transform points.mercer points.csv --label half -o scores.npy").done();
+    assert!(outcome.stderr.contains("labels are not written"), "{}", outcome.stderr);
+    let array = std::fs::read(directory.path("scores.npy")).unwrap();
+    let header = String::from_utf8_lossy(&array[10..128]).into_owned();
+    assert!(header.contains("'shape': (12, 3)"), "{header}");
+    let values: Vec<f64> = array[128..].chunks(8).map(|bytes| f64::from_le_bytes(bytes.try_into().unwrap())).collect();
+    assert_eq!(values, numbers(&directory.read("scores.csv")).concat());
+}
+
+#[test]
+fn points_come_from_standard_input_and_scores_go_to_standard_output() {
+    let directory = fitted();
+    let piped = directory.run_with_input("transform points.mercer - --label half", bent_line().as_bytes()).done();
+    directory.run("transform points.mercer points.csv --label half -o scores.csv").done();
+    assert_eq!(piped.stdout, directory.read("scores.csv"));
+}
+
+#[test]
+fn a_forgotten_scale_is_noticed_for_bytes() {
+    let directory = Directory::new();
+    directory.write("images.npy", npy("|u1", "(4, 2)", &[0, 9, 200, 30, 7, 255, 80, 90]));
+    directory.run("fit images.npy --scale 1/255 -o images.mercer").done();
+    let outcome = directory.run("transform images.mercer images.npy").done();
+    assert!(outcome.stderr.contains("is --scale missing?"), "{}", outcome.stderr);
+    let outcome = directory.run("transform images.mercer images.npy --scale 1/255").done();
+    assert!(!outcome.stderr.contains("--scale"), "{}", outcome.stderr);
+}
+
+#[test]
+fn other_columns_than_at_the_fit_are_refused_and_nothing_is_written() {
+    let directory = fitted();
+    directory.write("wide.csv", "1,2,3\n");
+    let before = directory.files();
+    for output in ["scores.csv", "-"] {
+        let outcome = directory.run(&format!("transform points.mercer wide.csv -o {output}"));
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""));
+        assert!(
+            outcome.stderr.ends_with(
+                "error: wide.csv: the data has 3 columns, but the model was fitted on 2\n\
+                 hint: give the same columns as at the fit; --label takes one out\n"
+            ),
+            "{}",
+            outcome.stderr
+        );
+        assert_eq!(directory.files(), before);
+    }
+}
+
+#[test]
+fn info_shows_what_fit_showed() {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    let fit = directory.run("fit points.csv --label half -n 3 -o points.mercer").done();
+    let info = directory.run("info points.mercer").done();
+    // Times and memory of the command itself are only known after the model is saved.
+    let lasting = |text: &str| -> Vec<String> {
+        text.lines()
+            .filter(|line| !line.starts_with("time") && !line.starts_with("memory"))
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(lasting(&info.stdout), lasting(&fit.stdout));
+}
