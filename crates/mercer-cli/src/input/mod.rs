@@ -86,6 +86,11 @@ pub(crate) fn read(path: &Path, options: &ReadOptions) -> Result<Data> {
         };
     }
     let name = path.display().to_string();
+    if path.is_dir() {
+        return Err(InputError::new(&name, "this is a directory")
+            .hint("give one .csv, .tsv or .npy file in it")
+            .into());
+    }
     match format_of(path, options.format)? {
         format @ (Format::Csv | Format::Tsv) => {
             let file = File::open(path).map_err(Failure::file("reading", path))?;

@@ -37,7 +37,7 @@ fn kernel(kernel: &KernelRecord, centered: bool) -> String {
     let parameters = [("gamma", kernel.gamma), ("degree", degree), ("coef0", kernel.coef0), ("alpha", kernel.alpha)];
     let mut text = kernel.name.clone();
     for (name, value) in parameters.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-        let _ = write!(text, ", {name} {}", significant(value));
+        let _ = write!(text, ", {name} {}", short(value));
     }
     if !centered {
         text.push_str(", not centred");
@@ -87,7 +87,7 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// About five significant digits.
+/// Five significant digits.
 fn significant(x: f64) -> String {
     const DIGITS: i32 = 5;
     if x == 0.0 || !x.is_finite() {
@@ -98,8 +98,14 @@ fn significant(x: f64) -> String {
         return format!("{x:.4e}");
     }
     let decimals = (DIGITS - 1 - magnitude).clamp(0, 12) as usize;
-    let text = format!("{x:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    format!("{x:.decimals$}")
+}
+
+/// The same without zeros that say nothing.
+fn short(x: f64) -> String {
+    let text = significant(x);
+    let is_plain = text.contains('.') && !text.contains('e');
+    if is_plain { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 fn seconds(seconds: f64) -> String {
@@ -127,20 +133,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_about_five_digits() {
+    fn numbers_have_five_digits() {
         for (x, text) in [
-            (0.125, "0.125"),
+            (0.125, "0.12500"),
+            (195.8, "195.80"),
             (1234.567, "1234.6"),
             (123_456.7, "123457"),
             (0.001_234_567, "0.0012346"),
             (1.5e-7, "1.5000e-7"),
             (2e12, "2.0000e12"),
             (0.0, "0"),
-            (-3.0, "-3"),
-            (100.0, "100"),
+            (-3.0, "-3.0000"),
         ] {
             assert_eq!(significant(x), text);
         }
+        assert_eq!([short(0.125), short(100.0), short(1.5e-7)], ["0.125", "100", "1.5000e-7"]);
     }
 
     #[test]

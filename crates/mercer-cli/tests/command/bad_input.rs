@@ -157,6 +157,7 @@ fn files_that_cannot_be_opened() {
     let directory = Directory::new();
     directory.write("x.csv", bent_line());
     for (words, expected) in [
+        ("fit . -o x.mercer", "error: .: this is a directory\nhint: give one .csv, .tsv or .npy file in it\n"),
         ("fit none.csv -o x.mercer", "error: reading none.csv: no such file or directory\n"),
         ("fit none.npy -o x.mercer", "error: reading none.npy: no such file or directory\n"),
         ("fit x.csv -o none/x.mercer", "error: writing none/x.mercer: no such file or directory\n"),
