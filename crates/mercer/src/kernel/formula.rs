@@ -80,6 +80,12 @@ pub(crate) trait Formula: Copy + Send + Sync + 'static {
     /// The kernel's value where the scaled scalar is `u`.
     fn shape<L: Lanes>(&self, u: L) -> L;
 
+    /// `shape(-t)`, for kernels that can do better than change the sign twice: the tile engine has minus the squared distance.
+    #[inline(always)]
+    fn shape_of_negative<L: Lanes>(&self, t: L) -> L {
+        self.shape(-t)
+    }
+
     /// The kernel's value where the scalar is `s`.
     #[inline(always)]
     fn value<L: Lanes>(&self, s: L) -> L {

@@ -44,7 +44,11 @@ impl Formula for Gaussian {
     }
     #[inline(always)]
     fn shape<L: Lanes>(&self, u: L) -> L {
-        (-u).exp2_nonpositive()
+        self.shape_of_negative(-u)
+    }
+    #[inline(always)]
+    fn shape_of_negative<L: Lanes>(&self, t: L) -> L {
+        t.exp2_nonpositive()
     }
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.value(s) * L::constant(-self.gamma)

@@ -325,3 +325,6 @@ impl Need {
 }
 
 
+
+#[cfg(test)]
+mod tests;

@@ -104,6 +104,10 @@ impl Lanes for F32x8 {
         Self(unsafe { _mm256_max_ps(self.0, other.0) })
     }
     #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self(unsafe { _mm256_min_ps(self.0, other.0) })
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
     }
@@ -208,6 +212,10 @@ impl Lanes for F64x4 {
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         Self(unsafe { _mm256_max_pd(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self(unsafe { _mm256_min_pd(self.0, other.0) })
     }
     #[inline(always)]
     fn abs(self) -> Self {

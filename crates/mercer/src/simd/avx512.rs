@@ -104,6 +104,10 @@ impl Lanes for F32x16 {
         Self(unsafe { _mm512_max_ps(self.0, other.0) })
     }
     #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self(unsafe { _mm512_min_ps(self.0, other.0) })
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         Self(unsafe { _mm512_abs_ps(self.0) })
     }
@@ -208,6 +212,10 @@ impl Lanes for F64x8 {
     #[inline(always)]
     fn max(self, other: Self) -> Self {
         Self(unsafe { _mm512_max_pd(self.0, other.0) })
+    }
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        Self(unsafe { _mm512_min_pd(self.0, other.0) })
     }
     #[inline(always)]
     fn abs(self) -> Self {

@@ -70,6 +70,8 @@ pub trait Lanes:
     fn mul_add(self, factor: Self, addend: Self) -> Self;
     /// The larger of each pair.
     fn max(self, other: Self) -> Self;
+    /// The smaller of each pair.
+    fn min(self, other: Self) -> Self;
     /// Absolute value.
     fn abs(self) -> Self;
     /// Square root.

@@ -112,6 +112,10 @@ macro_rules! array_lanes {
                 self.zip(other, |a, b| if a > b { a } else { b })
             }
             #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                self.zip(other, |a, b| if a < b { a } else { b })
+            }
+            #[inline(always)]
             fn abs(self) -> Self {
                 self.map($t::abs)
             }

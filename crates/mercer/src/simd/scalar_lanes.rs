@@ -39,6 +39,10 @@ macro_rules! scalar_lanes {
                 $t::max(self, other)
             }
             #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                $t::min(self, other)
+            }
+            #[inline(always)]
             fn abs(self) -> Self {
                 $t::abs(self)
             }

@@ -109,6 +109,10 @@ impl<L: Lanes, const N: usize> Lanes for Several<L, N> {
         self.zip(other, L::max)
     }
     #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        self.zip(other, L::min)
+    }
+    #[inline(always)]
     fn abs(self) -> Self {
         self.map(L::abs)
     }

@@ -185,7 +185,7 @@ unsafe fn accumulate_block<L: Lanes, F: Formula, const PANELS: usize, const COLU
 fn entry<L: Lanes, F: Formula>(formula: &F, sum: L) -> L {
     match F::PAIRING {
         // The sum is minus the squared distance; rounding must not make it positive.
-        Pairing::SquaredDistance => formula.shape((-sum).max(L::constant(0.0))),
+        Pairing::SquaredDistance => formula.shape_of_negative(sum.min(L::constant(0.0))),
         Pairing::InnerProduct | Pairing::ManhattanDistance | Pairing::Cosine => formula.shape(sum),
     }
 }

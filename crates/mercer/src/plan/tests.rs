@@ -1,0 +1,159 @@
+use super::*;
+
+const GIB: u64 = 1 << 30;
+
+fn task(kernel: &Kernel) -> Task<'_> {
+    Task {
+        n_samples: 60_000,
+        n_features: 784,
+        is_bytes: false,
+        kernel,
+        n_components: 50,
+        precision: Precision::F32,
+        tolerance: 1e-4,
+        budget: 16 * GIB,
+        threads: 2,
+        gram: GramChoice::Auto,
+        solver: SolverChoice::Auto,
+    }
+}
+
+fn plan(task: &Task<'_>) -> Plan {
+    Plan::for_fit(task, &Speeds::typical(task.n_features, task.threads)).expect("fits")
+}
+
+fn gaussian() -> Kernel {
+    Kernel::gaussian(0.01).expect("positive")
+}
+
+#[test]
+fn few_points_are_solved_densely_and_one_more_is_not() {
+    let kernel = gaussian();
+    let with = |n| plan(&Task { n_samples: n, n_components: 2, ..task(&kernel) }).solver;
+    assert_eq!((with(DENSE_UP_TO).as_str(), with(DENSE_UP_TO + 1).as_str()), ("dense", "krylov"));
+}
+
+#[test]
+fn more_than_a_quarter_of_the_spectrum_is_solved_densely_if_that_fits() {
+    let kernel = gaussian();
+    let with = |k, budget| plan(&Task { n_samples: 2000, n_components: k, budget, ..task(&kernel) }).solver;
+    assert_eq!(with(500, 16 * GIB), "krylov");
+    assert_eq!(with(501, 16 * GIB), "dense");
+    assert_eq!(with(501, GIB / 4), "krylov");
+}
+
+#[test]
+fn tiles_are_kept_when_they_fit_and_recomputed_when_they_do_not() {
+    let kernel = gaussian();
+    let with = |budget| plan(&Task { budget, ..task(&kernel) });
+    let (large, middle, small) = (with(16 * GIB), with(3 * GIB), with(GIB));
+    assert_eq!((large.gram.as_str(), large.stored_share), ("stored", 1.0));
+    assert!(middle.gram == "stored" && middle.stored_share < 0.5, "{middle:?}");
+    assert_eq!((small.gram.as_str(), small.store_bytes), ("tiled", 0));
+    for plan in [large, middle, small] {
+        assert!(!plan.reasons.is_empty());
+    }
+}
+
+#[test]
+fn what_a_plan_takes_is_within_the_budget() {
+    let kernel = gaussian();
+    for n in [1000, 20_000, 200_000] {
+        for k in [1, 20, 100] {
+            for budget in [GIB / 8, GIB, 16 * GIB] {
+                let task = Task { n_samples: n, n_components: k, budget, ..task(&kernel) };
+                match Plan::for_fit(&task, &Speeds::typical(784, 2)) {
+                    Ok(plan) => assert!(plan.expected_memory_bytes <= budget, "n = {n}, k = {k}: {plan:?}"),
+                    Err(error) => assert_eq!(error.kind(), crate::ErrorKind::OverBudget),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn recomputed_tiles_get_wide_blocks_and_stored_ones_narrow_blocks() {
+    let kernel = gaussian();
+    let stored = plan(&task(&kernel));
+    let tiled = plan(&Task { gram: GramChoice::Tiled, ..task(&kernel) });
+    assert!(tiled.block >= 100, "{}", tiled.block);
+    assert!(stored.block <= 32, "{}", stored.block);
+    // The column of ones of the first product fills the last register.
+    assert!((tiled.block + 1).is_multiple_of(16) && (stored.block + 1).is_multiple_of(16));
+}
+
+#[test]
+fn few_features_are_not_worth_storing() {
+    let kernel = gaussian();
+    let with = |d, is_bytes| plan(&Task { n_features: d, is_bytes, ..task(&kernel) }).gram;
+    assert_eq!(with(STORE_FROM_FEATURES - 1, false), "tiled");
+    assert_eq!(with(STORE_FROM_FEATURES, false), "stored");
+    assert_eq!(with(STORE_FROM_BYTE_FEATURES - 1, true), "tiled");
+    assert_eq!(with(STORE_FROM_BYTE_FEATURES, true), "stored");
+}
+
+#[test]
+fn fixed_point_is_used_only_where_tolerance_and_kernel_permit() {
+    let (unit, unbounded) = (gaussian(), Kernel::linear());
+    let with = |kernel, tolerance, budget| plan(&Task { tolerance, budget, ..task(kernel) }).store_format;
+    let tight = 6 * GIB;
+    assert_eq!(with(&unit, 1e-3, tight), StoreFormat::Fixed16);
+    assert_eq!(with(&unit, 9e-4, tight), StoreFormat::Full);
+    assert_eq!(with(&unbounded, 1e-3, tight), StoreFormat::Full);
+    assert_eq!(with(&unit, 1e-3, 16 * GIB), StoreFormat::Full);
+}
+
+#[test]
+fn a_choice_that_was_made_is_kept() {
+    let kernel = gaussian();
+    for name in ["dense", "lanczos", "krylov", "subspace", "power"] {
+        let task = Task { n_samples: 3000, solver: name.parse().expect("a name"), ..task(&kernel) };
+        assert_eq!(plan(&task).solver, name);
+    }
+    assert_eq!(plan(&Task { gram: GramChoice::Tiled, ..task(&kernel) }).gram, "tiled");
+    assert_eq!(plan(&Task { n_features: 2, gram: GramChoice::Stored, ..task(&kernel) }).gram, "stored");
+}
+
+#[test]
+fn a_precomputed_matrix_is_neither_stored_nor_sampled() {
+    let task = Task { n_samples: 8000, n_features: 8000, ..task(&Kernel::Precomputed) };
+    let plan = plan(&task);
+    assert_eq!((plan.gram.as_str(), plan.start_sample, plan.store_bytes), ("precomputed", 0, 0));
+}
+
+#[test]
+fn large_problems_start_from_a_sample() {
+    let kernel = gaussian();
+    let with = |n| plan(&Task { n_samples: n, n_components: 10, ..task(&kernel) }).start_sample;
+    assert_eq!(with(SAMPLE_FROM - 1), 0);
+    assert!(with(SAMPLE_FROM) >= 1000 && with(1_000_000) <= MAX_SAMPLE);
+}
+
+#[test]
+fn the_budget_is_met_by_narrower_blocks_before_it_is_refused() {
+    let kernel = gaussian();
+    let wide = plan(&Task { gram: GramChoice::Tiled, ..task(&kernel) });
+    let least = wide.expected_memory_bytes - 1;
+    let narrow = plan(&Task { gram: GramChoice::Tiled, budget: least, ..task(&kernel) });
+    assert!(narrow.block < wide.block);
+    assert!(narrow.reasons.iter().any(|reason| reason.contains("wider ones would not fit")), "{narrow:?}");
+}
+
+#[test]
+fn more_work_takes_longer() {
+    let kernel = gaussian();
+    let seconds = |n, d| plan(&Task { n_samples: n, n_features: d, ..task(&kernel) }).expected_seconds;
+    assert!(seconds(60_000, 784) > 2.0 * seconds(30_000, 784));
+    assert!(seconds(60_000, 784) > seconds(60_000, 100));
+}
+
+#[test]
+fn a_plan_can_be_read() {
+    let kernel = gaussian();
+    let text = plan(&task(&kernel)).to_string();
+    assert!(text.starts_with("krylov solver on a stored Gram matrix in f32, blocks of 31 vectors, about "), "{text}");
+    assert!(text.contains("\n- all tiles are kept, because 6.7 GiB fit the memory budget\n"), "{text}");
+    for (value, words) in [(0.0001, "1 ms"), (0.5, "500 ms"), (12.34, "12.3 s"), (150.0, "2.5 min"), (7200.0, "2.0 h")] {
+        assert_eq!(seconds(value), words);
+    }
+}
