@@ -243,16 +243,13 @@ impl Error {
     }
 
     /// An [`Error::InvalidParameter`].
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings alike")]
     pub fn invalid(name: &'static str, requirement: impl Into<String>, value: impl ToString) -> Self {
         Self::InvalidParameter { name, requirement: requirement.into(), value: value.to_string() }
     }
 
     pub(crate) fn require_positive(name: &'static str, value: f64) -> Result<()> {
-        if value > 0.0 && value.is_finite() {
-            Ok(())
-        } else {
-            Err(Self::invalid(name, "a positive number", value))
-        }
+        if value > 0.0 && value.is_finite() { Ok(()) } else { Err(Self::invalid(name, "a positive number", value)) }
     }
 
     pub(crate) fn require_finite(name: &'static str, value: f64) -> Result<()> {
@@ -260,8 +257,8 @@ impl Error {
     }
 }
 
-/// A number of bytes as people write it.
-pub(crate) fn bytes(n: u64) -> String {
+/// A number of bytes as people write it: `1.5 GiB`.
+pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = n as f64;
     let mut unit = 0;

@@ -61,7 +61,7 @@ pub mod watch;
 
 pub use choices::{Center, Components, GramChoice, MemoryBudget, Negative, SolverChoice};
 pub use data::Points;
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, Result, bytes as format_bytes};
 pub use kernel::Kernel;
 pub use memory::peak as peak_memory;
 pub use model::{KernelChoice, KernelPca, Model};

@@ -20,7 +20,10 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     ("choices", &["error", "memory"]),
     ("plan", &["choices", "data", "error", "gram", "kernel", "scalar", "simd", "watch"]),
     ("record", &["kernel", "plan", "scalar"]),
-    ("model", &["choices", "data", "eigen", "error", "gram", "kernel", "memory", "plan", "record", "scalar", "simd", "watch"]),
+    (
+        "model",
+        &["choices", "data", "eigen", "error", "gram", "kernel", "memory", "plan", "record", "scalar", "simd", "watch"],
+    ),
     // `gram` is the only part of the crate that `eigen` sees, and of it only the operator.
     ("lib", &[]),
     ("tests", &[]),
@@ -97,7 +100,10 @@ fn eigen_sees_only_operators() {
 fn every_module_stands_on_the_map() {
     let map = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md")).unwrap();
     for (module, _) in files() {
-        assert!(module == "lib" || map.contains(&format!("| `{module}` |")), "ARCHITECTURE.md does not mention {module}");
+        assert!(
+            module == "lib" || map.contains(&format!("| `{module}` |")),
+            "ARCHITECTURE.md does not mention {module}"
+        );
     }
 }
 

@@ -52,7 +52,14 @@ fn the_peak_of_a_fit_stays_below_budget_plus_data_plus_slack() {
         (4000, 50, 30, 200 * MB, "f64"),
         (40_000, 3, 4, 60 * MB, "f32"),
     ] {
-        let data = (n * d) as u64 * if kind == "u8" { 1 } else if kind == "f64" { 8 } else { 4 };
+        let data = (n * d) as u64
+            * if kind == "u8" {
+                1
+            } else if kind == "f64" {
+                8
+            } else {
+                4
+            };
         let peak = peak_of_a_fit(n, d, k, budget, kind);
         assert!(
             peak <= budget + data + SLACK,

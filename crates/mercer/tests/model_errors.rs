@@ -56,8 +56,14 @@ fn too_many_or_no_components_are_refused_before_any_work() {
 #[test]
 fn settings_outside_their_domain_are_refused() {
     let data = grid(10);
-    assert_eq!(message(pca().variance(0.0).fit(&data)), "`variance` must be a share above 0 and at most 1, but it is 0");
-    assert_eq!(message(pca().variance(1.5).fit(&data)), "`variance` must be a share above 0 and at most 1, but it is 1.5");
+    assert_eq!(
+        message(pca().variance(0.0).fit(&data)),
+        "`variance` must be a share above 0 and at most 1, but it is 0"
+    );
+    assert_eq!(
+        message(pca().variance(1.5).fit(&data)),
+        "`variance` must be a share above 0 and at most 1, but it is 1.5"
+    );
     assert_eq!(message(pca().tolerance(0.0).fit(&data)), "`tolerance` must be between 0 and 1, but it is 0");
     assert_eq!(message(pca().max_passes(0).fit(&data)), "`max_passes` must be at least 1, but it is 0");
     assert_eq!(message(pca().threads(0).fit(&data)), "`threads` must be at least 1, but it is 0");
@@ -142,7 +148,9 @@ fn huge_and_tiny_scales_are_fitted_or_refused_but_never_turn_into_nan() {
         let scale = 10.0_f32.powi(exponent);
         let values: Vec<f32> = (0..80).map(|i| ((i * 37) % 101) as f32 * scale).collect();
         let data = Points::from_f32(values, 40, 2).unwrap();
-        for spec in [KernelSpec::new("gaussian").width(Width::Scale), KernelSpec::new("linear"), KernelSpec::new("cosine")] {
+        for spec in
+            [KernelSpec::new("gaussian").width(Width::Scale), KernelSpec::new("linear"), KernelSpec::new("cosine")]
+        {
             match KernelPca::new(spec).n_components(2).fit(&data) {
                 Ok(model) => assert!(model.eigenvalues().iter().all(|x| x.is_finite() && *x > 0.0), "1e{exponent}"),
                 Err(error) => assert_eq!(error.kind(), ErrorKind::InvalidInput, "1e{exponent}: {error}"),
@@ -187,7 +195,10 @@ fn names_that_do_not_exist_come_with_those_that_do() {
     let error = message("tield".parse::<GramChoice>());
     assert_eq!(error, "`gram` must be one of auto, tiled, stored, but it is \"tield\"");
     let error = message("4XB".parse::<MemoryBudget>());
-    assert_eq!(error, "`memory` must be \"auto\", a share such as 50%, or a size such as 500MB or 4GiB, but it is \"4XB\"");
+    assert_eq!(
+        error,
+        "`memory` must be \"auto\", a share such as 50%, or a size such as 500MB or 4GiB, but it is \"4XB\""
+    );
     let error = message(KernelPca::new(KernelSpec::new("gausian")).fit(&grid(5)));
     assert!(error.starts_with("`kernel` must be one of linear, polynomial, gaussian, "), "{error}");
 }

@@ -63,7 +63,9 @@ fn a_linear_kernel_gives_the_principal_components_of_the_data() {
 
 #[test]
 fn transforming_the_training_points_gives_their_scores() {
-    for kernel in [gaussian(), Kernel::linear(), Kernel::laplacian(0.2).unwrap(), Kernel::polynomial(0.1, 1.0, 3).unwrap()] {
+    for kernel in
+        [gaussian(), Kernel::linear(), Kernel::laplacian(0.2).unwrap(), Kernel::polynomial(0.1, 1.0, 3).unwrap()]
+    {
         for center in [Center::Yes, Center::No] {
             let data = points(150, 4);
             let model = KernelPca::new(kernel.clone()).n_components(4).center(center).fit(&data).unwrap();
@@ -129,7 +131,8 @@ fn bytes_give_the_same_model_as_the_numbers_they_stand_for() {
     let (n, d) = (600, 20);
     let bytes: Vec<u8> = (0..n * d).map(|i| ((i * i / 7 + i / d * 31) % 256) as u8).collect();
     let floats: Vec<f64> = bytes.iter().map(|&x| f64::from(x) / 255.0).collect();
-    for kernel in [Kernel::gaussian(0.1).unwrap(), Kernel::linear(), Kernel::laplacian(0.05).unwrap(), Kernel::cosine()] {
+    for kernel in [Kernel::gaussian(0.1).unwrap(), Kernel::linear(), Kernel::laplacian(0.05).unwrap(), Kernel::cosine()]
+    {
         let pca = KernelPca::new(kernel.clone()).n_components(4);
         let a = pca.fit(&Points::from_u8(bytes.clone(), n, d, 1.0 / 255.0).unwrap()).unwrap();
         let b = pca.fit(&Points::from_f64(floats.clone(), n, d).unwrap()).unwrap();
@@ -164,7 +167,11 @@ fn a_fit_gives_the_same_bits_on_any_number_of_threads() {
         let bits = |threads: usize| -> Vec<u64> {
             let pca = KernelPca::new(gaussian()).n_components(4).threads(threads).solver(solver.parse().unwrap());
             let model = pca.fit(&data).unwrap();
-            model.dual_coefficients().col_iter().flat_map(|c| c.iter().map(|x| x.to_bits()).collect::<Vec<_>>()).collect()
+            model
+                .dual_coefficients()
+                .col_iter()
+                .flat_map(|c| c.iter().map(|x| x.to_bits()).collect::<Vec<_>>())
+                .collect()
         };
         let one = bits(1);
         for threads in [2, 3] {
@@ -263,7 +270,9 @@ fn negative_eigenvalues_are_an_error_clipped_or_flipped_as_asked() {
     assert_eq!(clipped.n_components(), 1);
     let flipped = pca.negative(Negative::Flip).fit(&data).unwrap();
     assert_eq!(flipped.n_components(), 2);
-    assert!((flipped.eigenvalues()[0].abs() - 20.0).abs() < 1e-9 && (flipped.eigenvalues()[1].abs() - 20.0).abs() < 1e-9);
+    assert!(
+        (flipped.eigenvalues()[0].abs() - 20.0).abs() < 1e-9 && (flipped.eigenvalues()[1].abs() - 20.0).abs() < 1e-9
+    );
     let gap = (flipped.transform(&data).unwrap() - flipped.training_scores()).norm_max();
     assert!(gap < 1e-9, "scores of a flipped component differ by {gap:e}");
 }

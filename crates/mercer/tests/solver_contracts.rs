@@ -80,7 +80,10 @@ fn check_pairs(name: &str, a: &Reflected, expected: &[f64], request: &Request<'_
     let leading = expected.first().map_or(1.0, |x| x.abs()).max(f64::MIN_POSITIVE);
     for (i, (found, want)) in pairs.values.iter().zip(expected).enumerate() {
         // A residual r bounds the eigenvalue's error by r.
-        assert!((found - want).abs() <= 2.0 * request.tolerance * leading + 1e-12 * leading, "{name}: value {i}: {found} != {want}");
+        assert!(
+            (found - want).abs() <= 2.0 * request.tolerance * leading + 1e-12 * leading,
+            "{name}: value {i}: {found} != {want}"
+        );
     }
     let gram = pairs.vectors.transpose() * &pairs.vectors;
     for i in 0..gram.nrows() {
@@ -163,7 +166,8 @@ fn negative_eigenvalues_count_by_modulus_or_not_at_all() {
     diagonal[51] = -2.0;
     let a = Reflected::new(diagonal);
     for (name, solver) in solvers(4) {
-        for (order, expected) in [(Order::Algebraic, [3.0, 2.1, 1.47, 1.029]), (Order::Modulus, [-8.0, 3.0, 2.1, -2.0])] {
+        for (order, expected) in [(Order::Algebraic, [3.0, 2.1, 1.47, 1.029]), (Order::Modulus, [-8.0, 3.0, 2.1, -2.0])]
+        {
             let request = Request { tolerance: 1e-9, max_passes: 20_000, order, ..Request::new(4) };
             let pairs = solve(solver.as_ref(), &a, &request);
             // Relative to the leading value of that order, so looser in absolute terms for the modulus.
@@ -182,7 +186,12 @@ fn a_good_start_saves_passes() {
     let request = Request { tolerance: 1e-6, ..Request::new(5) };
     let cold = solve(&solver, &a, &request);
     let warm = solve(&solver, &a, &Request { start: Some(cold.vectors.as_ref()), ..request });
-    assert!(warm.passes <= 2 && cold.passes > 2, "{} passes from the answer, {} from nothing", warm.passes, cold.passes);
+    assert!(
+        warm.passes <= 2 && cold.passes > 2,
+        "{} passes from the answer, {} from nothing",
+        warm.passes,
+        cold.passes
+    );
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(crate) fn summary(record: &RunRecord) -> String {
     let components = if record.n_components == 1 { "component" } else { "components" };
     line("variance", format!("{} {components} explain {}", record.n_components, percent(explained)));
     line("time", time(record));
-    line("memory", format!("{} at most", bytes(record.peak_memory_bytes)));
+    line("memory", format!("{} at most", mercer::format_bytes(record.peak_memory_bytes)));
     for warning in &record.warnings {
         line("warning", warning.clone());
     }
@@ -116,18 +116,6 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A number of bytes as people write it.
-fn bytes(n: u64) -> String {
-    let (mut value, mut unit) = (n as f64, "B");
-    for larger in ["KiB", "MiB", "GiB", "TiB"] {
-        if value < 1024.0 {
-            break;
-        }
-        (value, unit) = (value / 1024.0, larger);
-    }
-    if unit == "B" { format!("{n} B") } else { format!("{value:.1} {unit}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,7 +157,7 @@ mod tests {
         assert_eq!(seconds(0.0123), "12 ms");
         assert_eq!(seconds(3.0), "3.00 s");
         assert_eq!(seconds(600.0), "10.0 min");
-        assert_eq!(bytes(512), "512 B");
-        assert_eq!(bytes(3 << 20), "3.0 MiB");
+        assert_eq!(mercer::format_bytes(512), "512 B");
+        assert_eq!(mercer::format_bytes(3 << 20), "3.0 MiB");
     }
 }

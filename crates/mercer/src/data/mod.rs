@@ -212,17 +212,15 @@ impl Points {
     /// [`Error::NotFinite`] with its place.
     pub fn check_finite(&self) -> Result<()> {
         let found = match self.rows(0..self.n_samples) {
-            RowsRef::F32(all) => first_not_finite(all, |x| f64::from(x)),
+            RowsRef::F32(all) => first_not_finite(all, f64::from),
             RowsRef::F64(all) => first_not_finite(all, |x| x),
             RowsRef::U8 { .. } => None,
         };
         match found {
             None => Ok(()),
-            Some((index, value)) => Err(Error::NotFinite {
-                row: index / self.n_features,
-                column: index % self.n_features,
-                value,
-            }),
+            Some((index, value)) => {
+                Err(Error::NotFinite { row: index / self.n_features, column: index % self.n_features, value })
+            }
         }
     }
 }

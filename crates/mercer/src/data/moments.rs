@@ -54,12 +54,12 @@ impl Moments {
                 *sum += x;
             }
         }
-        mean.iter_mut().for_each(|sum| *sum /= n_samples as f64);
+        for sum in &mut mean {
+            *sum /= n_samples as f64;
+        }
         // Two passes over a block that is in the cache anyway: the one-pass formula cancels for data far from zero.
-        let scatter = values
-            .chunks_exact(d)
-            .map(|row| row.iter().zip(&mean).map(|(x, m)| (x - m) * (x - m)).sum::<f64>())
-            .sum();
+        let scatter =
+            values.chunks_exact(d).map(|row| row.iter().zip(&mean).map(|(x, m)| (x - m) * (x - m)).sum::<f64>()).sum();
         Self { n_samples, mean, scatter }
     }
 
@@ -103,7 +103,7 @@ impl Moments {
         self.scatter / (self.n_samples.max(1) * self.mean.len()) as f64
     }
 
-    /// The variance of all values about the mean of all values, as `X.var()` in NumPy.
+    /// The variance of all values about the mean of all values, as `X.var()` of a `NumPy` array.
     pub fn total_variance(&self) -> f64 {
         let d = self.mean.len() as f64;
         let grand = self.mean.iter().sum::<f64>() / d;

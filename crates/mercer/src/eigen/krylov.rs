@@ -112,7 +112,7 @@ impl EigenSolver for BlockKrylov {
                 best = Some(ritz);
                 break;
             }
-            best = Some(if state.is_full() { state.restart(ritz, k) } else { ritz });
+            best = Some(if state.is_full() { state.restart(&ritz, k) } else { ritz });
             if met && state.trial_ends.is_none() {
                 state.add_random_vectors()?;
                 state.begin_trial();
@@ -276,7 +276,8 @@ impl<'a> State<'a> {
             self.trial_ends = None;
         }
         let nothing_left = self.size == self.room.nrows();
-        nothing_left || largest_group(&ritz.values[..k], 10.0 * request.tolerance * leading) < self.random_sets * self.width
+        nothing_left
+            || largest_group(&ritz.values[..k], 10.0 * request.tolerance * leading) < self.random_sets * self.width
     }
 
     fn is_full(&self) -> bool {
@@ -292,10 +293,11 @@ impl<'a> State<'a> {
     }
 
     /// (4) Replaces the basis by the best Ritz vectors, in terms of which the solutions are returned.
-    fn restart(&mut self, ritz: Ritz, k: usize) -> Ritz {
+    fn restart(&mut self, ritz: &Ritz, k: usize) -> Ritz {
         // Half of the room beyond the wanted pairs is kept, half is left to grow in.
         let spare = (self.max_subspace - k.min(self.max_subspace)).saturating_sub(self.block.ncols()) / 2;
-        let kept = (k + spare).min(ritz.values.len()).min(self.max_subspace - self.block.ncols().min(self.max_subspace));
+        let kept =
+            (k + spare).min(ritz.values.len()).min(self.max_subspace - self.block.ncols().min(self.max_subspace));
         let rotation = ritz.vectors.subcols(0, kept);
         let rotated = tall::product(self.basis(), rotation, self.threads);
         self.room.subcols_mut(0, kept).copy_from(&rotated);

@@ -177,7 +177,9 @@ fn column_residuals(mut image: Mat<f64>, vectors: MatRef<'_, f64>, values: &[f64
 fn relative(mut norms: Vec<f64>, values: &[f64]) -> Vec<f64> {
     let leading = values.first().map_or(0.0, |value| value.abs());
     if leading > 0.0 {
-        norms.iter_mut().for_each(|norm| *norm /= leading);
+        for norm in &mut norms {
+            *norm /= leading;
+        }
     }
     norms
 }

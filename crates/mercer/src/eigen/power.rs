@@ -13,7 +13,9 @@
 use faer::{Col, Mat};
 
 use super::tall;
-use super::{EigenPairs, EigenSolver, Order, Outcome, Request, count_converged, leading_order, most_negative, relative};
+use super::{
+    EigenPairs, EigenSolver, Order, Outcome, Request, count_converged, leading_order, most_negative, relative,
+};
 use crate::error::{Error, Result};
 use crate::gram::SymmetricOperator;
 use crate::watch::Context;
@@ -85,12 +87,18 @@ impl Run {
         if v.ncols() == 0 {
             v = tall::new_directions(tall::random(n, 1, !seed), self.found.as_ref(), context.threads)?;
         }
+        let mut last = None;
         loop {
             let mut image = Mat::zeros(n, 1);
             context.progress.pass = self.passes + 1;
             match a.apply(v.as_ref(), image.as_mut(), context) {
                 Ok(()) => self.passes += 1,
-                Err(Error::Interrupted { .. }) if !self.values.is_empty() => return Ok(Outcome::Stopped),
+                Err(Error::Interrupted { .. }) if last.is_some() || !self.values.is_empty() => {
+                    if let Some((vector, lambda, norm)) = last {
+                        self.push(&vector, lambda, norm);
+                    }
+                    return Ok(Outcome::Stopped);
+                }
                 Err(error) => return Err(error),
             }
             let lambda = tall::inner(v.as_ref(), image.as_ref(), context.threads)[(0, 0)];
@@ -109,13 +117,18 @@ impl Run {
             } else if self.passes >= request.max_passes {
                 Outcome::OutOfPasses
             } else {
-                v = next;
+                last = Some((std::mem::replace(&mut v, next), lambda, norm));
                 continue;
             };
-            self.found = Mat::from_fn(n, index + 1, |i, j| if j < index { self.found[(i, j)] } else { v[(i, 0)] });
-            self.values.push(lambda);
-            self.norms.push(norm);
+            self.push(&v, lambda, norm);
             return Ok(outcome);
         }
+    }
+
+    fn push(&mut self, v: &Mat<f64>, lambda: f64, norm: f64) {
+        let index = self.found.ncols();
+        self.found = Mat::from_fn(v.nrows(), index + 1, |i, j| if j < index { self.found[(i, j)] } else { v[(i, 0)] });
+        self.values.push(lambda);
+        self.norms.push(norm);
     }
 }

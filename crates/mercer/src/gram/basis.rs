@@ -97,12 +97,9 @@ impl<T: Element> Basis<T> {
             Packed::Floats(panels) => self.float_tiles(panels, panels),
             Packed::Bytes(panels) => self.byte_tiles(panels, panels),
             Packed::Nothing => match &self.kernel {
-                Kernel::Custom(custom) => Box::new(CustomTiles::new(
-                    Arc::clone(custom),
-                    self.points.clone(),
-                    self.points.clone(),
-                    self.isa,
-                )),
+                Kernel::Custom(custom) => {
+                    Box::new(CustomTiles::new(Arc::clone(custom), self.points.clone(), self.points.clone(), self.isa))
+                }
                 _ => Box::new(MatrixTiles::new(self.points.clone(), self.isa)),
             },
         }

@@ -48,13 +48,13 @@ impl<'a, A: SymmetricOperator + ?Sized> Centered<'a, A> {
     ///
     /// As [`SymmetricOperator::apply`].
     pub fn centering(&self, context: &Context<'_>) -> Result<Centering> {
-        if self.row_sums.get().is_none() {
-            let n = self.inner.dim();
-            let mut sums = Mat::zeros(n, 1);
-            self.inner.apply(Mat::full(n, 1, 1.0).as_ref(), sums.as_mut(), context)?;
-            let _ = self.row_sums.set(sums.col(0).iter().copied().collect());
+        if let Some(sums) = self.row_sums.get() {
+            return Ok(Centering::from_row_sums(sums));
         }
-        Ok(Centering::from_row_sums(self.row_sums.get().expect("set above")))
+        let n = self.inner.dim();
+        let mut sums = Mat::zeros(n, 1);
+        self.inner.apply(Mat::full(n, 1, 1.0).as_ref(), sums.as_mut(), context)?;
+        Ok(Centering::from_row_sums(self.row_sums.get_or_init(|| sums.col(0).iter().copied().collect())))
     }
 }
 

@@ -142,7 +142,14 @@ impl<T: Element> KernelGram<T> {
     }
 
     /// Calls `with` on a tile, from the store or computed into `scratch`.
-    fn with_tile(&self, place: usize, rows: usize, columns: usize, scratch: &mut [T], with: impl FnOnce(&[T])) -> Result<()> {
+    fn with_tile(
+        &self,
+        place: usize,
+        rows: usize,
+        columns: usize,
+        scratch: &mut [T],
+        with: impl FnOnce(&[T]),
+    ) -> Result<()> {
         match &self.store {
             Some(store) if store.holds(place) => store.with_tile(place, scratch, with),
             store => {

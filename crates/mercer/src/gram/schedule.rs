@@ -133,7 +133,10 @@ mod tests {
                 let Meeting { round, rows, columns } = schedule.meeting(place);
                 let partner = columns.unwrap_or(rows);
                 assert!(busy.insert((round, rows)), "block {rows} meets twice in round {round}");
-                assert!(partner == rows || busy.insert((round, partner)), "block {partner} meets twice in round {round}");
+                assert!(
+                    partner == rows || busy.insert((round, partner)),
+                    "block {partner} meets twice in round {round}"
+                );
                 if let Some(columns) = columns {
                     assert!(columns <= rows && rows < n_blocks);
                     assert!(pairs.insert((rows, columns)), "blocks {rows} and {columns} meet twice");

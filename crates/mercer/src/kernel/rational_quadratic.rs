@@ -57,14 +57,12 @@ impl Formula for RationalQuadratic {
         self.value(s) * L::constant(-self.gamma) / self.base(s)
     }
     fn derivative<L: Lanes>(&self, parameter: Parameter, s: L) -> L {
-        match parameter {
-            Parameter::Gamma => -(s * self.value(s)) / self.base(s),
-            // d/dα of exp(-α ln(1 + γ s/α)).
-            _ => {
-                let share = s * L::constant(self.gamma / self.alpha) / self.base(s);
-                self.value(s) * (share - self.log_base(s))
-            }
+        if parameter == Parameter::Gamma {
+            return -(s * self.value(s)) / self.base(s);
         }
+        // d/dα of exp(-α ln(1 + γ s/α)).
+        let share = s * L::constant(self.gamma / self.alpha) / self.base(s);
+        self.value(s) * (share - self.log_base(s))
     }
     fn parameter(&self, parameter: Parameter) -> f64 {
         match parameter {

@@ -1,5 +1,7 @@
 //! A kernel as it is asked for: by name, with parameters that may depend on the data.
 
+use std::fmt;
+
 use super::{Kernel, Pairing, Parameter};
 use crate::data::{Moments, Points, sample_rows};
 use crate::error::{Error, Result};
@@ -19,6 +21,18 @@ pub enum Width {
     Scale,
     /// One over the median of what `gamma` multiplies (squared distance, distance) over pairs of a sample of the points.
     Median,
+}
+
+impl fmt::Display for Width {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OnePerFeature => f.write_str("1 / n_features"),
+            Self::Gamma(gamma) => gamma.fmt(f),
+            Self::Bandwidth(sigma) => write!(f, "1 / (2 · {sigma}²)"),
+            Self::Scale => f.write_str("scale"),
+            Self::Median => f.write_str("median"),
+        }
+    }
 }
 
 /// A kernel by name. Only the parameters that the kernel has may be set.
@@ -121,7 +135,7 @@ impl KernelSpec {
             Err(Error::invalid(name, format!("left out: the {} kernel has no such parameter", kernel.name()), value))
         };
         match (self.width, self.degree, self.coef0, self.alpha) {
-            (Some(width), ..) if !has(Parameter::Gamma) => refuse("gamma", format!("{width:?}")),
+            (Some(width), ..) if !has(Parameter::Gamma) => refuse("gamma", width.to_string()),
             (_, Some(degree), ..) if !matches!(kernel, Kernel::Polynomial(_)) => refuse("degree", degree.to_string()),
             (.., Some(coef0), _) if !has(Parameter::Coef0) => refuse("coef0", coef0.to_string()),
             (.., Some(alpha)) if !has(Parameter::Alpha) => refuse("alpha", alpha.to_string()),

@@ -10,10 +10,12 @@
 //! the file's length before memory is taken, and a digest of the tensors tells an altered file from a whole one.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use faer::Mat;
+use safetensors::SafeTensorError;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -83,7 +85,10 @@ impl Model {
             .map_err(|error| bad(path, error.to_string()))?;
         let metadata = HashMap::from([(KEY.to_owned(), json)]);
         write_aside(path, |aside| {
-            safetensors::serialize_to_file(views, Some(metadata), aside).map_err(|error| bad(path, error.to_string()))
+            safetensors::serialize_to_file(views, Some(metadata), aside).map_err(|error| match error {
+                SafeTensorError::IoError(source) => Error::Io { doing: "writing", path: path.to_owned(), source },
+                other => bad(path, other.to_string()),
+            })
         })
     }
 
@@ -94,16 +99,20 @@ impl Model {
     /// If the file cannot be read, is not a model, is damaged, or was written by a later version.
     pub fn load(path: &Path) -> Result<Self> {
         let bytes = fs::read(path).map_err(|source| Error::Io { doing: "reading", path: path.to_owned(), source })?;
-        let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
+        let (_, metadata) =
+            SafeTensors::read_metadata(&bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
         let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
         let json = json.ok_or_else(|| not_a_model(path, "its header has no entry \"mercer\""))?;
         let version: VersionOnly =
             serde_json::from_str(json).map_err(|error| bad(path, format!("the header cannot be read: {error}")))?;
         if version.format_version > FORMAT_VERSION {
-            return Err(bad(path, format!(
-                "the file has format {}, but this version reads only up to {FORMAT_VERSION}; use a newer one",
-                version.format_version
-            )));
+            return Err(bad(
+                path,
+                format!(
+                    "the file has format {}, but this version reads only up to {FORMAT_VERSION}; use a newer one",
+                    version.format_version
+                ),
+            ));
         }
         let header: Header =
             serde_json::from_str(json).map_err(|error| bad(path, format!("the header cannot be read: {error}")))?;
@@ -194,7 +203,10 @@ impl Reader<'_> {
     fn basis(&self) -> Result<Points> {
         let view = self.view("basis")?;
         let &[n, d] = view.shape() else {
-            return Err(bad(self.path, format!("the tensor \"basis\" has shape {:?} instead of two numbers", view.shape())));
+            return Err(bad(
+                self.path,
+                format!("the tensor \"basis\" has shape {:?} instead of two numbers", view.shape()),
+            ));
         };
         let points = match (view.dtype(), self.header.byte_scale) {
             (Dtype::F32, _) => Points::from_f32(from_bytes(view.data(), f32::from_le_bytes), n, d),
@@ -231,7 +243,10 @@ impl Reader<'_> {
         let view = self.view(name)?;
         if view.dtype() != Dtype::F64 || view.shape() != shape {
             let (found, dtype) = (view.shape(), view.dtype());
-            return Err(bad(self.path, format!("the tensor \"{name}\" is {dtype:?} {found:?} instead of F64 {shape:?}")));
+            return Err(bad(
+                self.path,
+                format!("the tensor \"{name}\" is {dtype:?} {found:?} instead of F64 {shape:?}"),
+            ));
         }
         let values = from_bytes(view.data(), f64::from_le_bytes);
         if values.iter().any(|x| !x.is_finite()) {
@@ -248,7 +263,10 @@ fn from_bytes<T, const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> T) -
 fn digest<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
     let mut hasher = Sha256::new();
     parts.for_each(|part| hasher.update(part));
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hasher.finalize().iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 fn bad(path: &Path, problem: impl Into<String>) -> Error {
@@ -262,11 +280,15 @@ fn not_a_model(path: &Path, why: &str) -> Error {
 /// Lets `write` make a file beside `path`, flushes it to the disk, and moves it into place.
 fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let aside = aside_path(path);
-    let io = |doing| move |source| Error::Io { doing, path: path.to_owned(), source };
-    let outcome = write(&aside).and_then(|()| {
-        File::open(&aside).and_then(|file| file.sync_all()).map_err(io("writing"))?;
-        fs::rename(&aside, path).map_err(io("writing"))
-    });
+    let io = |source| Error::Io { doing: "writing", path: path.to_owned(), source };
+    let outcome = (|| {
+        // An empty file first: it has the permissions that new files get here, whatever `write` replaces it by.
+        let permissions = File::create(&aside).and_then(|file| file.metadata()).map_err(io)?.permissions();
+        write(&aside)?;
+        fs::set_permissions(&aside, permissions).map_err(io)?;
+        File::open(&aside).and_then(|file| file.sync_all()).map_err(io)?;
+        fs::rename(&aside, path).map_err(io)
+    })();
     if outcome.is_err() {
         // Whatever was written is of no use; that it cannot be removed either adds nothing to the error.
         let _ = fs::remove_file(&aside);

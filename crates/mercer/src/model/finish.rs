@@ -66,10 +66,14 @@ impl Spectrum {
         let mut sum = 0.0;
         // Rounding must not make the last component of an exact share miss it.
         let wanted = share * self.total * (1.0 - 1e-12);
-        self.pairs.values.iter().position(|value| {
-            sum += value;
-            sum >= wanted
-        }).map(|last| last + 1)
+        self.pairs
+            .values
+            .iter()
+            .position(|value| {
+                sum += value;
+                sum >= wanted
+            })
+            .map(|last| last + 1)
     }
 
     /// How many pairs might do, if eigenvalues go on falling as slowly as the last ones found.
@@ -137,14 +141,7 @@ impl Finish<'_> {
             _ => self.points.clone(),
         };
         let coefficients = dual_coefficients(&self.spectrum.pairs);
-        Ok(Model::new(
-            self.prepared.kernel,
-            basis,
-            precision,
-            coefficients,
-            self.spectrum.centering,
-            record,
-        ))
+        Ok(Model::new(self.prepared.kernel, basis, precision, coefficients, self.spectrum.centering, record))
     }
 
     fn judge_negative(&mut self) -> Result<()> {
@@ -161,9 +158,10 @@ impl Finish<'_> {
         }
         match self.settings.negative {
             Negative::Error => return Err(Error::NegativeEigenvalues { ratio }),
-            Negative::Clip => self.prepared.warnings.push(format!(
-                "the kernel has negative eigenvalues, down to {lowest:.3e}; they count as zero"
-            )),
+            Negative::Clip => self
+                .prepared
+                .warnings
+                .push(format!("the kernel has negative eigenvalues, down to {lowest:.3e}; they count as zero")),
             Negative::Flip => self.prepared.warnings.push(format!(
                 "the kernel has negative eigenvalues, down to {lowest:.3e}; components are ordered by absolute value"
             )),
@@ -193,13 +191,13 @@ impl Finish<'_> {
     fn warn(&mut self) {
         let pairs = &self.spectrum.pairs;
         let warnings = &mut self.prepared.warnings;
-        if let (Some(&last), Some(next)) = (pairs.values.last(), pairs.next) {
-            if (last - next).abs() <= EQUAL_AT_CUT * last.abs() {
-                warnings.push(format!(
-                    "the last component's eigenvalue {last:.6e} and the next one's {next:.6e} are nearly equal: which \
-                     direction is kept is chance"
-                ));
-            }
+        if let (Some(&last), Some(next)) = (pairs.values.last(), pairs.next)
+            && (last - next).abs() <= EQUAL_AT_CUT * last.abs()
+        {
+            warnings.push(format!(
+                "the last component's eigenvalue {last:.6e} and the next one's {next:.6e} are nearly equal: which direction is \
+                 kept is chance"
+            ));
         }
         if pairs.converged < pairs.values.len() {
             let residual = pairs.residuals.iter().copied().fold(0.0, f64::max);

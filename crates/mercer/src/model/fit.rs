@@ -127,8 +127,7 @@ fn fit_in<T: Element>(
     let threads = prepared.threads.clone();
     let context = |phase| Context::new(&threads, watch, phase);
     let packing = Stopwatch::start();
-    let store =
-        (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
+    let store = (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
     let gram = threads.run(|| KernelGram::<T>::new(points, &prepared.kernel, store))?;
     context(Phase::Packing).check()?;
     seconds.insert("packing".to_owned(), packing.seconds());
@@ -142,12 +141,12 @@ fn fit_in<T: Element>(
     let operator = Operator::new(settings.center, &counted);
     let spectrum = match settings.components {
         Components::Count(k) => {
-            let pairs = solve(settings, &prepared, &plan, k, start, &operator, &context(Phase::Solving))?;
+            let pairs = solve(settings, &prepared, &plan, k, start.as_ref(), &operator, &context(Phase::Solving))?;
             Spectrum::new(pairs, &gram.diagonal()?, operator.centering(&context(Phase::Solving))?)
         }
         Components::Variance(share) => {
             grow(settings, &mut prepared, &mut plan, points, share, start, &operator, &gram, &context)?
-        },
+        }
     };
     seconds.insert("solving".to_owned(), solving.seconds());
     Finish {
@@ -199,7 +198,7 @@ fn solve(
     prepared: &Prepared,
     plan: &Plan,
     k: usize,
-    start: Option<Mat<f64>>,
+    start: Option<&Mat<f64>>,
     operator: &Operator<'_>,
     context: &Context<'_>,
 ) -> Result<EigenPairs> {
@@ -212,7 +211,7 @@ fn solve(
         tolerance: prepared.tolerance,
         max_passes: settings.max_passes.unwrap_or_else(|| patience(solver, k)),
         seed: settings.seed,
-        start: start.as_ref().map(Mat::as_ref),
+        start: start.map(Mat::as_ref),
     };
     let solver: &dyn EigenSolver = match solver {
         SolverChoice::Dense => &Dense,
@@ -252,7 +251,7 @@ fn grow<'a, T: Element>(
     let n = points.n_samples();
     let mut k = FIRST_GUESS.min(n);
     loop {
-        let pairs = solve(settings, prepared, plan, k, start.take(), operator, &context(Phase::Solving))?;
+        let pairs = solve(settings, prepared, plan, k, start.as_ref(), operator, &context(Phase::Solving))?;
         let spectrum = Spectrum::new(pairs, &gram.diagonal()?, operator.centering(&context(Phase::Solving))?);
         if let Some(enough) = spectrum.pairs_for_share(share) {
             return Ok(spectrum.truncated(enough));

@@ -191,8 +191,12 @@ impl Model {
         let folded = self.folded_coefficients();
         let packed = context.threads.run(|| -> Result<PackedSlab> {
             Ok(match self.precision {
-                Precision::F32 => PackedSlab::F32(Slab::new(Basis::new(&self.basis, &self.kernel, isa)?, folded.as_ref())),
-                Precision::F64 => PackedSlab::F64(Slab::new(Basis::new(&self.basis, &self.kernel, isa)?, folded.as_ref())),
+                Precision::F32 => {
+                    PackedSlab::F32(Slab::new(Basis::new(&self.basis, &self.kernel, isa)?, folded.as_ref()))
+                }
+                Precision::F64 => {
+                    PackedSlab::F64(Slab::new(Basis::new(&self.basis, &self.kernel, isa)?, folded.as_ref()))
+                }
             })
         })?;
         Ok(self.slab.get_or_init(|| packed))

@@ -216,10 +216,10 @@ impl KernelPca {
             }
             _ => {}
         }
-        if let Some(tolerance) = self.tolerance {
-            if !(tolerance > 0.0 && tolerance < 1.0) {
-                return Err(Error::invalid("tolerance", "between 0 and 1", tolerance));
-            }
+        if let Some(tolerance) = self.tolerance
+            && !(tolerance > 0.0 && tolerance < 1.0)
+        {
+            return Err(Error::invalid("tolerance", "between 0 and 1", tolerance));
         }
         if self.max_passes == Some(0) {
             return Err(Error::invalid("max_passes", "at least 1", 0));

@@ -98,6 +98,6 @@ pub(super) fn store_size(task: &Task<'_>, format: StoreFormat) -> u64 {
     let tile = tile_size(task).max(1);
     let blocks = task.n_samples.div_ceil(tile) as u64;
     // A schedule with an odd number of blocks has places without a tile; they take a slot each.
-    let places = if blocks % 2 == 0 { blocks * (blocks + 1) / 2 } else { blocks * (blocks + 3) / 2 };
+    let places = if blocks.is_multiple_of(2) { blocks * (blocks + 1) / 2 } else { blocks * (blocks + 3) / 2 };
     places * (tile * tile) as u64 * format.entry_size(task.precision.size()) as u64
 }

@@ -252,7 +252,11 @@ fn store(task: &Task<'_>, left: u64, reasons: &mut Vec<String>) -> (StoreFormat,
     }
     let how = if format == StoreFormat::Fixed16 { " in 16-bit fixed point" } else { "" };
     reasons.push(if share < 1.0 {
-        format!("{:.0} % of the tiles are kept{how}, the others recomputed: all of them take {}", 100.0 * share, bytes(whole))
+        format!(
+            "{:.0} % of the tiles are kept{how}, the others recomputed: all of them take {}",
+            100.0 * share,
+            bytes(whole)
+        )
     } else {
         format!("all tiles are kept{how}, because {} fit the memory budget", bytes(whole))
     });
@@ -323,8 +327,6 @@ impl Need {
         Error::OverBudget { what, needed: self.total(), budget: task.budget, advice }
     }
 }
-
-
 
 #[cfg(test)]
 mod tests;

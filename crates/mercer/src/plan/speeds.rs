@@ -85,10 +85,12 @@ impl Speeds {
         let columns = (block + 1).next_multiple_of(16);
         let first = self.pass_seconds(n, columns, 1.0);
         let later = self.pass_seconds(n, columns, 1.0 - stored_share);
-        let fill = stored_share * memory_need::store_size(task, crate::gram::StoreFormat::Full) as f64 / self.first_touch;
+        let fill =
+            stored_share * memory_need::store_size(task, crate::gram::StoreFormat::Full) as f64 / self.first_touch;
         // Orthogonalising twice against a basis that grows to the passes' blocks, and three small steps per block.
         let basis = (block * passes) as f64;
-        let algebra = n as f64 * block as f64 * passes as f64 * (2.0 * basis + 6.0 * block as f64) + n as f64 * basis * k;
+        let algebra =
+            n as f64 * block as f64 * passes as f64 * (2.0 * basis + 6.0 * block as f64) + n as f64 * basis * k;
         // The sample is solved from kept tiles, then extended to all points by half a pass of that size.
         let sample = start_sample as f64;
         let start = sample * n as f64 / self.entries + 8.0 * self.pass_seconds(start_sample, columns, 0.3);

@@ -153,7 +153,8 @@ fn a_plan_can_be_read() {
     let text = plan(&task(&kernel)).to_string();
     assert!(text.starts_with("krylov solver on a stored Gram matrix in f32, blocks of 31 vectors, about "), "{text}");
     assert!(text.contains("\n- all tiles are kept, because 6.7 GiB fit the memory budget\n"), "{text}");
-    for (value, words) in [(0.0001, "1 ms"), (0.5, "500 ms"), (12.34, "12.3 s"), (150.0, "2.5 min"), (7200.0, "2.0 h")] {
+    for (value, words) in [(0.0001, "1 ms"), (0.5, "500 ms"), (12.34, "12.3 s"), (150.0, "2.5 min"), (7200.0, "2.0 h")]
+    {
         assert_eq!(seconds(value), words);
     }
 }

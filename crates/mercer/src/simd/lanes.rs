@@ -21,13 +21,7 @@ pub trait Target: Copy + 'static {
 /// The methods that compute must only be reached through [`Isa::run`](super::Isa::run), which has made sure
 /// that the processor knows the instructions.
 pub trait Lanes:
-    Copy
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
-    + 'static
+    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self> + 'static
 {
     /// Type of one lane.
     type Elem: Scalar;

@@ -19,7 +19,7 @@ const EXP2_F32: [f64; 6] = [
 
 /// As above for double precision: error 8.5e-18 with 11 terms.
 const EXP2_F64: [f64; 11] = [
-    0.693_147_180_559_945_3,
+    std::f64::consts::LN_2,
     0.240_226_506_959_100_97,
     0.055_504_108_664_821_6,
     0.009_618_129_107_606_89,

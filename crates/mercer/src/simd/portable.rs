@@ -136,9 +136,7 @@ macro_rules! array_lanes {
                 const SHIFT: u32 = $t::MANTISSA_DIGITS - 1;
                 let half = $half.to_bits();
                 let e = self.map(|x| ((x.to_bits() - half) >> SHIFT) as $t);
-                let m = self.map(|x| {
-                    $t::from_bits(x.to_bits() - (((x.to_bits() - half) >> SHIFT) << SHIFT))
-                });
+                let m = self.map(|x| $t::from_bits(x.to_bits() - (((x.to_bits() - half) >> SHIFT) << SHIFT)));
                 (e, m)
             }
         }

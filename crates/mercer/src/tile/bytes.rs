@@ -111,14 +111,14 @@ fn fill<B: ByteLanes, F: Formula, const PANELS: usize, const COLUMNS: usize>(job
             // j + c < n_columns and i + (m + 1) * lanes <= n_rows, so terms and tile are in bounds.
             unsafe {
                 let sums = accumulate_block::<B, PANELS, COLUMNS>(x, words.as_ptr(), groups);
-                for m in 0..PANELS {
+                for (m, sums) in sums.iter().enumerate() {
                     let row_term = B::load(rows.terms.as_ptr().add(i + m * lanes));
                     let target = out.as_mut_ptr().add((i + m * lanes) * n_columns + j * lanes);
                     let s: [_; COLUMNS] = std::array::from_fn(|c| {
                         let terms = row_term.add(B::splat(*columns.terms.get_unchecked(j + c)));
                         let s = match F::PAIRING {
-                            Pairing::SquaredDistance => terms.sub(sums[m][c]).sub(sums[m][c]),
-                            _ => terms.add(sums[m][c]),
+                            Pairing::SquaredDistance => terms.sub(sums[c]).sub(sums[c]),
+                            _ => terms.add(sums[c]),
                         };
                         s.to_floats()
                     });

@@ -48,7 +48,13 @@ impl<T: Scalar + Plain> TileSource<T> for FloatTiles<T> {
     }
 }
 
-fn set_diagonal<T: Scalar, F: Formula>(formula: F, geometry: super::Geometry, n: usize, n_columns: usize, out: &mut [T]) {
+fn set_diagonal<T: Scalar, F: Formula>(
+    formula: F,
+    geometry: super::Geometry,
+    n: usize,
+    n_columns: usize,
+    out: &mut [T],
+) {
     if F::PAIRING.is_translation_invariant() {
         let value = T::from_f64(formula.value(0.0_f64));
         for i in 0..n {

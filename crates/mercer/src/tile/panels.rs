@@ -37,7 +37,9 @@ impl Packing {
         if self.pairing == Pairing::Cosine {
             let norm = squared_norm(row).sqrt();
             if norm > 0.0 {
-                row.iter_mut().for_each(|x| *x /= norm);
+                for x in row.iter_mut() {
+                    *x /= norm;
+                }
             }
         }
         // -|x - y|² = 2 x·y - |x|² - |y|²: with the 2 in the points, the norms' halves are all that is left to subtract.
@@ -46,7 +48,9 @@ impl Packing {
             Pairing::ManhattanDistance => self.scale,
             Pairing::InnerProduct | Pairing::Cosine => self.scale.sqrt(),
         };
-        row.iter_mut().for_each(|x| *x *= factor);
+        for x in row.iter_mut() {
+            *x *= factor;
+        }
     }
 }
 
@@ -136,7 +140,9 @@ impl BytePanels {
         let geometry = Geometry::of::<f32>(isa);
         let (group, bias) = isa.run(ByteFormat);
         let (n, d, lanes) = (points.n_samples(), points.n_features(), geometry.lanes);
-        let RowsRef::U8 { values: bytes, scale } = points.rows(0..n) else { panic!("byte panels need points that are bytes") };
+        let RowsRef::U8 { values: bytes, scale } = points.rows(0..n) else {
+            panic!("byte panels need points that are bytes")
+        };
         let (padded, padded_features) = (geometry.padded(n), d.next_multiple_of(group));
         let mut values = Buffer::<u8>::zeroed(padded * padded_features);
         values.par_chunks_exact_mut(lanes * padded_features).enumerate().for_each(|(panel, values)| {

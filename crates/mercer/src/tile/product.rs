@@ -105,8 +105,7 @@ fn strip<L: Lanes, const WIDE: usize, const OUT: usize>(job: &mut Product<'_, L:
                 for j in (0..n_columns).step_by(OUT) {
                     let mut block = [[L::constant(0.0); OUT]; WIDE];
                     for panel in 0..n_rows / lanes {
-                        let starts: [_; OUT] =
-                            std::array::from_fn(|o| tile.add((panel * n_columns + j + o) * lanes));
+                        let starts: [_; OUT] = std::array::from_fn(|o| tile.add((panel * n_columns + j + o) * lanes));
                         run(&mut block, &starts, lanes, 1, vectors.add(panel * lanes * width), width);
                     }
                     add(&block, sums.add(j * width), width);
