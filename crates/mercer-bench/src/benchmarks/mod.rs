@@ -1,0 +1,69 @@
+//! The benchmarks, one file per question.
+
+mod fit_vs_sklearn;
+mod growth;
+mod mnist_full;
+mod tile_floor;
+mod transform_vs_sklearn;
+
+use crate::failure::Result;
+use crate::record::{Findings, Record};
+use crate::setup::Setup;
+
+/// A benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Benchmark {
+    TileFloor,
+    FitVsSklearn,
+    MnistFull,
+    TransformVsSklearn,
+    Growth,
+}
+
+/// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
+const GAMMA: f64 = 1.0 / 128.0;
+
+impl Benchmark {
+    /// All of them, in the order of the page of results.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::TileFloor, Self::FitVsSklearn, Self::MnistFull, Self::TransformVsSklearn, Self::Growth];
+
+    /// The name of the command and of the record.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::TileFloor => "tile_floor",
+            Self::FitVsSklearn => "fit_vs_sklearn",
+            Self::MnistFull => "mnist_full",
+            Self::TransformVsSklearn => "transform_vs_sklearn",
+            Self::Growth => "growth",
+        }
+    }
+
+    /// What is compared with what, in sentences for the page of results.
+    pub(crate) const fn question(self) -> &'static str {
+        match self {
+            Self::TileFloor => tile_floor::QUESTION,
+            Self::FitVsSklearn => fit_vs_sklearn::QUESTION,
+            Self::MnistFull => mnist_full::QUESTION,
+            Self::TransformVsSklearn => transform_vs_sklearn::QUESTION,
+            Self::Growth => growth::QUESTION,
+        }
+    }
+
+    /// Runs it and writes its record.
+    pub(crate) fn run(self, setup: &Setup) -> Result<()> {
+        eprintln!("{}", self.name());
+        let measure = match self {
+            Self::TileFloor => tile_floor::measure,
+            Self::FitVsSklearn => fit_vs_sklearn::measure,
+            Self::MnistFull => mnist_full::measure,
+            Self::TransformVsSklearn => transform_vs_sklearn::measure,
+            Self::Growth => growth::measure,
+        };
+        let mut findings = Findings::default();
+        measure(setup, &mut findings)?;
+        let path = Record::new(setup, self.name(), findings).write(setup.records())?;
+        eprintln!("  written to {}", path.display());
+        Ok(())
+    }
+}

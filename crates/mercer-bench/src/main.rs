@@ -1,0 +1,107 @@
+//! Benchmarks of mercer: how fast, with how much memory, against whom.
+//!
+//! Every benchmark is one file of `benchmarks/`, named by its question. It runs what it compares in turn, takes the
+//! best of several rounds, checks that the answers agree, and writes a record; `docs/benchmarks.md` is made from the
+//! records and from nothing else. A wrong answer fails the benchmark; a missed bar does not: it is recorded as missed.
+//!
+//! `scripts/bench NAME` builds this program and runs it.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that stops there says where"))]
+
+mod answers;
+mod benchmarks;
+mod child;
+mod failure;
+mod harness;
+mod machine;
+mod memory;
+mod points_file;
+mod record;
+mod rival;
+mod setup;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use benchmarks::Benchmark;
+use failure::Result;
+use setup::{Options, Setup};
+
+#[derive(Parser)]
+#[command(name = "mercer-bench", about = "Runs one benchmark and writes its record")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+#[command(rename_all = "snake_case")]
+enum Command {
+    /// Kernel tiles against the bare products, and the whole matrix against scikit-learn
+    TileFloor(Options),
+    /// Fits of 10000 MNIST digits against scikit-learn
+    FitVsSklearn(Options),
+    /// Fits of all 60000 MNIST digits against the floor of their matrix products
+    MnistFull(Options),
+    /// Scores of 10000 new digits against scikit-learn
+    TransformVsSklearn(Options),
+    /// Time and memory against the number of points
+    Growth(Options),
+    /// Makes the page of results from the records
+    Table(table::TableOptions),
+    /// One fit in a process of its own
+    #[command(hide = true)]
+    FitOnce(child::FitOnce),
+    /// One product with the linear kernel in a process of its own
+    #[command(hide = true)]
+    ProductOnce(child::ProductOnce),
+    /// One transform in a process of its own
+    #[command(hide = true)]
+    TransformOnce(child::TransformOnce),
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    let (benchmark, options) = match command {
+        Command::TileFloor(options) => (Benchmark::TileFloor, options),
+        Command::FitVsSklearn(options) => (Benchmark::FitVsSklearn, options),
+        Command::MnistFull(options) => (Benchmark::MnistFull, options),
+        Command::TransformVsSklearn(options) => (Benchmark::TransformVsSklearn, options),
+        Command::Growth(options) => (Benchmark::Growth, options),
+        Command::Table(options) => return table::run(&options),
+        Command::FitOnce(request) => return child::print(&request.run()?),
+        Command::ProductOnce(request) => return child::print(&request.run()?),
+        Command::TransformOnce(request) => return child::print(&request.run()?),
+    };
+    benchmark.run(&Setup::new(options)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_benchmark_can_be_called_by_its_name() {
+        for benchmark in Benchmark::ALL {
+            assert!(Arguments::try_parse_from(["mercer-bench", benchmark.name()]).is_ok(), "{}", benchmark.name());
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The page of results, made from the records and from nothing else.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use crate::benchmarks::Benchmark;
+use crate::failure::{Failure, Result};
+use crate::record::{Bar, Quantity, Ratio, Record};
+
+/// What the page is made from, and where it goes.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct TableOptions {
+    /// Folder of records
+    #[arg(long, value_name = "DIR", default_value = "bench/records")]
+    records: PathBuf,
+    /// The page
+    #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
+    page: PathBuf,
+    /// Write nothing; fail if the page is not what the records say
+    #[arg(long)]
+    check: bool,
+}
+
+/// Makes the page, or checks that it is up to date.
+pub(crate) fn run(options: &TableOptions) -> Result<()> {
+    let read = |benchmark: Benchmark| Ok((benchmark, Record::read(&options.records, benchmark.name())?));
+    let records = Benchmark::ALL.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+    let text = page(&records);
+    if !options.check {
+        return std::fs::write(&options.page, text).map_err(Failure::file(&options.page));
+    }
+    let present = std::fs::read_to_string(&options.page).map_err(Failure::file(&options.page))?;
+    if present == text { Ok(()) } else { Err(Failure::Stale { path: options.page.clone() }) }
+}
+
+fn page(records: &[(Benchmark, Option<Record>)]) -> String {
+    let mut text = String::from(
+        "# Benchmarks\n\n\
+         <!-- Made by `scripts/bench table` from bench/records; edits are lost. -->\n\n\
+         Contenders run in turn, with the same number of threads, and count with their best round. Every benchmark \
+         checks that the answers agree before it compares times, and fails if they do not. Bars were set beforehand; a \
+         missed one stays on this page.\n\n\
+         To rerun one: `scripts/bench NAME --data DIR`, where the folder holds `mnist.npz` (arrays `X`, 60000 x 28 x \
+         28 bytes, and `X_test`). It writes `bench/records/NAME.json`, which holds every time of every round, and this \
+         page. scikit-learn is installed into `.venv`. `scripts/bench NAME --quick` takes seconds, needs no data and \
+         shows only that it works.\n",
+    );
+    for (benchmark, record) in records {
+        let _ = write!(text, "\n## {}\n\n{}\n\n", benchmark.name(), benchmark.question());
+        match record {
+            Some(record) => section(&mut text, record),
+            None => text.push_str("It has not been run yet.\n"),
+        }
+    }
+    text
+}
+
+fn section(text: &mut String, record: &Record) {
+    let findings = &record.findings;
+    let verdicts: Vec<bool> = findings.ratios.iter().filter_map(|ratio| ratio.met).collect();
+    let met = verdicts.iter().filter(|&&met| met).count();
+    let _ = write!(text, "**{met} of {} bars met.** {} answers checked.\n\n", verdicts.len(), findings.answers.len());
+    text.push_str("| | measured | ratio | bar | met |\n|---|---|---|---|---|\n");
+    findings.ratios.iter().for_each(|ratio| row(text, ratio));
+    text.push('\n');
+    for note in &findings.notes {
+        let _ = writeln!(text, "- {note}");
+    }
+    let machine = &record.machine;
+    let _ = writeln!(
+        text,
+        "- {}, {} instructions, {} threads of {} processors, {}; load before the run {:.2}.",
+        machine.cpu,
+        machine.instruction_set,
+        record.threads,
+        machine.processors,
+        quantity(machine.memory_bytes as f64, "B"),
+        machine.load_before
+    );
+    let versions: Vec<String> = record.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let _ = writeln!(text, "- {}, commit {}; {}.", record.date, record.commit, versions.join(", "));
+}
+
+fn row(text: &mut String, ratio: &Ratio) {
+    let bar = match ratio.bar {
+        Some(Bar::AtMost(limit)) => format!("at most {limit}"),
+        Some(Bar::AtLeast(limit)) => format!("at least {limit}"),
+        None => "-".to_owned(),
+    };
+    let met = ratio.met.map_or("-", |met| if met { "yes" } else { "**no**" });
+    let side = |side: &Quantity| quantity(side.value, &side.unit);
+    let (dividend, divisor) = (side(&ratio.dividend), side(&ratio.divisor));
+    let _ =
+        writeln!(text, "| {} | {dividend} / {divisor} | {} | {bar} | {met} |", ratio.what, significant(ratio.value));
+}
+
+/// A number with its unit, as people write it.
+fn quantity(value: f64, unit: &str) -> String {
+    match unit {
+        "B" if value >= 1e9 => format!("{} GB", significant(value / 1e9)),
+        "B" => format!("{} MB", significant(value / 1e6)),
+        "s" if value < 1.0 => format!("{} ms", significant(value * 1e3)),
+        "" => significant(value),
+        unit => format!("{} {unit}", significant(value)),
+    }
+}
+
+/// Three significant digits.
+fn significant(value: f64) -> String {
+    let digits = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
+    let rounded = format!("{value:.*}", (2 - digits).clamp(0, 6) as usize);
+    if rounded.contains('.') { rounded.trim_end_matches('0').trim_end_matches('.').to_owned() } else { rounded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::Machine;
+    use crate::record::{Findings, SCHEMA};
+
+    fn record() -> Record {
+        let mut findings = Findings::default();
+        let seconds = |name: &str, value| Quantity::new(name, value, "s");
+        findings.ratio("theirs to ours", seconds("theirs", 7.36), seconds("ours", 0.8), Some(Bar::AtLeast(10.0)));
+        findings.ratio("tiles to floor", seconds("tiles", 1.65), seconds("floor", 1.5), Some(Bar::AtMost(1.1)));
+        findings.note("Memory was warm.");
+        findings.check("eigenvalues", 0.0, 1e-4).unwrap();
+        let machine = Machine {
+            cpu: "Some CPU".to_owned(),
+            processors: 2,
+            instruction_set: "avx2".to_owned(),
+            memory_bytes: 24_000_000_000,
+            load_before: 0.1,
+        };
+        Record {
+            schema: SCHEMA,
+            benchmark: "tile_floor".to_owned(),
+            date: "2026-01-02".to_owned(),
+            commit: "abc".to_owned(),
+            quick: false,
+            threads: 2,
+            machine,
+            versions: [("mercer".to_owned(), "0.1.0".to_owned())].into(),
+            findings,
+        }
+    }
+
+    #[test]
+    fn a_missed_bar_is_said_and_a_met_one_too() {
+        let mut text = String::new();
+        section(&mut text, &record());
+        assert!(text.starts_with("**1 of 2 bars met.** 1 answers checked."), "{text}");
+        assert!(text.contains("| theirs to ours | 7.36 s / 800 ms | 9.2 | at least 10 | **no** |"), "{text}");
+        assert!(text.contains("| tiles to floor | 1.65 s / 1.5 s | 1.1 | at most 1.1 | yes |"), "{text}");
+        assert!(text.contains("- Memory was warm.\n"), "{text}");
+        assert!(text.contains("2 threads of 2 processors, 24 GB"), "{text}");
+    }
+
+    #[test]
+    fn a_record_survives_its_file_and_a_quick_one_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        record().write(folder.path()).unwrap();
+        assert_eq!(Record::read(folder.path(), "tile_floor").unwrap(), Some(record()));
+        assert_eq!(Record::read(folder.path(), "growth").unwrap(), None);
+        Record { quick: true, ..record() }.write(folder.path()).unwrap();
+        assert!(Record::read(folder.path(), "tile_floor").is_err());
+    }
+
+    #[test]
+    fn a_stale_page_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let options =
+            |check| TableOptions { records: folder.path().into(), page: folder.path().join("page.md"), check };
+        run(&options(false)).unwrap();
+        run(&options(true)).unwrap();
+        record().write(folder.path()).unwrap();
+        let stale = run(&options(true)).unwrap_err().to_string();
+        assert!(stale.ends_with("is stale; `scripts/bench table` makes it anew"), "{stale}");
+    }
+
+    #[test]
+    fn numbers_have_three_digits() {
+        let cases = [(1.0, "1"), (0.1234, "0.123"), (12.345, "12.3"), (20_000.0, "20000"), (0.0, "0"), (1.996, "2")];
+        for (value, expected) in cases {
+            assert_eq!(significant(value), expected);
+        }
+        assert_eq!(quantity(120e6, "B"), "120 MB");
+    }
+}

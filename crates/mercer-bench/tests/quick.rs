@@ -1,0 +1,107 @@
+//! Every benchmark works: run at tiny sizes, without scikit-learn, it writes a complete record.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Runs a benchmark quickly and returns its record.
+fn quick_record(benchmark: &str) -> Value {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_mercer-bench"))
+        .args([benchmark, "--quick", "--no-rival", "--date", "2026-01-02", "--commit", "abc123", "--records"])
+        .arg(folder.path())
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let path = folder.path().join(format!("{benchmark}.json"));
+    let text = std::fs::read_to_string(path).expect("the record is there");
+    assert!(!text.contains(&*folder.path().to_string_lossy()), "a record must not name folders of the machine");
+    serde_json::from_str(&text).expect("the record is JSON")
+}
+
+fn list<'a>(record: &'a Value, name: &str) -> &'a [Value] {
+    record[name].as_array().unwrap_or_else(|| panic!("`{name}` is no list"))
+}
+
+#[track_caller]
+fn check_complete(benchmark: &str, rounds: usize, ratios: &[&str]) {
+    let record = quick_record(benchmark);
+    for (name, expected) in [("benchmark", benchmark), ("date", "2026-01-02"), ("commit", "abc123")] {
+        assert_eq!(record[name], expected);
+    }
+    assert_eq!((&record["schema"], &record["quick"], &record["threads"]), (&1.into(), &true.into(), &2.into()));
+    for name in ["cpu", "instruction_set"] {
+        assert!(record["machine"][name].as_str().is_some_and(|text| !text.is_empty()), "{name}");
+    }
+    assert!(record["machine"]["memory_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+    assert!(record["versions"]["mercer"].is_string() && record["versions"]["rustc"].is_string());
+    assert!(record["settings"].as_object().is_some_and(|settings| settings.contains_key("points")));
+    assert!(!list(&record, "timings").is_empty() && !list(&record, "answers").is_empty());
+    for timing in list(&record, "timings") {
+        let seconds = list(timing, "seconds");
+        assert_eq!(seconds.len(), rounds, "{}", timing["name"]);
+        assert!(seconds.iter().all(|seconds| seconds.as_f64().is_some_and(|seconds| seconds > 0.0)), "{timing}");
+    }
+    for answer in list(&record, "answers") {
+        assert!(answer["found"].as_f64() <= answer["limit"].as_f64(), "{answer}");
+    }
+    let found: Vec<&str> = list(&record, "ratios").iter().filter_map(|ratio| ratio["what"].as_str()).collect();
+    assert_eq!(found, ratios);
+    for ratio in list(&record, "ratios") {
+        assert!(ratio["value"].as_f64().is_some_and(|value| value > 0.0), "{ratio}");
+        assert_eq!(ratio["bar"].is_null(), ratio["met"].is_null(), "{ratio}");
+    }
+}
+
+#[test]
+fn tile_floor_writes_a_complete_record() {
+    let ratios = [784, 64, 16, 3].map(|d| {
+        [format!("d = {d}: Gaussian tiles to bare products"), format!("d = {d}: tiles from bytes to tiles from f32")]
+    });
+    let ratios = ratios.concat();
+    check_complete("tile_floor", 2, &ratios.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn fit_vs_sklearn_without_scikit_learn_writes_a_record_without_ratios() {
+    check_complete("fit_vs_sklearn", 2, &[]);
+}
+
+#[test]
+fn mnist_full_writes_a_complete_record() {
+    let ratios = [
+        "tiled fit to the floor",
+        "passes of the tiled fit",
+        "stored to tiled, f32",
+        "bytes to f32, tiled",
+        "bytes to f32, stored",
+    ];
+    check_complete("mnist_full", 2, &ratios);
+}
+
+#[test]
+fn transform_vs_sklearn_without_scikit_learn_says_how_much_memory_it_took() {
+    check_complete("transform_vs_sklearn", 2, &["memory of a transform to its kernel matrix"]);
+}
+
+#[test]
+fn growth_writes_a_complete_record() {
+    let ratios = [
+        "most to least time per entry and pass, whole fit",
+        "most to least time per entry and pass, passes alone",
+        "largest distance of a peak from a line",
+    ];
+    check_complete("growth", 2, &ratios);
+}
+
+#[test]
+fn the_page_of_results_is_what_the_records_say() {
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = Command::new(env!("CARGO_BIN_EXE_mercer-bench"))
+        .args(["table", "--check"])
+        .current_dir(checkout)
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
