@@ -39,7 +39,7 @@ pub enum Error {
     },
 
     /// The number of values is not rows times columns.
-    #[error("{n_samples} rows of {n_features} columns need {} values, but there are {found}", .n_samples * .n_features)]
+    #[error("{n_samples} rows of {n_features} columns need {} values, but there are {found}", *.n_samples as u128 * *.n_features as u128)]
     ShapeMismatch {
         /// Rows that were announced.
         n_samples: usize,

@@ -100,7 +100,7 @@ impl<T: Element> Basis<T> {
                 Kernel::Custom(custom) => {
                     Box::new(CustomTiles::new(Arc::clone(custom), self.points.clone(), self.points.clone(), self.isa))
                 }
-                _ => Box::new(MatrixTiles::new(self.points.clone(), self.isa)),
+                _ => Box::new(MatrixTiles::symmetric(self.points.clone(), self.isa)),
             },
         }
     }

@@ -18,9 +18,9 @@ use rayon::prelude::*;
 use super::schedule::Schedule;
 use super::slab::write_rows;
 use super::store::TileStore;
-use super::{Basis, Element, EntryAccess, Store, SymmetricOperator, check_shapes};
+use super::{Basis, Element, EntryAccess, Store, StoreFormat, SymmetricOperator, check_shapes};
 use crate::data::Points;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::memory::Buffer;
 use crate::scalar::Precision;
@@ -77,7 +77,7 @@ impl<T: Element> KernelGram<T> {
     ///
     /// # Errors
     ///
-    /// If a point is too large for the precision.
+    /// As [`on`](Self::on).
     pub fn new(points: &Points, kernel: &Kernel, store: Option<Store>) -> Result<Self> {
         Self::on(Isa::detect(), points, kernel, store)
     }
@@ -86,9 +86,20 @@ impl<T: Element> KernelGram<T> {
     ///
     /// # Errors
     ///
-    /// If a point is too large for the precision.
+    /// If a point is too large for the precision, a precomputed matrix is not square, or tiles of a kernel whose values are not
+    /// between 0 and 1 are to be kept in fixed point.
     pub fn on(isa: Isa, points: &Points, kernel: &Kernel, store: Option<Store>) -> Result<Self> {
         let n = points.n_samples();
+        if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
+            return Err(Error::NotSquare { rows: n, columns: points.n_features() });
+        }
+        if store.is_some_and(|store| store.format == StoreFormat::Fixed16) && !kernel.has_unit_range() {
+            return Err(Error::UnsuitableKernel {
+                what: "keeping tiles in fixed point",
+                kernel: kernel.name().to_owned(),
+                reason: "its values are not between 0 and 1",
+            });
+        }
         let block = block_size::<T>(n, isa);
         let basis = Basis::new(points, kernel, isa)?;
         let tiles = basis.square();
@@ -155,14 +166,10 @@ impl<T: Element> KernelGram<T> {
             store => {
                 self.tiles.fill(self.block_rows(rows), self.block_rows(columns), scratch)?;
                 self.entries_computed.fetch_add(self.entries_of(rows, columns), Ordering::Relaxed);
-                match store {
-                    // What later passes will read is what this one must use, or the operator would change under the solver.
-                    Some(store) if place < store.capacity() => {
-                        store.put(place, scratch);
-                        store.with_tile(place, scratch, with);
-                    }
-                    _ => with(scratch),
+                if let Some(store) = store {
+                    store.put(place, scratch);
                 }
+                with(scratch);
             }
         }
         Ok(())

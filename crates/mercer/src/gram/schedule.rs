@@ -82,6 +82,7 @@ impl Schedule {
         let report_every = (total / 200).max(1);
 
         let outcomes = context.threads.on_each(|_| -> Result<()> {
+            let _guard = StopOnPanic(&stopped);
             let mut worker = new_worker();
             loop {
                 let place = next.fetch_add(1, Ordering::Relaxed);
@@ -114,6 +115,17 @@ impl Schedule {
             }
         });
         outcomes.into_iter().collect()
+    }
+}
+
+/// A user's kernel may panic; the other threads must not wait for its tile forever.
+struct StopOnPanic<'a>(&'a AtomicBool);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tiles that are kept in memory between products.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::Element;
 use crate::memory::{Buffer, Plain};
@@ -48,9 +48,17 @@ impl StoreFormat {
 /// Room for the first `capacity` tiles of a schedule.
 pub(super) struct TileStore<T> {
     slots: Slots<T>,
-    filled: Vec<AtomicBool>,
+    /// [`EMPTY`], [`CLAIMED`] or [`FULL`] for each slot.
+    states: Vec<AtomicU8>,
     isa: Isa,
 }
+
+/// Nothing has been stored.
+const EMPTY: u8 = 0;
+/// One thread is writing; no other may touch the slot.
+const CLAIMED: u8 = 1;
+/// The slot holds a tile and is never written again.
+const FULL: u8 = 2;
 
 enum Slots<T> {
     Full(Memory<T>),
@@ -61,37 +69,56 @@ impl<T: Element> TileStore<T> {
     /// A store for tiles of at most `tile_len` entries, of which there are `n_tiles`.
     pub(super) fn new(store: Store, tile_len: usize, n_tiles: usize, isa: Isa) -> Self {
         let tile_size = (tile_len * store.format.entry_size(size_of::<T>())) as u64;
-        let capacity = usize::try_from(store.budget / tile_size).unwrap_or(usize::MAX).min(n_tiles);
+        let capacity = match store.budget.checked_div(tile_size) {
+            Some(room) => usize::try_from(room).unwrap_or(usize::MAX).min(n_tiles),
+            None => 0,
+        };
         let slots = match store.format {
             StoreFormat::Full => Slots::Full(Memory::new(tile_len, capacity)),
             StoreFormat::Fixed16 => Slots::Fixed16(Memory::new(tile_len, capacity)),
         };
-        Self { slots, filled: (0..capacity).map(|_| AtomicBool::new(false)).collect(), isa }
+        Self { slots, states: (0..capacity).map(|_| AtomicU8::new(EMPTY)).collect(), isa }
     }
 
     /// Tiles there is room for.
     pub(super) fn capacity(&self) -> usize {
-        self.filled.len()
+        self.states.len()
     }
 
     /// Whether the tile at `place` has been stored.
     pub(super) fn holds(&self, place: usize) -> bool {
-        self.filled.get(place).is_some_and(|filled| filled.load(Ordering::Acquire))
+        self.states.get(place).is_some_and(|state| state.load(Ordering::Acquire) == FULL)
     }
 
-    /// Keeps the tile at `place`, which there must be room for.
-    ///
-    /// Must not be called for the same place from two threads at once.
-    pub(super) fn put(&self, place: usize, tile: &[T]) {
-        assert!(!self.holds(place), "tile {place} is stored twice");
+    /// Keeps the tile at `place`, unless there is no room or another thread is at it, and rounds it to what is kept: every
+    /// product must use the same numbers, or the operator would change under the solver.
+    pub(super) fn put(&self, place: usize, tile: &mut [T]) {
+        let Some(state) = self.states.get(place) else { return };
+        let claimed = state.compare_exchange(EMPTY, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_ok();
         match &self.slots {
-            Slots::Full(memory) => memory.slot(place, tile.len()).copy_from_slice(tile),
-            Slots::Fixed16(memory) => fixed16::narrow(self.isa, tile, memory.slot(place, tile.len())),
+            Slots::Full(memory) if claimed => memory.slot(place, tile.len()).copy_from_slice(tile),
+            Slots::Full(_) => {}
+            Slots::Fixed16(memory) if claimed => {
+                let slot = memory.slot(place, tile.len());
+                fixed16::narrow(self.isa, tile, slot);
+                fixed16::widen(self.isa, slot, tile);
+            }
+            Slots::Fixed16(_) => {
+                let mut narrow = vec![0; tile.len()];
+                fixed16::narrow(self.isa, tile, &mut narrow);
+                fixed16::widen(self.isa, &narrow, tile);
+            }
         }
-        self.filled[place].store(true, Ordering::Release);
+        if claimed {
+            state.store(FULL, Ordering::Release);
+        }
     }
 
     /// Calls `with` on the stored tile at `place`, widened into `scratch` if it is not kept as it is.
+    ///
+    /// # Panics
+    ///
+    /// If the tile is not stored.
     pub(super) fn with_tile<R>(&self, place: usize, scratch: &mut [T], with: impl FnOnce(&[T]) -> R) -> R {
         assert!(self.holds(place), "tile {place} is not stored");
         match &self.slots {
@@ -113,8 +140,9 @@ struct Memory<U> {
     n_slots: usize,
 }
 
-// SAFETY: a slot is written by one thread before its flag in `TileStore` is set with release order, and read only after
-// the flag was seen with acquire order; slots do not overlap.
+// SAFETY: a slot is written only by the thread that moved its state from `EMPTY` to `CLAIMED`, and read only after the state
+// was seen to be `FULL`, which that thread sets with release order when it is done; slots do not overlap. Full slots
+// are never written, so references to them are shared, although `slot` hands out exclusive ones.
 #[expect(unsafe_code, reason = "slots of one buffer are written from several threads")]
 unsafe impl<U: Plain> Sync for Memory<U> {}
 // SAFETY: the memory belongs to the value and plain numbers may move between threads.

@@ -6,7 +6,9 @@ use crate::simd::Lanes;
 
 /// $k(x, y) = \exp(-\gamma \lVert x - y \rVert)$ with $\gamma > 0$, the Matérn kernel of order 1/2; positive definite in every dimension.
 ///
-/// As a function of the distance it has a corner at zero, so its slope in the squared distance is infinite there.
+/// As a function of the distance it has a corner at zero, so its slope in the squared distance is infinite there. In single
+/// precision that turns the rounding of squared distances, about 1e-7 of the points' squared spread, into errors of 3e-4 of `gamma` times
+/// the spread for points that are nearly equal; use double precision where those matter.
 ///
 /// ```
 /// let kernel = mercer::Kernel::exponential(0.5)?;

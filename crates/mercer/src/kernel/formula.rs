@@ -30,8 +30,14 @@ impl Pairing {
             Self::SquaredDistance => x.iter().zip(y).map(|(p, q)| (p - q) * (p - q)).sum(),
             Self::ManhattanDistance => x.iter().zip(y).map(|(p, q)| (p - q).abs()).sum(),
             Self::Cosine => {
-                let norms = dot(x, x).sqrt() * dot(y, y).sqrt();
-                if norms > 0.0 { dot(x, y) / norms } else { 0.0 }
+                // Scaled to a largest coordinate of one, so that no square overflows or vanishes.
+                let unit = |a: &[f64]| {
+                    let largest = a.iter().fold(0.0_f64, |m, p| m.max(p.abs()));
+                    a.iter().map(|p| if largest > 0.0 { p / largest } else { 0.0 }).collect::<Vec<_>>()
+                };
+                let (x, y) = (unit(x), unit(y));
+                let norms = dot(&x, &x).sqrt() * dot(&y, &y).sqrt();
+                if norms > 0.0 { dot(&x, &y) / norms } else { 0.0 }
             }
         }
     }

@@ -78,13 +78,13 @@ pub trait Lanes:
     /// For `x >= 1`: `(e, m)` with `x = 2^e m` and `m` between `sqrt(1/2)` and `sqrt(2)`.
     fn split_exponent(self) -> (Self, Self);
 
-    /// Two to the power of `x <= 0`; results below the smallest normal number become zero.
+    /// Two to the power of `x <= 0`; results below half the smallest normal number become zero.
     #[inline(always)]
     fn exp2_nonpositive(self) -> Self {
         super::math::exp2_nonpositive(self)
     }
 
-    /// `exp(x)` for `x <= 0`; results below the smallest normal number become zero.
+    /// `exp(x)` for `x <= 0`; results below half the smallest normal number become zero.
     ///
     /// The rounding of `x log2 e` costs `x ε` relative to the result, which is at most `0.37 ε` absolute.
     #[inline(always)]

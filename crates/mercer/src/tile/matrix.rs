@@ -12,12 +12,19 @@ use crate::simd::Isa;
 pub(crate) struct MatrixTiles {
     matrix: Points,
     isa: Isa,
+    /// Whether what stands above the diagonal is taken from below it, as LAPACK does: the matrix is then symmetric by construction.
+    mirror: bool,
 }
 
 impl MatrixTiles {
     /// The matrix whose rows are `matrix`.
     pub(crate) fn new(matrix: Points, isa: Isa) -> Self {
-        Self { matrix, isa }
+        Self { matrix, isa, mirror: false }
+    }
+
+    /// The symmetric matrix of which `matrix` holds the lower triangle; what it holds above the diagonal is not read.
+    pub(crate) fn symmetric(matrix: Points, isa: Isa) -> Self {
+        Self { matrix, isa, mirror: true }
     }
 }
 
@@ -34,6 +41,13 @@ impl<T: Scalar> TileSource<T> for MatrixTiles {
                 RowsRef::F64(all) => all[inside.clone()].iter().enumerate().for_each(|(j, &x)| put(j, x)),
                 RowsRef::U8 { values, scale } => {
                     values[inside.clone()].iter().enumerate().for_each(|(j, &x)| put(j, f64::from(x) * scale));
+                }
+            }
+        }
+        if self.mirror && rows == columns {
+            for i in 0..rows.len() {
+                for j in 0..i {
+                    out[geometry.index(j, i, n_columns)] = out[geometry.index(i, j, n_columns)];
                 }
             }
         }

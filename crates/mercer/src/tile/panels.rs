@@ -35,10 +35,13 @@ impl Packing {
             row.iter_mut().zip(offset).for_each(|(x, o)| *x -= o);
         }
         if self.pairing == Pairing::Cosine {
-            let norm = squared_norm(row).sqrt();
-            if norm > 0.0 {
-                for x in row.iter_mut() {
-                    *x /= norm;
+            // By the largest coordinate first, so that no square overflows or vanishes.
+            for norm in [largest, euclidean] {
+                let norm = norm(row);
+                if norm > 0.0 {
+                    for x in row.iter_mut() {
+                        *x /= norm;
+                    }
                 }
             }
         }
@@ -54,8 +57,12 @@ impl Packing {
     }
 }
 
-fn squared_norm(row: &[f64]) -> f64 {
-    row.iter().map(|x| x * x).sum()
+fn largest(row: &[f64]) -> f64 {
+    row.iter().fold(0.0, |m, x| m.max(x.abs()))
+}
+
+fn euclidean(row: &[f64]) -> f64 {
+    row.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 /// Points in floating point: panel by panel, within a panel feature by feature, one number per row.

@@ -1,0 +1,100 @@
+//! One test per bug, named after its symptom.
+#![allow(clippy::unwrap_used)]
+
+use faer::Mat;
+use mercer::gram::{EntryAccess, KernelGram, Store, StoreFormat, SymmetricOperator};
+use mercer::kernel::{Pairing, PairFunction};
+use mercer::watch::{Context, Phase, Threads, Watch};
+use mercer::{Center, Kernel, KernelPca, Points};
+
+fn points(n: usize, d: usize) -> Points {
+    Points::from_f64((0..n * d).map(|i| ((i * 37) % 101) as f64 / 10.0).collect::<Vec<_>>(), n, d).unwrap()
+}
+
+fn product(gram: &dyn SymmetricOperator) -> Vec<f64> {
+    let (threads, watch) = (Threads::new(2).unwrap(), Watch::new());
+    let mut out = Mat::zeros(gram.dim(), 1);
+    let ones = Mat::full(gram.dim(), 1, 1.0);
+    gram.apply(ones.as_ref(), out.as_mut(), &Context::new(&threads, &watch, Phase::Solving)).unwrap();
+    out.col(0).iter().copied().collect()
+}
+
+#[test]
+fn two_products_at_once_fill_one_store_without_disturbing_each_other() {
+    for format in [StoreFormat::Full, StoreFormat::Fixed16] {
+        let data = points(600, 3);
+        let store = Store { budget: 1 << 30, format };
+        let kernel = Kernel::gaussian(0.1).unwrap();
+        let alone = product(&KernelGram::<f32>::new(&data, &kernel, Some(store)).unwrap());
+        let gram = KernelGram::<f32>::new(&data, &kernel, Some(store)).unwrap();
+        let results: Vec<Vec<f64>> = std::thread::scope(|scope| {
+            let runs: Vec<_> = (0..4).map(|_| scope.spawn(|| product(&gram))).collect();
+            runs.into_iter().map(|run| run.join().unwrap()).collect()
+        });
+        assert!(results.iter().all(|result| *result == alone), "{format:?}");
+    }
+}
+
+#[test]
+fn a_kernel_that_panics_does_not_hang_the_run() {
+    let kernel = Kernel::custom(PairFunction::new("fragile", |x: &[f64], y: &[f64]| {
+        assert!(x[0] < 9.0, "broken");
+        x[0] * y[0]
+    }));
+    let outcome = std::panic::catch_unwind(|| {
+        product(&KernelGram::<f64>::new(&points(400, 2), &kernel, None).unwrap());
+    });
+    assert!(outcome.is_err());
+}
+
+#[test]
+fn no_points_can_have_a_store() {
+    let store = Store { budget: 1000, format: StoreFormat::Full };
+    let gram = KernelGram::<f64>::new(&points(0, 2), &Kernel::linear(), Some(store)).unwrap();
+    assert!(product(&gram).is_empty());
+}
+
+#[test]
+fn fixed_point_is_refused_for_kernels_with_other_values() {
+    let store = Store { budget: 1 << 20, format: StoreFormat::Fixed16 };
+    let error = KernelGram::<f32>::new(&points(3, 1), &Kernel::linear(), Some(store)).err().unwrap().to_string();
+    let expected = "keeping tiles in fixed point does not work with the linear kernel: its values are not between 0 and 1";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn a_precomputed_operator_must_be_square() {
+    let error = KernelGram::<f64>::new(&points(3, 2), &Kernel::Precomputed, None).err().unwrap().to_string();
+    assert_eq!(error, "the precomputed matrix must be square, but it has 3 rows and 2 columns");
+}
+
+#[test]
+fn above_the_diagonal_of_a_precomputed_matrix_nothing_is_read() {
+    let n = 130;
+    let lower = |i: usize, j: usize| (-((i as f64 - j as f64) / 20.0).powi(2)).exp();
+    let fit = |above: bool| {
+        let value = |i: usize, j: usize| if j > i && above { 77.0 } else { lower(i, j) };
+        let matrix: Vec<f64> = (0..n * n).map(|e| value(e / n, e % n)).collect();
+        let data = Points::from_f64(matrix, n, n).unwrap();
+        KernelPca::new(Kernel::Precomputed).n_components(3).center(Center::No).fit(&data).unwrap().training_scores()
+    };
+    assert!((fit(true) - fit(false)).norm_max() == 0.0);
+}
+
+#[test]
+fn a_shape_beyond_all_numbers_has_a_message() {
+    let error = Points::from_f64(Vec::new(), usize::MAX, 2).unwrap_err().to_string();
+    assert!(error.starts_with("18446744073709551615 rows of 2 columns need 36893488147419103230 values"), "{error}");
+}
+
+#[test]
+fn the_cosine_of_huge_points_is_not_lost_to_overflow() {
+    let (x, y) = ([3e200, 4e200], [1e-200, 0.0]);
+    assert!((Pairing::Cosine.of(&x, &y) - 0.6).abs() < 1e-15);
+    let data = Points::from_f64(vec![3e200, 4e200, 1e-200, 0.0], 2, 2).unwrap();
+    let gram = KernelGram::<f64>::new(&data, &Kernel::cosine(), None).unwrap();
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    let mut row = Mat::zeros(1, 2);
+    gram.rows(&[0], row.as_mut(), &Context::new(&threads, &watch, Phase::Solving)).unwrap();
+    assert!((row[(0, 1)] - 0.6).abs() < 1e-15, "{}", row[(0, 1)]);
+}
