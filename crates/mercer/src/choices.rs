@@ -86,7 +86,7 @@ pub enum Negative {
     Error,
     /// They are treated as zero: such components are not returned.
     Clip,
-    /// Their sign is changed: components are ordered by absolute value.
+    /// They count with their absolute value: components are ordered by it, and scores use its root. Records show the sign.
     Flip,
 }
 named!(Negative, "negative", Error => "error", Clip => "clip", Flip => "flip");

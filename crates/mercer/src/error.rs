@@ -90,7 +90,7 @@ pub enum Error {
         n_samples: usize,
     },
 
-    /// A matrix that should be symmetric is not.
+    /// A precomputed matrix is not square.
     #[error("the precomputed matrix must be square, but it has {rows} rows and {columns} columns")]
     NotSquare {
         /// Rows of the matrix.
@@ -155,14 +155,14 @@ pub enum Error {
 
     /// The solver stopped early, and the caller asked for that to be an error.
     #[error(
-        "{converged} of {requested} components converged in {passes} passes; largest residual {residual:.1e}, asked \
-         for {tolerance:.1e}"
+        "{converged} of the {found} components found converged in {passes} passes; largest residual {residual:.1e}, asked for \
+         {tolerance:.1e}"
     )]
     NotConverged {
         /// Components that reached the tolerance.
         converged: usize,
-        /// Components that were asked for.
-        requested: usize,
+        /// Components that were found.
+        found: usize,
         /// Passes over the matrix.
         passes: usize,
         /// The largest residual.

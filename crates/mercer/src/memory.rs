@@ -95,7 +95,7 @@ pub(crate) fn available() -> u64 {
     machine.map_or(ASSUMED_AVAILABLE, |machine| group.map_or(machine, |group| machine.min(group)))
 }
 
-/// What is left of the limit of this process's control group, if it has one.
+/// What is left of the limit of the control group that is mounted here (a container's own), if it has one.
 fn group_left() -> Option<u64> {
     let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     let limit = number("/sys/fs/cgroup/memory.max")?;

@@ -3,7 +3,7 @@
 
 use faer::Mat;
 use mercer::gram::{EntryAccess, KernelGram, Store, StoreFormat, SymmetricOperator};
-use mercer::kernel::{Pairing, PairFunction};
+use mercer::kernel::{PairFunction, Pairing};
 use mercer::watch::{Context, Phase, Threads, Watch};
 use mercer::{Center, Kernel, KernelPca, Points};
 
@@ -58,7 +58,8 @@ fn no_points_can_have_a_store() {
 fn fixed_point_is_refused_for_kernels_with_other_values() {
     let store = Store { budget: 1 << 20, format: StoreFormat::Fixed16 };
     let error = KernelGram::<f32>::new(&points(3, 1), &Kernel::linear(), Some(store)).err().unwrap().to_string();
-    let expected = "keeping tiles in fixed point does not work with the linear kernel: its values are not between 0 and 1";
+    let expected =
+        "keeping tiles in fixed point does not work with the linear kernel: its values are not between 0 and 1";
     assert_eq!(error, expected);
 }
 

@@ -2,7 +2,7 @@
 //!
 //! **Use it** for a few hundred points, or when a good part of the spectrum is wanted.
 //!
-//! **Cost**: one product with `n` vectors and `O(n³)`. **Memory**: three matrices of `n²` numbers.
+//! **Cost**: one product with `n` vectors and `O(n³)`. **Memory**: about six matrices of `n²` numbers, and the product's.
 //!
 //! # Numerics
 //!
@@ -71,6 +71,9 @@ const SPLIT: Par = Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero"))
 /// If the matrix holds numbers that are not finite.
 pub(super) fn decompose(matrix: MatRef<'_, f64>) -> Result<(Vec<f64>, Mat<f64>)> {
     let n = matrix.nrows();
+    if matrix.col_iter().any(|column| column.iter().any(|x| !x.is_finite())) {
+        return Err(Error::Decomposition { order: n });
+    }
     let mut values = Diag::zeros(n);
     let mut vectors = Mat::zeros(n, n);
     let parameters = faer::Spec::default();

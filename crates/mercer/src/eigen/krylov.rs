@@ -4,7 +4,7 @@
 //! with one: few passes over the matrix do the work of many.
 //!
 //! **Cost** per pass: one product with `block` vectors, `O(n m block)` for orthogonalisation against the `m` vectors of the
-//! basis, and `O(m³)` for the projected problem. **Memory**: `max_subspace + 3 block` vectors of length `n`.
+//! basis, and `O(m³)` for the projected problem. **Memory**: `max_subspace + 6 block` vectors of length `n`.
 //!
 //! # Method
 //!
@@ -37,7 +37,8 @@
 //! - [WS00] K. Wu, H. Simon, "Thick-restart Lanczos method for large symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl.
 //!   22 (2000) 602-616.
 
-use faer::{Mat, MatRef};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
 
 use super::tall;
 use super::{EigenPairs, EigenSolver, Order, Outcome, Request, count_converged, most_negative, relative, small_eigen};
@@ -87,14 +88,17 @@ impl EigenSolver for BlockKrylov {
             match state.expand(a, &context) {
                 Ok(()) => {}
                 // Stopped in the middle of a pass: what the passes before it found is the answer.
-                Err(Error::Interrupted { .. }) if best.is_some() => {
+                Err(Error::Interrupted { .. }) if state.passes > 0 => {
+                    if best.is_none() {
+                        best = Some(state.solve(request.order)?);
+                    }
                     outcome = Outcome::Stopped;
                     break;
                 }
                 Err(error) => return Err(error),
             }
             let stopped = context.watch.is_stopped();
-            let due = pass.is_multiple_of(self.check_every) || pass == request.max_passes;
+            let due = pass.is_multiple_of(self.check_every) || pass >= request.max_passes;
             if !(due || stopped || state.is_full() || state.is_invariant) {
                 continue;
             }
@@ -166,7 +170,11 @@ impl<'a> State<'a> {
         if let Some(vectors) = request.start {
             start.subcols_mut(0, given.min(n)).copy_from(vectors.subcols(0, given.min(n)));
         }
-        let block = tall::new_directions(start, Mat::zeros(n, 0).as_ref(), threads)?;
+        let none = Mat::zeros(n, 0);
+        let mut block = tall::new_directions(start, none.as_ref(), threads)?;
+        if block.ncols() == 0 {
+            block = tall::new_directions(tall::random(n, solver.block.min(n), request.seed), none.as_ref(), threads)?;
+        }
         let width = block.ncols();
         // Twice the pairs and a block are the least that a restart can make progress with.
         let max_subspace = solver.max_subspace.max(2 * request.n_pairs.min(n) + width).min(n);
@@ -287,7 +295,7 @@ impl<'a> State<'a> {
     /// (3) The projected problem.
     fn solve(&mut self, order: Order) -> Result<Ritz> {
         let (values, vectors) = self.threads.run(|| small_eigen(self.projected.as_ref(), order))?;
-        let norms = tall::column_norms((&self.coupling * &vectors).as_ref());
+        let norms = tall::column_norms(small_product(self.coupling.as_ref(), vectors.as_ref()).as_ref());
         self.most_negative = self.most_negative.into_iter().chain(most_negative(&values)).min_by(f64::total_cmp);
         Ok(Ritz { values, vectors, norms })
     }
@@ -302,7 +310,7 @@ impl<'a> State<'a> {
         let rotated = tall::product(self.basis(), rotation, self.threads);
         self.room.subcols_mut(0, kept).copy_from(&rotated);
         self.size = kept;
-        self.coupling = &self.coupling * rotation;
+        self.coupling = small_product(self.coupling.as_ref(), rotation);
         let values: Vec<f64> = ritz.values[..kept].to_vec();
         self.projected = Mat::from_fn(kept, kept, |i, j| if i == j { values[i] } else { 0.0 });
         let norms = ritz.norms[..kept].to_vec();
@@ -324,6 +332,13 @@ impl<'a> State<'a> {
             values: ritz.values[..k].to_vec(),
         }
     }
+}
+
+/// A product of small matrices, on this thread: faer's operator would start a pool that outlives the run.
+fn small_product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+    let mut product = Mat::zeros(a.nrows(), b.ncols());
+    matmul(product.as_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
+    product
 }
 
 /// The size of the largest group of eigenvalues that differ by no more than `distance` from one to the next; values that are

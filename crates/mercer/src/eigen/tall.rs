@@ -62,18 +62,18 @@ const DEPENDENT: f64 = 1e-12;
 
 /// An orthonormal basis of what the columns of `w` add to the span of the orthonormal `basis`; at most as many columns as `w`.
 ///
-/// Both are projected twice: one pass of Gram–Schmidt leaves `ε ‖w‖ / ‖w − basis basisᵀ w‖` of the basis in the rest, a second
-/// brings that to rounding. Within the block, the eigenvectors of the rest's Gram matrix serve as in Stathopoulos and
+/// One pass of Gram–Schmidt leaves `ε ‖w‖ / ‖w − basis basisᵀ w‖` of the basis in the rest, a second brings that to rounding, unless
+/// dividing by small norms has brought it back in, which a third takes out. Within the block, the eigenvectors of the rest's Gram matrix serve as in Stathopoulos and
 /// Wu's SVQB, because they reveal columns that depend on others, which a Cholesky factor breaks down on.
 pub(super) fn new_directions(mut w: Mat<f64>, basis: MatRef<'_, f64>, threads: &Threads) -> Result<Mat<f64>> {
-    let scale = largest_norm(w.as_ref());
-    for _ in 0..2 {
+    let mut scale = largest_norm(w.as_ref());
+    for _ in 0..3 {
         w = project_out(w, basis, threads);
         w = orthonormal_columns(&w, scale, threads)?;
+        // From now on the columns have unit length.
+        scale = 1.0;
     }
-    // The second round's division by small norms has brought rounding of the basis back in; a last one takes it out.
-    w = project_out(w, basis, threads);
-    orthonormal_columns(&w, 1.0, threads)
+    Ok(w)
 }
 
 fn project_out(mut w: Mat<f64>, basis: MatRef<'_, f64>, threads: &Threads) -> Mat<f64> {

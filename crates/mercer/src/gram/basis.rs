@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::data::{Moments, Points};
+use crate::data::{Moments, Points, RowsRef};
 use crate::error::{Error, Result};
 use crate::kernel::{Formula, Kernel, Pairing, with_formula};
 use crate::memory::Plain;
@@ -151,7 +151,11 @@ impl<T: Element> Basis<T> {
         (0..n)
             .map(|row| match (&self.kernel, self.kernel.pairing()) {
                 (kernel, Some(Pairing::SquaredDistance | Pairing::ManhattanDistance)) => Ok(kernel.value(0.0)),
-                (Kernel::Precomputed, _) => Ok(self.points.row(row)[row]),
+                (Kernel::Precomputed, _) => Ok(match self.points.rows(row..row + 1) {
+                    RowsRef::F32(values) => f64::from(values[row]),
+                    RowsRef::F64(values) => values[row],
+                    RowsRef::U8 { values, scale } => f64::from(values[row]) * scale,
+                }),
                 (kernel, _) => {
                     let x = self.points.row(row);
                     kernel.evaluate(&x, &x)
@@ -172,6 +176,12 @@ fn uses_bytes<T: Scalar>(is_bytes: bool, n_features: usize, pairing: Pairing) ->
 
 fn pack<T: Element>(points: &Points, packing: &Packing, isa: Isa) -> Result<Packed<T>> {
     Ok(if uses_bytes::<T>(points.is_bytes(), points.n_features(), packing.pairing) {
+        // The largest scaled scalar of any pair; twice it must be finite for the kernel function's own arithmetic.
+        let scale = points.byte_scale().unwrap_or(1.0);
+        let largest = 2.0 * scale * scale * packing.scale * 255.0 * 255.0 * points.n_features() as f64;
+        if !T::from_f64(largest).to_f64().is_finite() {
+            return Err(Error::TooLarge { row: 0, precision: T::PRECISION });
+        }
         Packed::Bytes(Arc::new(BytePanels::pack(points, packing.pairing, isa)))
     } else {
         Packed::Floats(Arc::new(Panels::pack(points, packing, isa)?))

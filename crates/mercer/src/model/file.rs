@@ -6,12 +6,13 @@
 //! | `coefficients` | k × m | expansion coefficients, one row per component |
 //! | `column_means` | m | what new points are centred with; absent if the model is not centred |
 //!
-//! The header's entry `mercer` holds [`Header`] as JSON. Nothing in a file is ever executed; sizes are checked against
-//! the file's length before memory is taken, and a digest of the tensors tells an altered file from a whole one.
+//! The header's entry `mercer` holds [`Header`] as JSON. Nothing in a file is ever executed; a file that does not begin as a
+//! model does is refused before its contents are read, and a digest of header and tensors tells an altered file from a whole one.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use faer::Mat;
@@ -33,7 +34,7 @@ const FORMAT_VERSION: u32 = 1;
 /// The header entry that makes a safetensors file a model.
 const KEY: &str = "mercer";
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Header {
     format_version: u32,
     kernel: KernelRecord,
@@ -45,8 +46,15 @@ struct Header {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mean: Option<f64>,
     record: RunRecord,
-    /// SHA-256 of the tensors' bytes, in the order of their names.
+    /// SHA-256 of this header with an empty digest, and of the tensors' names, shapes and bytes in the order of their names.
     digest: String,
+}
+
+impl Header {
+    /// As JSON with sorted keys: the same model always gives the same bytes.
+    fn sorted_json(&self) -> serde_json::Result<String> {
+        serde_json::to_value(self).and_then(|value| serde_json::to_string(&value))
+    }
 }
 
 impl Model {
@@ -71,11 +79,12 @@ impl Model {
             byte_scale: self.basis().byte_scale(),
             mean: self.centering().map(|centering| centering.mean),
             record: self.record().clone(),
-            digest: digest(tensors.iter().map(|tensor| tensor.data.as_slice())),
+            digest: String::new(),
         };
-        // Through a value, whose keys are sorted: the same model always gives the same bytes.
-        let json = serde_json::to_value(&header).and_then(|value| serde_json::to_string(&value));
-        let json = json.map_err(|error| bad(path, format!("the header cannot be written: {error}")))?;
+        let cannot = |error: serde_json::Error| bad(path, format!("the header cannot be written: {error}"));
+        let parts = tensors.iter().map(|tensor| (tensor.name, tensor.shape.as_slice(), tensor.data.as_slice()));
+        let digest = digest(&header.sorted_json().map_err(cannot)?, parts);
+        let json = Header { digest, ..header }.sorted_json().map_err(cannot)?;
         let views: Vec<(&str, TensorView<'_>)> = tensors
             .iter()
             .map(|tensor| {
@@ -98,7 +107,7 @@ impl Model {
     ///
     /// If the file cannot be read, is not a model, is damaged, or was written by a later version.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = fs::read(path).map_err(|source| Error::Io { doing: "reading", path: path.to_owned(), source })?;
+        let bytes = read_checked(path)?;
         let (_, metadata) =
             SafeTensors::read_metadata(&bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
         let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
@@ -175,13 +184,21 @@ impl Reader<'_> {
     fn model(self) -> Result<Model> {
         let mut names: Vec<&str> = self.tensors.names();
         names.sort_unstable();
-        let views = names.iter().filter_map(|name| self.tensors.tensor(name).ok());
-        if digest(views.map(|view| view.data())) != self.header.digest {
+        let views: Vec<(&str, TensorView<'_>)> =
+            names.iter().filter_map(|name| self.tensors.tensor(name).ok().map(|view| (*name, view))).collect();
+        let unsigned = Header { digest: String::new(), ..self.header.clone() };
+        let json =
+            unsigned.sorted_json().map_err(|error| bad(self.path, format!("the header cannot be read: {error}")))?;
+        let parts = views.iter().map(|(name, view)| (*name, view.shape(), view.data()));
+        if digest(&json, parts) != self.header.digest {
             return Err(bad(self.path, "the file has been altered: its contents do not match its digest"));
         }
         let basis = self.basis()?;
         let kernel = self.kernel()?;
         let n = if matches!(kernel, Kernel::Precomputed) { basis.n_features() } else { basis.n_samples() };
+        if n == 0 {
+            return Err(bad(self.path, "the model has no basis points"));
+        }
         let k = self.header.record.n_components;
         let record = &self.header.record;
         if [record.eigenvalues.len(), record.residuals.len(), record.explained_variance_ratio.len()] != [k; 3] {
@@ -260,13 +277,34 @@ fn from_bytes<T, const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> T) -
     bytes.chunks_exact(N).map(|chunk| convert(chunk.try_into().expect("chunks have N bytes"))).collect()
 }
 
-fn digest<'a>(parts: impl Iterator<Item = &'a [u8]>) -> String {
+/// The digest of a header and of tensors given by name, shape and bytes.
+fn digest<'a>(header: &str, parts: impl Iterator<Item = (&'a str, &'a [usize], &'a [u8])>) -> String {
     let mut hasher = Sha256::new();
-    parts.for_each(|part| hasher.update(part));
+    hasher.update(header);
+    for (name, shape, data) in parts {
+        hasher.update(format!("{name}{shape:?}"));
+        hasher.update(data);
+    }
     hasher.finalize().iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// The bytes of a file that begins as a model does: a foreign file is refused before its contents are taken into memory.
+fn read_checked(path: &Path) -> Result<Vec<u8>> {
+    let io = |source| Error::Io { doing: "reading", path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(io)?;
+    let length = file.metadata().map_err(io)?.len();
+    let mut start = [0; 9];
+    let got = file.read(&mut start).map_err(io)?;
+    let header = u64::from_le_bytes(start[..8].try_into().expect("eight bytes"));
+    if got < 9 || start[8] != b'{' || header.saturating_add(8) > length {
+        return Err(not_a_model(path, "its first bytes are not those of a safetensors file"));
+    }
+    let mut bytes = start.to_vec();
+    file.read_to_end(&mut bytes).map_err(io)?;
+    Ok(bytes)
 }
 
 fn bad(path: &Path, problem: impl Into<String>) -> Error {

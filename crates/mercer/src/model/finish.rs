@@ -34,8 +34,7 @@ impl Spectrum {
     }
 
     /// Eigenvalues below this cannot be told from rounding: entries are known to a few units in the last place, of the size they had
-    /// before centring, and such errors move eigenvalues by about that share of the largest eigenvalue before centring, or of the
-    /// mean diagonal entry where that is larger.
+    /// before centring, and such errors move eigenvalues by about that share of the largest eigenvalue before centring.
     fn noise(&self, precision: Precision) -> f64 {
         let n = self.centering.as_ref().map_or(1.0, |centering| centering.column_means.len() as f64);
         let largest = self.pairs.values.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
@@ -118,6 +117,8 @@ pub(super) struct Finish<'a> {
     pub(super) plan: Plan,
     pub(super) points: &'a Points,
     pub(super) spectrum: Spectrum,
+    /// Components that were asked for, if a number was.
+    pub(super) requested: Option<usize>,
     pub(super) passes: usize,
     pub(super) products: usize,
     pub(super) kernel_entries: u64,
@@ -131,10 +132,11 @@ impl Finish<'_> {
             return Err(Error::NoVariance { n_samples: self.points.n_samples() });
         }
         self.judge_negative()?;
+        let complete = self.is_complete();
         self.drop_rounding();
-        self.warn();
+        self.warn(complete);
         fix_signs(&mut self.spectrum.pairs.vectors);
-        let record = self.record();
+        let record = self.record(complete);
         // A precomputed matrix is not needed again: new points bring their own kernel values.
         let basis = match self.prepared.kernel {
             Kernel::Precomputed => self.points.slice(0..0),
@@ -188,7 +190,15 @@ impl Finish<'_> {
         }
     }
 
-    fn warn(&mut self) {
+    /// Whether the solver found all that was asked for, each to the tolerance.
+    fn is_complete(&self) -> bool {
+        let pairs = &self.spectrum.pairs;
+        let found = pairs.values.len();
+        let asked = self.requested.map_or(found, |k| k.min(self.points.n_samples()));
+        pairs.outcome == Outcome::Converged && found == asked && pairs.converged == found
+    }
+
+    fn warn(&mut self, complete: bool) {
         let pairs = &self.spectrum.pairs;
         let warnings = &mut self.prepared.warnings;
         if let (Some(&last), Some(next)) = (pairs.values.last(), pairs.next)
@@ -199,21 +209,22 @@ impl Finish<'_> {
                  kept is chance"
             ));
         }
-        if pairs.converged < pairs.values.len() {
+        if !complete {
             let residual = pairs.residuals.iter().copied().fold(0.0, f64::max);
             let why = match pairs.outcome {
                 Outcome::Stopped => "the run was stopped",
-                Outcome::OutOfPasses | Outcome::Converged => "the allowed passes were used up",
+                Outcome::OutOfPasses => "the allowed passes were used up",
+                Outcome::Converged => "a direct method cannot do better in this precision",
             };
             warnings.push(format!(
                 "{} of {} components converged; largest residual {residual:.1e}: {why}",
-                pairs.converged,
-                pairs.values.len()
+                pairs.converged.min(pairs.values.len()),
+                self.requested.unwrap_or(pairs.values.len())
             ));
         }
     }
 
-    fn record(&self) -> RunRecord {
+    fn record(&self, converged: bool) -> RunRecord {
         let (pairs, prepared) = (&self.spectrum.pairs, &self.prepared);
         RunRecord {
             record_version: RECORD_VERSION,
@@ -231,7 +242,7 @@ impl Finish<'_> {
             total_variance: self.spectrum.total,
             residuals: pairs.residuals.clone(),
             tolerance: prepared.tolerance,
-            converged: pairs.converged == pairs.values.len(),
+            converged,
             passes: self.passes,
             products: self.products,
             kernel_entries: self.kernel_entries,

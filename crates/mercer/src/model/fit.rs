@@ -9,10 +9,10 @@ use faer::Mat;
 use super::finish::{Finish, Spectrum};
 use super::kernel_pca::KernelChoice;
 use super::{KernelPca, Model, start};
-use crate::choices::{Center, Components, SolverChoice};
+use crate::choices::{Center, Components, GramChoice, SolverChoice};
 use crate::data::Points;
 use crate::eigen::{
-    BlockKrylov, Dense, EigenPairs, EigenSolver, Lanczos, Order, PowerIteration, Request, SubspaceIteration,
+    BlockKrylov, Dense, EigenPairs, EigenSolver, Lanczos, Order, Outcome, PowerIteration, Request, SubspaceIteration,
 };
 use crate::error::{Error, Result};
 use crate::gram::{Centered, Centering, Counted, Element, EntryAccess, KernelGram, Store, SymmetricOperator};
@@ -39,6 +39,7 @@ impl Prepared {
     pub(super) fn new(settings: &KernelPca, points: &Points) -> Result<Self> {
         let n = points.n_samples();
         settings.validate(n)?;
+        points.check_finite()?;
         let kernel = match &settings.kernel {
             KernelChoice::Known(kernel) => kernel.clone(),
             KernelChoice::Spec(spec) => spec.resolve(points)?,
@@ -46,7 +47,6 @@ impl Prepared {
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
             return Err(Error::NotSquare { rows: n, columns: points.n_features() });
         }
-        points.check_finite()?;
         let precision = settings.precision.unwrap_or_else(|| points.precision());
         let mut warnings = Vec::new();
         let tolerance = effective_tolerance(settings.tolerance, precision, n, &mut warnings);
@@ -67,7 +67,26 @@ impl Prepared {
 
     /// The plan for some number of components.
     fn plan_for(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Result<Plan> {
-        let task = Task {
+        Plan::for_fit(&self.task(settings, points, n_components), &self.speeds)
+    }
+
+    /// The plan for more components beside a store that was filled under `first` and stays.
+    fn plan_growth(&self, settings: &KernelPca, points: &Points, n_components: usize, first: &Plan) -> Result<Plan> {
+        let left = self.budget.saturating_sub(first.store_bytes);
+        let task = Task { budget: left, gram: GramChoice::Tiled, ..self.task(settings, points, n_components) };
+        let plan = Plan::for_fit(&task, &self.speeds)?;
+        Ok(Plan {
+            gram: first.gram.clone(),
+            store_bytes: first.store_bytes,
+            stored_share: first.stored_share,
+            store_format: first.store_format,
+            expected_memory_bytes: plan.expected_memory_bytes + first.store_bytes,
+            ..plan
+        })
+    }
+
+    fn task(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Task<'_> {
+        Task {
             n_samples: points.n_samples(),
             n_features: points.n_features(),
             is_bytes: points.is_bytes(),
@@ -79,8 +98,7 @@ impl Prepared {
             threads: self.threads.count(),
             gram: settings.gram,
             solver: settings.solver,
-        };
-        Plan::for_fit(&task, &self.speeds)
+        }
     }
 }
 
@@ -155,6 +173,10 @@ fn fit_in<T: Element>(
         plan,
         points,
         spectrum,
+        requested: match settings.components {
+            Components::Count(k) => Some(k),
+            Components::Variance(_) => None,
+        },
         passes: counted.passes(),
         products: counted.products(),
         kernel_entries: gram.entries_computed(),
@@ -249,33 +271,43 @@ fn grow<'a, T: Element>(
     context: &impl Fn(Phase) -> Context<'a>,
 ) -> Result<Spectrum> {
     let n = points.n_samples();
+    let diagonal = gram.diagonal()?;
+    let mut found: Option<Spectrum> = None;
     let mut k = FIRST_GUESS.min(n);
     loop {
-        let pairs = solve(settings, prepared, plan, k, start.as_ref(), operator, &context(Phase::Solving))?;
-        let spectrum = Spectrum::new(pairs, &gram.diagonal()?, operator.centering(&context(Phase::Solving))?);
+        let pairs = match solve(settings, prepared, plan, k, start.as_ref(), operator, &context(Phase::Solving)) {
+            // Stopped while looking for more: what was found before is the answer.
+            Err(Error::Interrupted { .. }) if found.is_some() => break,
+            outcome => outcome?,
+        };
+        let spectrum = Spectrum::new(pairs, &diagonal, operator.centering(&context(Phase::Solving))?);
         if let Some(enough) = spectrum.pairs_for_share(share) {
             return Ok(spectrum.truncated(enough));
         }
-        let stopped = context(Phase::Solving).watch.is_stopped();
-        if k == n || spectrum.has_all(prepared.precision) || stopped {
-            prepared.warnings.push(format!(
-                "{} components explain {:.4} of the variance, not the {share} asked for",
-                spectrum.pairs.values.len(),
-                spectrum.explained()
-            ));
-            return Ok(spectrum);
+        let is_last = k == n || spectrum.has_all(prepared.precision) || spectrum.pairs.outcome != Outcome::Converged;
+        let next = spectrum.guess_for_share(share, k).min(n);
+        start = Some(spectrum.pairs.vectors.clone());
+        found = Some(spectrum);
+        if is_last {
+            break;
         }
-        k = spectrum.guess_for_share(share, k).min(n);
-        // The store was filled under the first plan and stays.
-        *plan = Plan {
-            gram: plan.gram.clone(),
-            store_bytes: plan.store_bytes,
-            stored_share: plan.stored_share,
-            store_format: plan.store_format,
-            ..prepared.plan_for(settings, points, k)?
-        };
-        start = Some(spectrum.pairs.vectors);
+        k = next;
+        match prepared.plan_growth(settings, points, k, plan) {
+            Ok(next) => *plan = next,
+            Err(Error::OverBudget { .. }) => {
+                prepared.warnings.push(format!("{k} components would not fit the memory budget"));
+                break;
+            }
+            Err(error) => return Err(error),
+        }
     }
+    let spectrum = found.expect("every way out of the loop has found something");
+    prepared.warnings.push(format!(
+        "{} components explain {:.4} of the variance, not the {share} asked for",
+        spectrum.pairs.values.len(),
+        spectrum.explained()
+    ));
+    Ok(spectrum)
 }
 
 impl KernelPca {

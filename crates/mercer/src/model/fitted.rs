@@ -120,7 +120,7 @@ impl Model {
         let tolerance = record.tolerance;
         Err(Error::NotConverged {
             converged: record.residuals.iter().filter(|&&residual| residual <= tolerance).count(),
-            requested: record.n_components,
+            found: record.n_components,
             passes: record.passes,
             residual: record.residuals.iter().copied().fold(0.0, f64::max),
             tolerance,

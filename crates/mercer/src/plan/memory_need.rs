@@ -33,8 +33,8 @@ impl Need {
             packed: packed_size(task),
             // Vectors in the tiles' precision and sums in double precision; the centred copy and the product's result.
             vectors: n * width * (task.precision.size() as u64 + 8 + 16),
-            // The basis with room for a block; the block, its image, and what orthogonalising makes of it (two copies).
-            solver: n * 8 * (max_subspace + 5 * block) as u64 + 3 * 8 * (max_subspace as u64).pow(2),
+            // The basis with room for a block; the block, its image, and what orthogonalising makes of it.
+            solver: n * 8 * (max_subspace + 7 * block) as u64 + 3 * 8 * (max_subspace as u64).pow(2),
             // Eigenvectors as the solver returns them and as the model keeps them, and one more in between.
             model: 3 * n * 8 * k as u64,
             scratch: scratch_size(task),

@@ -1,7 +1,7 @@
 //! The plan of a fit: what will be done, why, and what it will cost.
 //!
 //! [`Plan::for_fit`] is the automatic choice of method. It is a pure function of the [`Task`] (shape, kernel, wishes, budget) and
-//! of the machine's measured [`Speeds`]; everything it decides is in the plan that comes out, and in the record of the run.
+//! of the machine's [`Speeds`]; everything it decides is in the plan that comes out, and in the record of the run.
 
 mod memory_need;
 mod speeds;
@@ -115,7 +115,8 @@ impl Plan {
         }
         let wants_store = match task.gram {
             GramChoice::Tiled => false,
-            GramChoice::Stored => true,
+            // A precomputed matrix is in memory already.
+            GramChoice::Stored => !matches!(task.kernel, Kernel::Precomputed),
             GramChoice::Auto => worth_storing(task, &mut reasons),
         };
         let mut block = first_block(task, solver, wants_store);
@@ -162,6 +163,10 @@ impl Plan {
 
     fn dense(task: &Task<'_>, speeds: &Speeds, reasons: Vec<String>) -> Result<Self> {
         let n = task.n_samples;
+        let mut reasons = reasons;
+        if task.gram == GramChoice::Stored {
+            reasons.push("no tiles are kept, because the dense solver reads each of them once".to_owned());
+        }
         let need = Need::dense(task);
         if need.total() > task.budget {
             return Err(need.refuse(task));
@@ -242,7 +247,8 @@ fn store(task: &Task<'_>, left: u64, reasons: &mut Vec<String>) -> (StoreFormat,
     let whole = if format == StoreFormat::Full { full } else { fixed };
     let kept = whole.min(left);
     let share = kept as f64 / whole.max(1) as f64;
-    if share < MIN_STORED_SHARE {
+    // Whoever asks for stored tiles gets as many as fit, however few.
+    if share < MIN_STORED_SHARE && (task.gram == GramChoice::Auto || kept == 0) {
         reasons.push(format!(
             "tiles are recomputed, because keeping them takes {} and only {} are left",
             bytes(whole),

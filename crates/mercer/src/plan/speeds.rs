@@ -17,9 +17,9 @@ pub struct Speeds {
     pub entries: f64,
     /// Multiply-adds per second, all threads together, in products of tiles with vectors.
     pub multiply_adds: f64,
-    /// Multiply-adds per second of double-precision linear algebra, all threads together.
+    /// Multiply-adds per second of double-precision linear algebra, all threads together; typical, not measured.
     pub algebra: f64,
-    /// Bytes per second at which new memory is first written.
+    /// Bytes per second at which new memory is first written; typical, not measured.
     pub first_touch: f64,
 }
 
@@ -31,7 +31,7 @@ const PROBE_COLUMNS: usize = 64;
 const FIRST_TOUCH: f64 = 3e9;
 
 impl Speeds {
-    /// Measures the speeds on the first of the points, in a few milliseconds.
+    /// Measures tiles and products on the first of the points: a few milliseconds, longer for custom kernels and many features.
     ///
     /// # Errors
     ///

@@ -3,8 +3,8 @@
 //! # Method
 //!
 //! A register block of a few panels by a few columns accumulates inner products (or absolute differences) over all
-//! features, and the kernel function is applied to the registers before they are stored: a tile is written once and
-//! never read back for the kernel function's sake. The columns' panel stays in the first-level cache while all rows go by.
+//! features. The kernel function is applied strip by strip, while the strip of columns just stored is in the first-level cache. The
+//! columns' panels stay there too while all rows go by.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The tile engine: blocks of a kernel matrix, and their products with blocks of vectors.
 //!
 //! Points are packed once into panels of as many rows as a vector has lanes ([`panels`]). A tile is the kernel of
-//! every pair of a block of rows and a block of columns; the kernel function is applied to the registers that
-//! hold the inner products ([`floats`], and [`bytes`] for 8-bit data). A tile is then multiplied with vectors
+//! every pair of a block of rows and a block of columns; the kernel function is applied while the inner products are in registers
+//! ([`bytes`], for 8-bit data) or in the first-level cache ([`floats`]). A tile is then multiplied with vectors
 //! ([`product`]) while it is in the cache.
 //!
 //! # Layout of a tile
