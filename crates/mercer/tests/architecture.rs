@@ -147,7 +147,7 @@ fn every_reference_is_in_the_bibliography() {
 }
 
 #[test]
-fn files_and_functions_are_of_human_size() {
+fn files_are_of_human_size() {
     for (_, path) in files() {
         let lines = code(&path).lines().count();
         assert!(lines <= 500, "{} has {lines} lines of code", path.display());

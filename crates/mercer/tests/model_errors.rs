@@ -204,6 +204,25 @@ fn names_that_do_not_exist_come_with_those_that_do() {
 }
 
 #[test]
+fn an_answer_with_fewer_components_than_asked_for_is_not_called_converged() {
+    let values: Vec<f64> = (0..2400).map(|i| f64::from((i * 37) % 1009) / 100.0).collect();
+    let data = Points::from_f64(values, 1200, 2).unwrap();
+    let pca = KernelPca::new(Kernel::gaussian(30.0).unwrap()).n_components(60).solver(SolverChoice::Lanczos);
+    let model = pca.max_passes(5).fit(&data).unwrap();
+    assert!(model.n_components() < 60 && !model.converged());
+    let warnings = model.record().warnings.join("; ");
+    assert!(warnings.contains(" of 60 components converged"), "{warnings}");
+    assert_eq!(model.require_converged().unwrap_err().kind(), ErrorKind::NotConverged);
+}
+
+#[test]
+fn bytes_beyond_the_range_of_the_kernel_are_refused() {
+    let data = Points::from_u8((0..40).map(|i| (i * 7 % 256) as u8).collect::<Vec<_>>(), 20, 2, 1.0).unwrap();
+    let error = message(KernelPca::new(Kernel::gaussian(1e40).unwrap()).fit(&data));
+    assert!(error.contains("is too large for the kernel's width"), "{error}");
+}
+
+#[test]
 fn a_tolerance_below_rounding_is_raised_and_said_so() {
     let data = Points::from_f32((0..1400).map(|i| ((i * 37) % 101) as f32 / 10.0).collect::<Vec<_>>(), 700, 2).unwrap();
     let model = pca().tolerance(1e-12).fit(&data).unwrap();

@@ -147,11 +147,10 @@ fn bytes_give_the_same_model_as_the_numbers_they_stand_for() {
 }
 
 #[test]
-fn stored_tiles_give_the_same_bits_as_recomputed_ones() {
+fn stored_tiles_give_the_same_components_as_recomputed_ones() {
     let data = points(900, 8);
     let fit = |gram: GramChoice| {
         let pca = KernelPca::new(gaussian()).n_components(5).solver(SolverChoice::Krylov).gram(gram);
-        // The block width follows the gram; the same one makes the runs comparable.
         pca.fit(&data).unwrap()
     };
     let (tiled, stored) = (fit(GramChoice::Tiled), fit(GramChoice::Stored));

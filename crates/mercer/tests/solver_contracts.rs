@@ -127,6 +127,19 @@ fn matrices_of_order_one_two_k_and_k_plus_one_are_solved() {
 }
 
 #[test]
+fn huge_and_tiny_matrices_are_solved_like_others() {
+    for scale in [1e-20, 1e20] {
+        let diagonal: Vec<f64> = (0..200).map(|i| scale * 0.8_f64.powi(i)).collect();
+        let a = Reflected::new(diagonal.clone());
+        let request = Request { tolerance: 1e-9, max_passes: 5000, ..Request::new(4) };
+        for (name, solver) in solvers(4) {
+            let pairs = solve(solver.as_ref(), &a, &request);
+            check_pairs(&format!("{name} at {scale:e}"), &a, &diagonal[..4], &request, &pairs);
+        }
+    }
+}
+
+#[test]
 fn no_pairs_and_no_matrix_give_nothing() {
     let empty = Reflected { diagonal: vec![], normal: vec![] };
     let some = Reflected::new(vec![2.0, 1.0]);
@@ -282,6 +295,15 @@ fn a_run_stopped_before_its_first_product_is_an_error() {
     for (name, solver) in solvers(2) {
         let outcome = solver.leading(&a, &Request::new(2), &Context::new(&threads, &watch, Phase::Solving));
         assert!(matches!(outcome, Err(mercer::Error::Interrupted { .. })), "{name}");
+    }
+}
+
+#[test]
+fn a_request_without_passes_still_makes_one() {
+    let a = Reflected::new((0..50).map(|i| f64::from(50 - i)).collect());
+    for (name, solver) in solvers(2) {
+        let pairs = solve(solver.as_ref(), &a, &Request { max_passes: 0, ..Request::new(2) });
+        assert!(!pairs.values.is_empty() && pairs.passes >= 1, "{name}");
     }
 }
 

@@ -284,8 +284,9 @@ impl<'a> State<'a> {
             self.trial_ends = None;
         }
         let nothing_left = self.size == self.room.nrows();
-        nothing_left
-            || largest_group(&ritz.values[..k], 10.0 * request.tolerance * leading) < self.random_sets * self.width
+        // A start that was given sees as many copies as it has columns, too.
+        let visible = self.random_sets.max(1) * self.width;
+        nothing_left || largest_group(&ritz.values[..k], 10.0 * request.tolerance * leading) < visible
     }
 
     fn is_full(&self) -> bool {
