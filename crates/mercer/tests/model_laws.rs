@@ -237,7 +237,7 @@ fn a_small_budget_keeps_fewer_tiles_and_gives_the_same_answer() {
         pca.memory(memory.parse::<MemoryBudget>().unwrap()).fit(&data).unwrap()
     };
     let (small, large) = (fit("8MB"), fit("1GB"));
-    assert!(small.record().plan.stored_share < 0.5 && large.record().plan.stored_share == 1.0);
+    assert!(small.record().plan.stored_share < 0.5 && large.record().plan.stored_share >= 1.0);
     assert!(small.record().kernel_entries > large.record().kernel_entries);
     assert!(largest_angle(small.training_scores().as_ref(), large.training_scores().as_ref()) < 1e-6);
 }

@@ -1,7 +1,7 @@
 //! AVX2 with FMA: 256-bit vectors.
 #![expect(unsafe_code, reason = "intrinsics; reached only through `Isa::run`, which asked the processor")]
 
-#[expect(clippy::wildcard_imports, reason = "the names say where they come from")]
+#[allow(clippy::wildcard_imports, reason = "the names say where they come from")]
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
