@@ -18,7 +18,7 @@ pub trait Target: Copy + 'static {
 ///
 /// `f32` and `f64` are themselves vectors of one lane, so a formula written over `Lanes` is also the scalar formula.
 ///
-/// The methods that compute must only be reached through [`Isa::run`](super::Isa::run), which has made sure
+/// The methods that compute must only be reached through `Isa::run`, which has made sure
 /// that the processor knows the instructions.
 pub trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self> + 'static

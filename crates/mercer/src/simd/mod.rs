@@ -1,7 +1,7 @@
 //! Vectors of lanes, and the choice of instruction set at run time.
 //!
 //! Hot loops are written once, generically over [`Lanes`], and compiled for every instruction set of
-//! the architecture. [`Isa::run`] enters a loop through a function that has the instruction set switched on,
+//! the architecture. `Isa::run` enters a loop through a function that has the instruction set switched on,
 //! so no build flag is needed for full speed.
 
 mod lanes;
