@@ -1,8 +1,7 @@
 //! Several vectors as one long vector.
 //!
 //! A formula is a chain of operations that wait for one another. Written over several vectors at once, each operation
-//! is issued for all of them before the next, so the processor always has independent work: evaluating the
-//! Gaussian kernel becomes three times as fast as one vector after the other.
+//! is offered to the compiler for all of them before the next, so that the processor has independent work.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
