@@ -126,7 +126,7 @@ pub trait EigenSolver {
 
 impl EigenPairs {
     /// The pairs of no matrix.
-    fn empty(n: usize) -> Self {
+    pub(crate) fn empty(n: usize) -> Self {
         Self {
             values: Vec::new(),
             vectors: Mat::zeros(n, 0),

@@ -259,17 +259,7 @@ impl Finish<'_> {
 
 impl Spectrum {
     fn nothing() -> Self {
-        let pairs = EigenPairs {
-            values: Vec::new(),
-            vectors: Mat::zeros(0, 0),
-            residuals: Vec::new(),
-            converged: 0,
-            passes: 0,
-            outcome: Outcome::Converged,
-            next: None,
-            most_negative: None,
-        };
-        Self { pairs, total: 0.0, centering: None }
+        Self { pairs: EigenPairs::empty(0), total: 0.0, centering: None }
     }
 }
 
