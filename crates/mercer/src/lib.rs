@@ -64,7 +64,7 @@ pub use data::Points;
 pub use error::{Error, ErrorKind, Result, bytes as format_bytes};
 pub use kernel::Kernel;
 pub use memory::peak as peak_memory;
-pub use model::{KernelChoice, KernelPca, Model};
+pub use model::{Checkpoint, KernelChoice, KernelPca, Model};
 pub use plan::Plan;
 pub use record::RunRecord;
 pub use scalar::{Precision, Scalar};

@@ -86,6 +86,10 @@ pub struct RunRecord {
     pub products: usize,
     /// Entries of the matrix that were computed.
     pub kernel_entries: u64,
+    /// Passes that earlier parts of this run had made, if it went on from a checkpoint. They are in the counts above, but not in the
+    /// seconds below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumed_after_passes: Option<usize>,
     /// Seconds of each phase, and in all.
     pub seconds: BTreeMap<String, f64>,
     /// The largest amount of memory the process had resident.

@@ -35,7 +35,8 @@ impl EigenSolver for Dense {
         context.progress.pass = 1;
         let mut matrix = Mat::zeros(n, n);
         a.apply(Mat::identity(n, n).as_ref(), matrix.as_mut(), &context)?;
-        let (values, vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), request.order))?;
+        let order = request.order;
+        let (values, vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), order))?;
         let leading = vectors.subcols(0, k).to_owned();
         let mut image = Mat::zeros(n, k);
         context.threads.run(|| {

@@ -41,7 +41,10 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::tall;
-use super::{EigenPairs, EigenSolver, Order, Outcome, Request, count_converged, most_negative, relative, small_eigen};
+use super::{
+    Counts, EigenPairs, EigenSolver, Keeper, Order, Outcome, Request, Snapshot, count_converged, most_negative,
+    relative, small_eigen,
+};
 use crate::error::{Error, Result};
 use crate::gram::SymmetricOperator;
 use crate::watch::{Context, Threads};
@@ -80,27 +83,33 @@ impl EigenSolver for BlockKrylov {
             return Ok(EigenPairs::empty(n));
         }
         let mut context = *context;
-        let mut state = State::new(self, n, request, context.threads)?;
+        let mut state = match request.keeper.and_then(Keeper::earlier) {
+            Some(earlier) => State::resume(earlier, request, context.threads),
+            None => State::new(self, n, request, context.threads)?,
+        };
         let mut best: Option<Ritz> = None;
         let mut outcome = Outcome::OutOfPasses;
-        for pass in 1..=request.max_passes.max(1) {
+        for pass in state.passes + 1..=request.max_passes.max(1) {
             context.progress.pass = pass;
             match state.expand(a, &context) {
                 Ok(()) => {}
                 // Stopped in the middle of a pass: what the passes before it found is the answer.
                 Err(Error::Interrupted { .. }) if state.passes > 0 => {
-                    if best.is_none() {
-                        best = Some(state.solve(request.order)?);
-                    }
+                    state.offer(request, true)?;
                     outcome = Outcome::Stopped;
                     break;
                 }
                 Err(error) => return Err(error),
             }
             let stopped = context.watch.is_stopped();
-            let due = pass.is_multiple_of(self.check_every) || pass >= request.max_passes;
-            if !(due || stopped || state.is_full() || state.is_invariant) {
-                continue;
+            let is_last = stopped || pass >= request.max_passes;
+            let due = pass.is_multiple_of(self.check_every) || state.is_full() || state.is_invariant;
+            if !due {
+                // A look that only the end of the run calls for must leave no trace in a run that goes on.
+                state.offer(request, is_last)?;
+                if !is_last {
+                    continue;
+                }
             }
             let ritz = state.solve(request.order)?;
             let residuals = ritz.residuals(k);
@@ -108,21 +117,28 @@ impl EigenSolver for BlockKrylov {
             context.report_fraction(1.0);
             let met = residuals.len() == k && count_converged(&residuals, request.tolerance) == k;
             if met && state.stands(&ritz, k, request) {
-                outcome = Outcome::Converged;
-            } else if stopped {
-                outcome = Outcome::Stopped;
-            }
-            if outcome != Outcome::OutOfPasses {
                 best = Some(ritz);
+                outcome = Outcome::Converged;
                 break;
             }
             best = Some(if state.is_full() { state.restart(&ritz, k) } else { ritz });
-            if met && state.trial_ends.is_none() {
-                state.add_random_vectors()?;
-                state.begin_trial();
+            if due {
+                if met && state.trial_ends.is_none() {
+                    state.add_random_vectors()?;
+                    state.begin_trial();
+                }
+                state.offer(request, is_last)?;
+            }
+            if stopped {
+                outcome = Outcome::Stopped;
+                break;
             }
         }
-        let ritz = best.expect("a look is due at the last pass at the latest");
+        let ritz = match best {
+            Some(ritz) => ritz,
+            // Stopped before the first look, or an earlier run has used up the passes.
+            None => state.solve(request.order)?,
+        };
         Ok(state.pairs(&ritz, k, outcome, request.tolerance))
     }
 }
@@ -194,6 +210,46 @@ impl<'a> State<'a> {
             most_negative: None,
             threads,
         })
+    }
+
+    /// The state that an earlier run left.
+    fn resume(earlier: Snapshot, request: &Request<'_>, threads: &'a Threads) -> Self {
+        let Snapshot { basis, block, projected, coupling, counts } = earlier;
+        let (n, size) = (basis.nrows(), basis.ncols());
+        let mut room = basis;
+        room.resize_with(n, (counts.max_subspace + counts.width).max(size + block.ncols()), |_, _| 0.0);
+        Self {
+            room,
+            size,
+            block,
+            projected,
+            coupling,
+            passes: counts.passes,
+            max_subspace: counts.max_subspace,
+            width: counts.width,
+            seed: request.seed,
+            // An invariant basis is given random vectors at once, so between passes there is always a block.
+            is_invariant: false,
+            random_sets: counts.random_sets,
+            trial_ends: counts.trial_ends,
+            most_negative: counts.most_negative,
+            threads,
+        }
+    }
+
+    /// Offers the state to the request's keeper.
+    fn offer(&self, request: &Request<'_>, is_last: bool) -> Result<()> {
+        let Some(keeper) = request.keeper else { return Ok(()) };
+        let counts = Counts {
+            passes: self.passes,
+            width: self.width,
+            max_subspace: self.max_subspace,
+            random_sets: self.random_sets,
+            trial_ends: self.trial_ends,
+            most_negative: self.most_negative,
+        };
+        let (block, projected, coupling) = (self.block.as_ref(), self.projected.as_ref(), self.coupling.as_ref());
+        keeper.offer(&Snapshot { basis: self.basis(), block, projected, coupling, counts }, is_last)
     }
 
     fn basis(&self) -> MatRef<'_, f64> {

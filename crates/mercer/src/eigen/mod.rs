@@ -14,6 +14,7 @@ mod dense;
 mod krylov;
 mod lanczos;
 mod power;
+mod snapshot;
 mod subspace;
 mod tall;
 
@@ -25,6 +26,7 @@ pub use dense::Dense;
 pub use krylov::BlockKrylov;
 pub use lanczos::Lanczos;
 pub use power::PowerIteration;
+pub use snapshot::{Counts, Keeper, Snapshot};
 pub use subspace::SubspaceIteration;
 
 use crate::error::Result;
@@ -66,12 +68,14 @@ pub struct Request<'a> {
     pub seed: u64,
     /// Vectors to start from instead of random ones.
     pub start: Option<MatRef<'a, f64>>,
+    /// Keeps the state between passes. [`BlockKrylov`] and [`Lanczos`] can go on from one; the other solvers never ask.
+    pub keeper: Option<&'a dyn Keeper>,
 }
 
 impl Request<'_> {
     /// The leading `n_pairs` pairs to residual 1e-6 within 500 passes, from random vectors.
     pub fn new(n_pairs: usize) -> Self {
-        Self { n_pairs, order: Order::Algebraic, tolerance: 1e-6, max_passes: 500, seed: 0, start: None }
+        Self { n_pairs, order: Order::Algebraic, tolerance: 1e-6, max_passes: 500, seed: 0, start: None, keeper: None }
     }
 }
 

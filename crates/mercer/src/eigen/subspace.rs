@@ -34,7 +34,7 @@ impl SubspaceIteration {
 impl EigenSolver for SubspaceIteration {
     fn leading(&self, a: &dyn SymmetricOperator, request: &Request<'_>, context: &Context<'_>) -> Result<EigenPairs> {
         let n = a.dim();
-        let k = request.n_pairs.min(n);
+        let (k, order) = (request.n_pairs.min(n), request.order);
         if k == 0 {
             return Ok(EigenPairs::empty(n));
         }
@@ -58,7 +58,7 @@ impl EigenSolver for SubspaceIteration {
                 Err(error) => return Err(error),
             }
             let projected = tall::inner(x.as_ref(), image.as_ref(), context.threads);
-            let (values, rotation) = context.threads.run(|| small_eigen(projected.as_ref(), request.order))?;
+            let (values, rotation) = context.threads.run(|| small_eigen(projected.as_ref(), order))?;
             let k = k.min(values.len());
             let vectors = tall::product(x.as_ref(), rotation.subcols(0, k), context.threads);
             let turned = tall::product(image.as_ref(), rotation.subcols(0, k), context.threads);

@@ -42,6 +42,21 @@ impl<'a, A: SymmetricOperator + ?Sized> Centered<'a, A> {
         Self { inner, row_sums: OnceLock::new() }
     }
 
+    /// Centres `inner`, whose row sums are known from an earlier product.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one sum per row.
+    pub fn with_row_sums(inner: &'a A, row_sums: Vec<f64>) -> Self {
+        assert_eq!(row_sums.len(), inner.dim(), "one sum per row");
+        Self { inner, row_sums: OnceLock::from(row_sums) }
+    }
+
+    /// The row sums of the operator that is centred, once a product has been made.
+    pub fn row_sums(&self) -> Option<&[f64]> {
+        self.row_sums.get().map(Vec::as_slice)
+    }
+
     /// The centring terms; costs a product if none has been made yet.
     ///
     /// # Errors

@@ -107,7 +107,7 @@ impl Model {
     ///
     /// If the file cannot be read, is not a model, is damaged, or was written by a later version.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = read_checked(path)?;
+        let bytes = read_checked(path, &|why| not_a_model(path, why))?;
         let (_, metadata) =
             SafeTensors::read_metadata(&bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
         let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
@@ -273,26 +273,35 @@ impl Reader<'_> {
     }
 }
 
-fn from_bytes<T, const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> T) -> Vec<T> {
+pub(super) fn from_bytes<T, const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> T) -> Vec<T> {
     bytes.chunks_exact(N).map(|chunk| convert(chunk.try_into().expect("chunks have N bytes"))).collect()
 }
 
 /// The digest of a header and of tensors given by name, shape and bytes.
-fn digest<'a>(header: &str, parts: impl Iterator<Item = (&'a str, &'a [usize], &'a [u8])>) -> String {
+pub(super) fn digest<'a, D: AsRef<[u8]>>(
+    header: &str,
+    parts: impl Iterator<Item = (&'a str, &'a [usize], D)>,
+) -> String {
     let mut hasher = Sha256::new();
     hasher.update(header);
     for (name, shape, data) in parts {
         hasher.update(format!("{name}{shape:?}"));
         hasher.update(data);
     }
+    hex(hasher)
+}
+
+/// A digest in hexadecimal digits.
+pub(super) fn hex(hasher: Sha256) -> String {
     hasher.finalize().iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text
     })
 }
 
-/// The bytes of a file that begins as a model does: a foreign file is refused before its contents are taken into memory.
-fn read_checked(path: &Path) -> Result<Vec<u8>> {
+/// The bytes of a file that begins as a model does: a foreign file is refused, in the words of the caller, before its contents
+/// are taken into memory.
+pub(super) fn read_checked(path: &Path, foreign: &dyn Fn(&str) -> Error) -> Result<Vec<u8>> {
     let io = |source| Error::Io { doing: "reading", path: path.to_owned(), source };
     let mut file = File::open(path).map_err(io)?;
     let length = file.metadata().map_err(io)?.len();
@@ -300,7 +309,7 @@ fn read_checked(path: &Path) -> Result<Vec<u8>> {
     let got = file.read(&mut start).map_err(io)?;
     let header = u64::from_le_bytes(start[..8].try_into().expect("eight bytes"));
     if got < 9 || start[8] != b'{' || header.saturating_add(8) > length {
-        return Err(not_a_model(path, "its first bytes are not those of a safetensors file"));
+        return Err(foreign("its first bytes are not those of a safetensors file"));
     }
     let mut bytes = start.to_vec();
     file.read_to_end(&mut bytes).map_err(io)?;
@@ -316,7 +325,7 @@ fn not_a_model(path: &Path, why: &str) -> Error {
 }
 
 /// Lets `write` make a file beside `path`, flushes it to the disk, and moves it into place.
-fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+pub(super) fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let aside = aside_path(path);
     let io = |source| Error::Io { doing: "writing", path: path.to_owned(), source };
     let outcome = (|| {

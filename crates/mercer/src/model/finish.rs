@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use faer::Mat;
 
+use super::checkpoint::Totals;
 use super::fit::Prepared;
 use super::{KernelPca, Model};
 use crate::choices::{Center, Negative};
@@ -119,9 +120,8 @@ pub(super) struct Finish<'a> {
     pub(super) spectrum: Spectrum,
     /// Components that were asked for, if a number was.
     pub(super) requested: Option<usize>,
-    pub(super) passes: usize,
-    pub(super) products: usize,
-    pub(super) kernel_entries: u64,
+    pub(super) totals: Totals,
+    pub(super) resumed_after_passes: Option<usize>,
 }
 
 impl Finish<'_> {
@@ -243,9 +243,10 @@ impl Finish<'_> {
             residuals: pairs.residuals.clone(),
             tolerance: prepared.tolerance,
             converged,
-            passes: self.passes,
-            products: self.products,
-            kernel_entries: self.kernel_entries,
+            passes: self.totals.passes,
+            products: self.totals.products,
+            kernel_entries: self.totals.kernel_entries,
+            resumed_after_passes: self.resumed_after_passes,
             seconds: BTreeMap::new(),
             peak_memory_bytes: memory::peak(),
             memory_budget_bytes: prepared.budget,

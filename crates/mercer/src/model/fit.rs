@@ -6,18 +6,21 @@ use std::collections::BTreeMap;
 
 use faer::Mat;
 
+use super::checkpoint::{FileKeeper, Identity, Journal, Totals};
 use super::finish::{Finish, Spectrum};
 use super::kernel_pca::KernelChoice;
 use super::{KernelPca, Model, start};
 use crate::choices::{Center, Components, GramChoice, SolverChoice};
 use crate::data::Points;
 use crate::eigen::{
-    BlockKrylov, Dense, EigenPairs, EigenSolver, Lanczos, Order, Outcome, PowerIteration, Request, SubspaceIteration,
+    BlockKrylov, Dense, EigenPairs, EigenSolver, Keeper, Lanczos, Order, Outcome, PowerIteration, Request,
+    SubspaceIteration,
 };
 use crate::error::{Error, Result};
 use crate::gram::{Centered, Centering, Counted, Element, EntryAccess, KernelGram, Store, SymmetricOperator};
 use crate::kernel::Kernel;
 use crate::plan::{Plan, Speeds, Task};
+use crate::record::KernelRecord;
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
 
@@ -85,6 +88,31 @@ impl Prepared {
         })
     }
 
+    /// The journal of a fit with a checkpoint; a plan that goes on from one takes over its widths.
+    fn journal(&mut self, settings: &KernelPca, plan: &mut Plan, points: &Points) -> Result<Option<Journal>> {
+        let Some(checkpoint) = &settings.checkpoint else { return Ok(None) };
+        if plan.solver == SolverChoice::Dense.name() {
+            self.warnings.push("no checkpoint is kept: the dense solver has no passes to go on from".to_owned());
+            return Ok(None);
+        }
+        let identity = Identity::new(
+            points,
+            KernelRecord::from(&self.kernel),
+            settings.center,
+            self.precision,
+            settings.components,
+            settings.negative,
+            &plan.solver,
+            settings.seed,
+        );
+        let journal = Journal::open(checkpoint, identity)?;
+        if let Some(earlier) = &journal.earlier {
+            let task = self.task(settings, points, earlier.n_pairs);
+            *plan = plan.clone().going_on(&task, earlier.counts.width, earlier.counts.max_subspace)?;
+        }
+        Ok(Some(journal))
+    }
+
     fn task(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Task<'_> {
         Task {
             n_samples: points.n_samples(),
@@ -144,6 +172,7 @@ fn fit_in<T: Element>(
 ) -> Result<Model> {
     let threads = prepared.threads.clone();
     let context = |phase| Context::new(&threads, watch, phase);
+    let journal = prepared.journal(settings, &mut plan, points)?;
     let packing = Stopwatch::start();
     let store = (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
     let gram = threads.run(|| KernelGram::<T>::new(points, &prepared.kernel, store))?;
@@ -151,19 +180,30 @@ fn fit_in<T: Element>(
     seconds.insert("packing".to_owned(), packing.seconds());
 
     let starting = Stopwatch::start();
-    let start = start::from_sample(settings, &prepared, &plan, points, &context(Phase::Starting))?;
+    let start = match journal.as_ref().and_then(|journal| journal.earlier.as_ref()) {
+        Some(_) => None,
+        None => start::from_sample(settings, &prepared, &plan, points, &context(Phase::Starting))?,
+    };
     seconds.insert("starting".to_owned(), starting.seconds());
 
     let solving = Stopwatch::start();
     let counted = Counted::new(&gram);
-    let operator = Operator::new(settings.center, &counted);
+    let earlier = journal.as_ref().map_or_else(Totals::default, Journal::totals);
+    let totals = || Totals {
+        passes: earlier.passes + counted.passes(),
+        products: earlier.products + counted.products(),
+        kernel_entries: earlier.kernel_entries + gram.entries_computed(),
+    };
+    let known = journal.as_ref().and_then(|journal| journal.earlier.as_ref()?.row_sums.clone());
+    let operator = Operator::new(settings.center, &counted, known);
+    let run = Run { settings, operator: &operator, journal: journal.as_ref(), totals: &totals };
     let spectrum = match settings.components {
         Components::Count(k) => {
-            let pairs = solve(settings, &prepared, &plan, k, start.as_ref(), &operator, &context(Phase::Solving))?;
+            let pairs = run.solve(&prepared, &plan, k, start.as_ref(), &context(Phase::Solving))?;
             Spectrum::new(pairs, &gram.diagonal()?, operator.centering(&context(Phase::Solving))?)
         }
         Components::Variance(share) => {
-            grow(settings, &mut prepared, &mut plan, points, share, start, &operator, &gram, &context)?
+            run.grow(&mut prepared, &mut plan, points, share, start, &gram.diagonal()?, &context)?
         }
     };
     seconds.insert("solving".to_owned(), solving.seconds());
@@ -177,9 +217,8 @@ fn fit_in<T: Element>(
             Components::Count(k) => Some(k),
             Components::Variance(_) => None,
         },
-        passes: counted.passes(),
-        products: counted.products(),
-        kernel_entries: gram.entries_computed(),
+        totals: totals(),
+        resumed_after_passes: journal.as_ref().and_then(|journal| Some(journal.earlier.as_ref()?.totals.passes)),
     }
     .model()
 }
@@ -191,10 +230,19 @@ enum Operator<'a> {
 }
 
 impl<'a> Operator<'a> {
-    fn new(center: Center, gram: &'a (dyn SymmetricOperator + 'a)) -> Self {
-        match center {
-            Center::Yes => Self::Centered(Centered::new(gram)),
-            Center::No => Self::Plain(gram),
+    /// The operator over `gram`, whose row sums may be known already.
+    fn new(center: Center, gram: &'a (dyn SymmetricOperator + 'a), row_sums: Option<Vec<f64>>) -> Self {
+        match (center, row_sums) {
+            (Center::Yes, Some(sums)) => Self::Centered(Centered::with_row_sums(gram, sums)),
+            (Center::Yes, None) => Self::Centered(Centered::new(gram)),
+            (Center::No, _) => Self::Plain(gram),
+        }
+    }
+
+    fn row_sums(&self) -> Option<&[f64]> {
+        match self {
+            Self::Centered(centered) => centered.row_sums(),
+            Self::Plain(_) => None,
         }
     }
 
@@ -214,37 +262,104 @@ impl<'a> Operator<'a> {
     }
 }
 
-/// The leading `k` pairs, as the plan says.
-fn solve(
-    settings: &KernelPca,
-    prepared: &Prepared,
-    plan: &Plan,
-    k: usize,
-    start: Option<&Mat<f64>>,
-    operator: &Operator<'_>,
-    context: &Context<'_>,
-) -> Result<EigenPairs> {
-    let solver: SolverChoice = plan.solver.parse()?;
-    let mut context = *context;
-    context.progress.expected_passes = Some(plan.expected_passes);
-    let request = Request {
-        n_pairs: k,
-        order: settings.order(),
-        tolerance: prepared.tolerance,
-        max_passes: settings.max_passes.unwrap_or_else(|| patience(solver, k)),
-        seed: settings.seed,
-        start: start.map(Mat::as_ref),
-    };
-    let solver: &dyn EigenSolver = match solver {
-        SolverChoice::Dense => &Dense,
-        SolverChoice::Lanczos => &Lanczos { max_subspace: plan.max_subspace },
-        SolverChoice::Subspace => &SubspaceIteration { block: plan.block },
-        SolverChoice::Power => &PowerIteration,
-        SolverChoice::Krylov | SolverChoice::Auto => {
-            &BlockKrylov { block: plan.block, max_subspace: plan.max_subspace, check_every: 1 }
+/// What the calls of a solver have in common.
+struct Run<'a> {
+    settings: &'a KernelPca,
+    operator: &'a Operator<'a>,
+    journal: Option<&'a Journal>,
+    /// What has been asked of the Gram matrix so far.
+    totals: &'a dyn Fn() -> Totals,
+}
+
+impl Run<'_> {
+    /// The leading `k` pairs, as the plan says.
+    fn solve(
+        &self,
+        prepared: &Prepared,
+        plan: &Plan,
+        k: usize,
+        start: Option<&Mat<f64>>,
+        context: &Context<'_>,
+    ) -> Result<EigenPairs> {
+        let solver: SolverChoice = plan.solver.parse()?;
+        let mut context = *context;
+        context.progress.expected_passes = Some(plan.expected_passes);
+        let row_sums = || self.operator.row_sums();
+        let keeper =
+            self.journal.map(|journal| FileKeeper { journal, n_pairs: k, totals: self.totals, row_sums: &row_sums });
+        let request = Request {
+            n_pairs: k,
+            order: self.settings.order(),
+            tolerance: prepared.tolerance,
+            max_passes: self.settings.max_passes.unwrap_or_else(|| patience(solver, k)),
+            seed: self.settings.seed,
+            start: start.map(Mat::as_ref),
+            keeper: keeper.as_ref().map(|keeper| keeper as &dyn Keeper),
+        };
+        let solver: &dyn EigenSolver = match solver {
+            SolverChoice::Dense => &Dense,
+            SolverChoice::Lanczos => &Lanczos { max_subspace: plan.max_subspace },
+            SolverChoice::Subspace => &SubspaceIteration { block: plan.block },
+            SolverChoice::Power => &PowerIteration,
+            SolverChoice::Krylov | SolverChoice::Auto => {
+                &BlockKrylov { block: plan.block, max_subspace: plan.max_subspace, check_every: 1 }
+            }
+        };
+        solver.leading(self.operator.as_dyn(), &request, &context)
+    }
+
+    /// The fewest pairs that explain `share` of the variance: more and more of them are found, each time from the last ones.
+    #[expect(clippy::too_many_arguments, reason = "one step of `fit_in`, which owns all of them")]
+    fn grow<'c>(
+        &self,
+        prepared: &mut Prepared,
+        plan: &mut Plan,
+        points: &Points,
+        share: f64,
+        mut start: Option<Mat<f64>>,
+        diagonal: &[f64],
+        context: &impl Fn(Phase) -> Context<'c>,
+    ) -> Result<Spectrum> {
+        let n = points.n_samples();
+        let mut found: Option<Spectrum> = None;
+        let resumed = self.journal.and_then(|journal| journal.earlier.as_ref());
+        let mut k = resumed.map_or(FIRST_GUESS.min(n), |earlier| earlier.n_pairs);
+        loop {
+            let pairs = match self.solve(prepared, plan, k, start.as_ref(), &context(Phase::Solving)) {
+                // Stopped while looking for more: what was found before is the answer.
+                Err(Error::Interrupted { .. }) if found.is_some() => break,
+                outcome => outcome?,
+            };
+            let spectrum = Spectrum::new(pairs, diagonal, self.operator.centering(&context(Phase::Solving))?);
+            if let Some(enough) = spectrum.pairs_for_share(share) {
+                return Ok(spectrum.truncated(enough));
+            }
+            let is_last =
+                k == n || spectrum.has_all(prepared.precision) || spectrum.pairs.outcome != Outcome::Converged;
+            let next = spectrum.guess_for_share(share, k).min(n);
+            start = Some(spectrum.pairs.vectors.clone());
+            found = Some(spectrum);
+            if is_last {
+                break;
+            }
+            k = next;
+            match prepared.plan_growth(self.settings, points, k, plan) {
+                Ok(next) => *plan = next,
+                Err(Error::OverBudget { .. }) => {
+                    prepared.warnings.push(format!("{k} components would not fit the memory budget"));
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
         }
-    };
-    solver.leading(operator.as_dyn(), &request, &context)
+        let spectrum = found.expect("every way out of the loop has found something");
+        prepared.warnings.push(format!(
+            "{} components explain {:.4} of the variance, not the {share} asked for",
+            spectrum.pairs.values.len(),
+            spectrum.explained()
+        ));
+        Ok(spectrum)
+    }
 }
 
 /// Passes after which a solver gives up: ten times what a hard case takes.
@@ -255,59 +370,6 @@ fn patience(solver: SolverChoice, k: usize) -> usize {
         SolverChoice::Subspace => 2000,
         SolverChoice::Krylov | SolverChoice::Dense | SolverChoice::Auto => 200 + 10 * k,
     }
-}
-
-/// The fewest pairs that explain `share` of the variance: more and more of them are found, each time from the last ones.
-#[expect(clippy::too_many_arguments, reason = "one step of `fit_in`, which owns all of them")]
-fn grow<'a, T: Element>(
-    settings: &KernelPca,
-    prepared: &mut Prepared,
-    plan: &mut Plan,
-    points: &Points,
-    share: f64,
-    mut start: Option<Mat<f64>>,
-    operator: &Operator<'_>,
-    gram: &KernelGram<T>,
-    context: &impl Fn(Phase) -> Context<'a>,
-) -> Result<Spectrum> {
-    let n = points.n_samples();
-    let diagonal = gram.diagonal()?;
-    let mut found: Option<Spectrum> = None;
-    let mut k = FIRST_GUESS.min(n);
-    loop {
-        let pairs = match solve(settings, prepared, plan, k, start.as_ref(), operator, &context(Phase::Solving)) {
-            // Stopped while looking for more: what was found before is the answer.
-            Err(Error::Interrupted { .. }) if found.is_some() => break,
-            outcome => outcome?,
-        };
-        let spectrum = Spectrum::new(pairs, &diagonal, operator.centering(&context(Phase::Solving))?);
-        if let Some(enough) = spectrum.pairs_for_share(share) {
-            return Ok(spectrum.truncated(enough));
-        }
-        let is_last = k == n || spectrum.has_all(prepared.precision) || spectrum.pairs.outcome != Outcome::Converged;
-        let next = spectrum.guess_for_share(share, k).min(n);
-        start = Some(spectrum.pairs.vectors.clone());
-        found = Some(spectrum);
-        if is_last {
-            break;
-        }
-        k = next;
-        match prepared.plan_growth(settings, points, k, plan) {
-            Ok(next) => *plan = next,
-            Err(Error::OverBudget { .. }) => {
-                prepared.warnings.push(format!("{k} components would not fit the memory budget"));
-                break;
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    let spectrum = found.expect("every way out of the loop has found something");
-    prepared.warnings.push(format!(
-        "{} components explain {:.4} of the variance, not the {share} asked for",
-        spectrum.pairs.values.len(),
-        spectrum.explained()
-    ));
-    Ok(spectrum)
 }
 
 impl KernelPca {

@@ -1,6 +1,6 @@
 //! The settings of kernel PCA.
 
-use super::{Model, fit};
+use super::{Checkpoint, Model, fit};
 use crate::choices::{Center, Components, GramChoice, MemoryBudget, Negative, SolverChoice};
 use crate::data::Points;
 use crate::error::{Error, Result};
@@ -42,6 +42,7 @@ pub struct KernelPca {
     pub(super) threads: Option<usize>,
     pub(super) seed: u64,
     pub(super) negative: Negative,
+    pub(super) checkpoint: Option<Checkpoint>,
 }
 
 /// A kernel, or what one is made from when the points are known.
@@ -81,6 +82,7 @@ impl KernelPca {
             threads: None,
             seed: 0,
             negative: Negative::Error,
+            checkpoint: None,
         }
     }
 
@@ -169,6 +171,14 @@ impl KernelPca {
         self
     }
 
+    /// Keeps the state of the fit in a file, so that a run that was cut off can go on. For the solvers `krylov` and `lanczos`; the
+    /// file stays when the fit is done.
+    #[must_use]
+    pub fn checkpoint(mut self, checkpoint: Checkpoint) -> Self {
+        self.checkpoint = Some(checkpoint);
+        self
+    }
+
     /// What [`fit`](Self::fit) would do with these points, and what it would cost.
     ///
     /// # Errors
@@ -220,6 +230,10 @@ impl KernelPca {
             && !(tolerance > 0.0 && tolerance < 1.0)
         {
             return Err(Error::invalid("tolerance", "between 0 and 1", tolerance));
+        }
+        let goes_on = matches!(self.solver, SolverChoice::Auto | SolverChoice::Krylov | SolverChoice::Lanczos);
+        if self.checkpoint.is_some() && !goes_on {
+            return Err(Error::invalid("solver", "auto, krylov or lanczos for a fit with a checkpoint", self.solver));
         }
         if self.max_passes == Some(0) {
             return Err(Error::invalid("max_passes", "at least 1", 0));

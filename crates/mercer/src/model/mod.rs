@@ -2,6 +2,7 @@
 //!
 //! Only this module knows that there is such a thing as kernel PCA.
 
+mod checkpoint;
 mod file;
 mod finish;
 mod fit;
@@ -9,5 +10,6 @@ mod fitted;
 mod kernel_pca;
 mod start;
 
+pub use checkpoint::Checkpoint;
 pub use fitted::Model;
 pub use kernel_pca::{KernelChoice, KernelPca};

@@ -20,7 +20,7 @@ pub(super) struct Need {
 impl Need {
     /// What an iterative solver with blocks of `block` vectors needs, without a store.
     pub(super) fn new(task: &Task<'_>, solver: SolverChoice, block: usize) -> Self {
-        let (n, k) = (task.n_samples as u64, task.n_components);
+        let k = task.n_components;
         let max_subspace = match solver {
             SolverChoice::Lanczos => (3 * k).max(60),
             SolverChoice::Power => k + 1,
@@ -28,6 +28,12 @@ impl Need {
             _ => (4 * block).max(2 * k + 2 * block),
         }
         .min(task.n_samples);
+        Self::with_subspace(task, block, max_subspace)
+    }
+
+    /// The same for a basis of at most `max_subspace` vectors.
+    pub(super) fn with_subspace(task: &Task<'_>, block: usize, max_subspace: usize) -> Self {
+        let (n, k) = (task.n_samples as u64, task.n_components);
         let width = (block + 1).next_multiple_of(16) as u64;
         Self {
             packed: packed_size(task),

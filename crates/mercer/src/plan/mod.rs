@@ -161,6 +161,26 @@ impl Plan {
         })
     }
 
+    /// The plan of a run that goes on with blocks and a basis of an earlier one's widths; the store makes room for them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OverBudget`] if they do not fit.
+    pub(crate) fn going_on(mut self, task: &Task<'_>, block: usize, max_subspace: usize) -> Result<Self> {
+        let need = Need::with_subspace(task, block, max_subspace);
+        if need.total() > task.budget {
+            return Err(need.refuse(task));
+        }
+        self.store_bytes = self.store_bytes.min(task.budget - need.total());
+        let whole = memory_need::store_size(task, self.store_format).max(1);
+        self.stored_share = (self.store_bytes as f64 / whole as f64).min(1.0);
+        (self.block, self.max_subspace, self.start_sample) = (block, max_subspace, 0);
+        self.expected_memory_bytes = need.total() + self.store_bytes;
+        self.reasons.retain(|reason| !reason.starts_with("starts from"));
+        self.reasons.push(format!("goes on from a checkpoint, with its blocks of {block} vectors"));
+        Ok(self)
+    }
+
     fn dense(task: &Task<'_>, speeds: &Speeds, reasons: Vec<String>) -> Result<Self> {
         let n = task.n_samples;
         let mut reasons = reasons;

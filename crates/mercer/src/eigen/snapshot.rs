@@ -1,0 +1,76 @@
+//! The state of a solver between two passes, so that a run that was cut off can go on.
+
+use std::fmt;
+
+use faer::{Mat, MatRef};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+
+/// The state of [`BlockKrylov`](super::BlockKrylov) (and so of [`Lanczos`](super::Lanczos)) between two passes.
+///
+/// A run that goes on from it makes the same passes, to the bit, that the run it was taken from would have made.
+///
+/// `M` is [`Mat`] for a state that is owned and [`MatRef`] for one that is looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot<M = Mat<f64>> {
+    /// Orthonormal vectors whose images are known, one per column.
+    pub basis: M,
+    /// Orthonormal vectors to be multiplied in the next pass.
+    pub block: M,
+    /// `basisᵀ A basis`.
+    pub projected: M,
+    /// `blockᵀ A basis`.
+    pub coupling: M,
+    /// Everything that is not a matrix.
+    pub counts: Counts,
+}
+
+/// What a [`Snapshot`] holds besides matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Passes that were made.
+    pub passes: usize,
+    /// Vectors of the first block.
+    pub width: usize,
+    /// Vectors that the basis may hold before it is restarted.
+    pub max_subspace: usize,
+    /// Sets of random vectors that went into the basis.
+    pub random_sets: usize,
+    /// The pass at which a result has stood its trial.
+    pub trial_ends: Option<usize>,
+    /// The most negative eigenvalue that was seen.
+    pub most_negative: Option<f64>,
+}
+
+impl Snapshot {
+    /// Whether the matrices fit together and `n`, the order of the operator.
+    pub fn is_consistent(&self, n: usize) -> bool {
+        let (m, b) = (self.basis.ncols(), self.block.ncols());
+        self.basis.nrows() == n
+            && self.block.nrows() == n
+            && (self.projected.nrows(), self.projected.ncols()) == (m, m)
+            && (self.coupling.nrows(), self.coupling.ncols()) == (b, m)
+            && self.counts.width >= 1
+            && (1..=n).contains(&self.counts.max_subspace)
+            && m <= n
+            && (1..=n).contains(&(m + b))
+            && self.counts.passes >= 1
+    }
+}
+
+/// Keeps snapshots for a later run, and has the one that an earlier run left.
+///
+/// A solver asks for an earlier state when it begins and offers its state after every pass. Keeping one is the
+/// keeper's decision, except for the last one of a run that was stopped.
+pub trait Keeper: fmt::Debug {
+    /// The state to go on from, if there is one; asked once.
+    fn earlier(&self) -> Option<Snapshot>;
+
+    /// Takes note of the state after a pass. `is_last`: the run was stopped and no further pass will be made.
+    ///
+    /// # Errors
+    ///
+    /// If the state should be kept and cannot be.
+    fn offer(&self, state: &Snapshot<MatRef<'_, f64>>, is_last: bool) -> Result<()>;
+}
