@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use mercer::{Kernel, KernelPca, MemoryBudget, Points};
+use mercer::kernel::PairFunction;
+use mercer::{Checkpoint, Kernel, KernelPca, MemoryBudget, Points, SolverChoice};
 
 /// Set in the process that fits; holds the shape, the budget and the gram.
 const CHILD: &str = "MERCER_MEMORY_CHILD";
@@ -32,10 +33,30 @@ fn child_process_that_fits() {
     let points = match words[4] {
         "u8" => Points::from_u8((0..n * d).map(|i| value(i) as u8).collect::<Vec<_>>(), n, d, 0.01).unwrap(),
         "f64" => Points::from_f64((0..n * d).map(|i| value(i) as f64 / 100.0).collect::<Vec<_>>(), n, d).unwrap(),
+        // A diagonal that dominates makes the matrix positive definite.
+        "precomputed" => {
+            let entry =
+                |i: usize| if i / n == i % n { 2.0 * n as f32 } else { 1.0 / (1 + (i / n).abs_diff(i % n)) as f32 };
+            Points::from_f32((0..n * n).map(entry).collect::<Vec<_>>(), n, n).unwrap()
+        }
         _ => Points::from_f32((0..n * d).map(|i| value(i) as f32 / 100.0).collect::<Vec<_>>(), n, d).unwrap(),
     };
-    let kernel = Kernel::gaussian(0.5 / d as f64).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let gamma = 0.5 / d as f64;
+    let kernel = match words[4] {
+        "custom" => {
+            Kernel::custom(PairFunction::new("inner", |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(a, b)| a * b).sum()))
+        }
+        "precomputed" => Kernel::Precomputed,
+        _ => Kernel::gaussian(gamma).unwrap(),
+    };
     let pca = KernelPca::new(kernel).n_components(k).memory(MemoryBudget::Bytes(budget)).tolerance(1e-2).max_passes(4);
+    let pca = match words[4] {
+        "variance" => pca.variance(0.5),
+        "dense" => pca.solver(SolverChoice::Dense),
+        "checkpoint" => pca.checkpoint(Checkpoint::new(folder.path().join("c")).every(std::time::Duration::ZERO)),
+        _ => pca,
+    };
     let model = pca.fit(&points).unwrap();
     println!("gram={} share={} peak={}", model.record().gram, model.record().plan.stored_share, mercer::peak_memory());
 }
@@ -51,6 +72,12 @@ fn the_peak_of_a_fit_stays_below_budget_plus_data_plus_slack() {
         (6000, 300, 10, 100 * MB, "u8"),
         (4000, 50, 30, 200 * MB, "f64"),
         (40_000, 3, 4, 60 * MB, "f32"),
+        (1500, 20_000, 5, 200 * MB, "f32"),
+        (4000, 10, 16, 150 * MB, "variance"),
+        (1500, 10, 5, 200 * MB, "dense"),
+        (2000, 5, 5, 60 * MB, "custom"),
+        (5000, 5000, 10, 40 * MB, "precomputed"),
+        (20_000, 10, 20, 120 * MB, "checkpoint"),
     ] {
         let data = (n * d) as u64
             * if kind == "u8" {

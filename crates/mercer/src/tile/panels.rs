@@ -1,6 +1,6 @@
 //! Points packed for the tile engine.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
@@ -27,6 +27,16 @@ impl Packing {
     /// The packing for a pairing and a scale, given the mean of the points.
     pub(crate) fn new(pairing: Pairing, scale: f64, mean: &[f64]) -> Self {
         Self { pairing, scale, offset: pairing.is_translation_invariant().then(|| mean.to_vec()) }
+    }
+
+    /// The row with the largest coordinate as packed.
+    fn farthest(&self, points: &Points) -> usize {
+        let size = |row: usize| {
+            let mut x = points.row(row);
+            self.prepare(&mut x);
+            largest(&x)
+        };
+        (0..points.n_samples()).max_by(|&a, &b| size(a).total_cmp(&size(b)).then(b.cmp(&a))).unwrap_or(0)
     }
 
     /// Applies the packing to a row.
@@ -87,7 +97,7 @@ impl<T: Scalar + Plain> Panels<T> {
         let padded = geometry.padded(n);
         let mut values = Buffer::<T>::zeroed(padded * d);
         let mut terms = vec![T::default(); padded];
-        let too_large = AtomicUsize::new(usize::MAX);
+        let too_large = AtomicBool::new(false);
         values.par_chunks_exact_mut(lanes * d).zip(terms.par_chunks_exact_mut(lanes)).enumerate().for_each(
             |(panel, (values, terms))| {
                 let first = panel * lanes;
@@ -103,7 +113,7 @@ impl<T: Scalar + Plain> Panels<T> {
                     }
                     // Inner products of finite norms are finite, so this one check keeps NaN out of every tile.
                     if !T::from_f64(4.0 * sum).to_f64().is_finite() {
-                        too_large.fetch_min(row, Ordering::Relaxed);
+                        too_large.store(true, Ordering::Relaxed);
                     }
                     if packing.pairing == Pairing::SquaredDistance {
                         terms[lane] = T::from_f64(-0.5 * sum);
@@ -111,10 +121,11 @@ impl<T: Scalar + Plain> Panels<T> {
                 }
             },
         );
-        match too_large.into_inner() {
-            usize::MAX => Ok(Self { values, terms, n_features: d, geometry }),
-            row => Err(Error::TooLarge { row, precision: T::PRECISION }),
+        if too_large.into_inner() {
+            // One far point moves the mean away from all others, so the first row that overflows need not be the culprit.
+            return Err(Error::TooLarge { row: packing.farthest(points), precision: T::PRECISION });
         }
+        Ok(Self { values, terms, n_features: d, geometry })
     }
 }
 
