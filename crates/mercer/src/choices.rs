@@ -41,6 +41,14 @@ macro_rules! named {
 }
 
 /// How products with the Gram matrix are made.
+///
+/// ```
+/// use mercer::GramChoice;
+///
+/// assert_eq!("stored".parse::<GramChoice>()?, GramChoice::Stored);
+/// assert_eq!(GramChoice::Tiled.to_string(), "tiled");
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum GramChoice {
@@ -55,6 +63,14 @@ pub enum GramChoice {
 named!(GramChoice, "gram", Auto => "auto", Tiled => "tiled", Stored => "stored");
 
 /// How eigenpairs are found.
+///
+/// ```
+/// use mercer::SolverChoice;
+///
+/// assert_eq!("lanczos".parse::<SolverChoice>()?, SolverChoice::Lanczos);
+/// assert!("fastest".parse::<SolverChoice>().is_err());
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SolverChoice {
@@ -78,6 +94,18 @@ named!(
 );
 
 /// What is done with significant negative eigenvalues, which kernels that are not positive semi-definite have.
+///
+/// ```
+/// use mercer::{Kernel, KernelPca, Negative, Points};
+///
+/// // Not a matrix of inner products: its eigenvalues are 3 and -1.
+/// let matrix = Points::from_f64(vec![1.0, 2.0, 2.0, 1.0], 2, 2)?;
+/// let pca = KernelPca::new(Kernel::Precomputed).center(mercer::Center::No);
+/// assert!(pca.fit(&matrix).is_err());
+/// let model = pca.negative(Negative::Flip).fit(&matrix)?;
+/// assert!((model.eigenvalues()[1] + 1.0).abs() < 1e-12);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Negative {
@@ -92,6 +120,17 @@ pub enum Negative {
 named!(Negative, "negative", Error => "error", Clip => "clip", Flip => "flip");
 
 /// Whether the points are centred in feature space.
+///
+/// ```
+/// use mercer::{Center, Kernel, KernelPca, Points};
+///
+/// let points = Points::from_f64(vec![1.0, 2.0, 3.0], 3, 1)?;
+/// let pca = KernelPca::new(Kernel::linear()).n_components(1);
+/// // About the mean, and about zero.
+/// assert!((pca.fit(&points)?.eigenvalues()[0] - 2.0).abs() < 1e-12);
+/// assert!((pca.center(Center::No).fit(&points)?.eigenvalues()[0] - 14.0).abs() < 1e-12);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Center {
     /// The mean of the points' images is subtracted, as in PCA.

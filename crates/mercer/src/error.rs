@@ -203,6 +203,14 @@ pub enum Error {
 ///
 /// Complete on purpose (no `non_exhaustive`): the command and the Python package match on it without a catch-all arm, so a
 /// new kind cannot be forgotten there.
+///
+/// ```
+/// use mercer::{ErrorKind, Kernel};
+///
+/// let error = Kernel::gaussian(-1.0).unwrap_err();
+/// assert_eq!(error.kind(), ErrorKind::InvalidInput);
+/// assert_eq!(error.to_string(), "`gamma` must be a positive number, but it is -1");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The call or its input was wrong; the same call will fail again.
@@ -258,6 +266,10 @@ impl Error {
 }
 
 /// A number of bytes as people write it: `1.5 GiB`.
+///
+/// ```
+/// assert_eq!(mercer::format_bytes(1_610_612_736), "1.5 GiB");
+/// ```
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = n as f64;

@@ -103,6 +103,13 @@ fn group_left() -> Option<u64> {
 }
 
 /// The largest amount of memory this process has had resident, in bytes; zero where the system does not tell.
+///
+/// ```
+/// let before = mercer::peak_memory();
+/// let block = vec![1_u8; 1 << 20];
+/// assert!(mercer::peak_memory() >= before);
+/// # drop(block);
+/// ```
 pub fn peak() -> u64 {
     std::fs::read_to_string("/proc/self/status").ok().and_then(|text| kibibytes(&text, "VmHWM:")).unwrap_or(0)
 }

@@ -12,6 +12,14 @@ use crate::scalar::Precision;
 pub const RECORD_VERSION: u32 = 1;
 
 /// A kernel's name and parameters.
+///
+/// ```
+/// use mercer::record::KernelRecord;
+///
+/// let record = KernelRecord::from(&mercer::Kernel::gaussian(0.5)?);
+/// assert_eq!((record.name.as_str(), record.gamma, record.degree), ("gaussian", Some(0.5), None));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KernelRecord {
     /// Name of the kernel.
@@ -46,6 +54,17 @@ impl From<&Kernel> for KernelRecord {
 }
 
 /// The record of a fit.
+///
+/// ```
+/// use mercer::{Kernel, KernelPca, Points};
+///
+/// let points = Points::from_f64(vec![0.0, 1.0, 3.0, 4.0], 4, 1)?;
+/// let model = KernelPca::new(Kernel::linear()).n_components(1).fit(&points)?;
+/// let record = model.record();
+/// assert!(record.converged && record.residuals[0] <= record.tolerance);
+/// assert!((record.explained_variance_ratio[0] - 1.0).abs() < 1e-12);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
     /// Version of this layout.

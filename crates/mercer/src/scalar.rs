@@ -13,6 +13,13 @@ mod sealed {
 /// Which floating-point format tiles of the Gram matrix are computed in.
 ///
 /// Sums over samples are accumulated in double precision either way.
+///
+/// ```
+/// use mercer::Precision;
+///
+/// assert_eq!(Precision::F32.to_string(), "f32");
+/// assert_eq!((Precision::F32.size(), Precision::F64.size()), (4, 8));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {

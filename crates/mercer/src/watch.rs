@@ -11,6 +11,14 @@ use crate::error::{Error, Result};
 /// A pool of threads that belongs to one run.
 ///
 /// The pool is private: nothing is left behind for a forked process to trip over, and two runs do not wait for each other.
+///
+/// ```
+/// use mercer::watch::Threads;
+///
+/// assert_eq!(Threads::new(2)?.count(), 2);
+/// assert!(Threads::new(0).is_err());
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Threads(Arc<rayon::ThreadPool>);
 
@@ -84,6 +92,24 @@ impl Phase {
 }
 
 /// How far a run is.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use mercer::watch::{Phase, Progress};
+/// use mercer::{Kernel, KernelPca, Points, Watch};
+///
+/// let points = Points::from_f64((0..600).map(|i| f64::from(i % 37)).collect::<Vec<_>>(), 600, 1)?;
+/// let passes = AtomicUsize::new(0);
+/// let observer = |progress: &Progress| {
+///     if progress.phase == Phase::Solving {
+///         passes.fetch_max(progress.pass, Ordering::Relaxed);
+///     }
+/// };
+/// let model = KernelPca::new(Kernel::gaussian(0.1)?).fit_watched(&points, &Watch::new().observer(&observer))?;
+/// assert_eq!(passes.into_inner(), model.record().passes);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// What is being done.

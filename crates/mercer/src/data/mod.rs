@@ -43,6 +43,16 @@ enum Values {
 }
 
 /// The values of consecutive rows, in the format they are kept in.
+///
+/// ```
+/// use mercer::Points;
+/// use mercer::data::RowsRef;
+///
+/// let points = Points::from_u8(vec![0, 51, 102, 255], 2, 2, 1.0 / 255.0)?;
+/// let RowsRef::U8 { values, scale } = points.rows(1..2) else { panic!("bytes stay bytes") };
+/// assert_eq!((values, scale), (&[102, 255][..], 1.0 / 255.0));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum RowsRef<'a> {
     /// Single precision.

@@ -21,6 +21,21 @@ use crate::gram::SymmetricOperator;
 use crate::watch::Context;
 
 /// The dense solver.
+///
+/// ```
+/// use mercer::eigen::{EigenSolver, Dense, Request};
+/// use mercer::gram::KernelGram;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0, 0.0, 0.0], 3, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// let pairs = Dense.leading(&gram, &Request::new(2), &context)?;
+/// assert!((pairs.values[0] - 9.0).abs() < 1e-6 && (pairs.values[1] - 4.0).abs() < 1e-6);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dense;
 

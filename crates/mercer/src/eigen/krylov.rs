@@ -57,6 +57,21 @@ const TRIAL_PASSES: usize = 10;
 const SETTLED: f64 = 1e-2;
 
 /// The block Krylov solver.
+///
+/// ```
+/// use mercer::eigen::{EigenSolver, BlockKrylov, Request};
+/// use mercer::gram::KernelGram;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0, 0.0, 0.0], 3, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// let pairs = BlockKrylov::new(2, 2).leading(&gram, &Request::new(2), &context)?;
+/// assert!((pairs.values[0] - 9.0).abs() < 1e-6 && (pairs.values[1] - 4.0).abs() < 1e-6);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockKrylov {
     /// Vectors multiplied in one pass.

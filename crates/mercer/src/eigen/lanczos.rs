@@ -18,6 +18,21 @@ use crate::gram::SymmetricOperator;
 use crate::watch::Context;
 
 /// The Lanczos solver.
+///
+/// ```
+/// use mercer::eigen::{EigenSolver, Lanczos, Request};
+/// use mercer::gram::KernelGram;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0, 0.0, 0.0], 3, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// let pairs = Lanczos::new(2).leading(&gram, &Request::new(2), &context)?;
+/// assert!((pairs.values[0] - 9.0).abs() < 1e-6 && (pairs.values[1] - 4.0).abs() < 1e-6);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanczos {
     /// Vectors that the basis may hold before it is restarted.

@@ -34,6 +34,13 @@ use crate::gram::SymmetricOperator;
 use crate::watch::Context;
 
 /// Which end of the spectrum leads.
+///
+/// ```
+/// use mercer::eigen::{Order, Request};
+///
+/// let request = Request { order: Order::Modulus, ..Request::new(3) };
+/// assert_ne!(request.order, Order::default());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// The largest eigenvalues first.
@@ -54,6 +61,11 @@ impl Order {
 }
 
 /// What a solver is asked for.
+///
+/// ```
+/// let request = mercer::eigen::Request { tolerance: 1e-9, ..mercer::eigen::Request::new(5) };
+/// assert_eq!((request.n_pairs, request.max_passes), (5, 500));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// How many pairs.
@@ -80,6 +92,23 @@ impl Request<'_> {
 }
 
 /// Why a solver stopped.
+///
+/// ```
+/// use mercer::eigen::{EigenSolver, Outcome, PowerIteration, Request};
+/// use mercer::gram::KernelGram;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0, 0.0, 0.0], 3, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// // One product is not enough for six digits.
+/// let request = Request { max_passes: 1, ..Request::new(1) };
+/// let pairs = PowerIteration.leading(&gram, &request, &context)?;
+/// assert_eq!(pairs.outcome, Outcome::OutOfPasses);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// All pairs reached the tolerance.
@@ -91,6 +120,23 @@ pub enum Outcome {
 }
 
 /// Eigenpairs in the order asked for, with the evidence of their quality.
+///
+/// ```
+/// use mercer::eigen::{EigenSolver, Dense, Outcome, Request};
+/// use mercer::gram::KernelGram;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0, 0.0, 0.0], 3, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// let pairs = Dense.leading(&gram, &Request::new(2), &context)?;
+/// assert!((pairs.values[0] - 9.0).abs() < 1e-6 && (pairs.values[1] - 4.0).abs() < 1e-6);
+/// assert_eq!((pairs.outcome, pairs.converged, pairs.passes), (Outcome::Converged, 2, 1));
+/// assert!(pairs.residuals.iter().all(|&residual| residual < 1e-12));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct EigenPairs {
     /// Eigenvalues.

@@ -63,6 +63,46 @@ impl Snapshot {
 ///
 /// A solver asks for an earlier state when it begins and offers its state after every pass. Keeping one is the
 /// keeper's decision, except for the last one of a run that was stopped.
+///
+/// ```
+/// use std::cell::RefCell;
+///
+/// use faer::MatRef;
+/// use mercer::eigen::{BlockKrylov, EigenSolver, Keeper, Request, Snapshot};
+/// use mercer::gram::KernelGram;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0, 0.0, 0.0], 3, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+///
+/// /// Keeps the last state in memory.
+/// #[derive(Debug, Default)]
+/// struct Memory(RefCell<Option<Snapshot>>);
+///
+/// impl Keeper for Memory {
+///     fn earlier(&self) -> Option<Snapshot> {
+///         self.0.take()
+///     }
+///     fn offer(&self, state: &Snapshot<MatRef<'_, f64>>, _is_last: bool) -> mercer::Result<()> {
+///         let own = |matrix: MatRef<'_, f64>| matrix.to_owned();
+///         let (basis, block) = (own(state.basis), own(state.block));
+///         let (projected, coupling) = (own(state.projected), own(state.coupling));
+///         self.0.replace(Some(Snapshot { basis, block, projected, coupling, counts: state.counts }));
+///         Ok(())
+///     }
+/// }
+///
+/// let memory = Memory::default();
+/// let solver = BlockKrylov::new(1, 1);
+/// let request = Request { keeper: Some(&memory), ..Request::new(1) };
+/// solver.leading(&gram, &Request { max_passes: 1, ..request }, &context)?;
+/// let pairs = solver.leading(&gram, &request, &context)?;
+/// assert!((pairs.values[0] - 9.0).abs() < 1e-6);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub trait Keeper: fmt::Debug {
     /// The state to go on from, if there is one; asked once.
     fn earlier(&self) -> Option<Snapshot>;

@@ -12,12 +12,37 @@ use crate::watch::Context;
 ///
 /// A wrapper, so that no solver and no Gram matrix knows about centring. The row sums of `A`, which new points are
 /// centred with, cost no product of their own: the first product carries a column of ones along.
+///
+/// ```
+/// use faer::Mat;
+/// use mercer::gram::{Centered, SymmetricOperator};
+/// use mercer::gram::KernelGram;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0, 0.0, 0.0], 3, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// let centered = Centered::new(&gram);
+/// // Constant vectors are what centring takes out.
+/// let mut image = Mat::zeros(3, 1);
+/// centered.apply(Mat::full(3, 1, 1.0).as_ref(), image.as_mut(), &context)?;
+/// assert!(image.norm_max() < 1e-12);
+/// assert_eq!(centered.row_sums(), Some(&[9.0, 4.0, 0.0][..]));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub struct Centered<'a, A: ?Sized> {
     inner: &'a A,
     row_sums: OnceLock<Vec<f64>>,
 }
 
 /// What new points are centred with: the means of the training points' kernel values.
+///
+/// ```
+/// let centering = mercer::gram::Centering::from_row_sums(&[9.0, 3.0]);
+/// assert_eq!((centering.column_means, centering.mean), (vec![4.5, 1.5], 3.0));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Centering {
     /// The mean of each column of the uncentred Gram matrix.

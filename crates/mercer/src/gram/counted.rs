@@ -9,6 +9,23 @@ use crate::error::Result;
 use crate::watch::Context;
 
 /// Forwards to an operator and counts what was asked of it: the cost measures of the literature.
+///
+/// ```
+/// use mercer::eigen::{BlockKrylov, EigenSolver, Request};
+/// use mercer::gram::Counted;
+/// use mercer::gram::KernelGram;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0, 0.0, 0.0], 3, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// let counted = Counted::new(&gram);
+/// let pairs = BlockKrylov::new(1, 2).leading(&counted, &Request::new(1), &context)?;
+/// assert_eq!(counted.passes(), pairs.passes);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub struct Counted<'a, A: ?Sized> {
     inner: &'a A,
     passes: AtomicUsize,

@@ -39,6 +39,36 @@ use crate::watch::Context;
 /// 1. `apply` is linear and symmetric up to rounding.
 /// 2. The same input gives the same bits, whatever the number of threads.
 /// 3. When the watch says stop, `apply` returns [`Error::Interrupted`](crate::Error::Interrupted) and `out` is arbitrary.
+///
+/// ```
+/// use faer::{MatMut, MatRef};
+/// use mercer::eigen::{BlockKrylov, EigenSolver, Request};
+/// use mercer::gram::SymmetricOperator;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+///
+/// /// The diagonal matrix of 1, 2, …, n.
+/// struct Diagonal(usize);
+///
+/// impl SymmetricOperator for Diagonal {
+///     fn dim(&self) -> usize {
+///         self.0
+///     }
+///     fn apply(&self, x: MatRef<'_, f64>, mut out: MatMut<'_, f64>, _: &Context<'_>) -> mercer::Result<()> {
+///         for j in 0..x.ncols() {
+///             for i in 0..self.0 {
+///                 out[(i, j)] = (i + 1) as f64 * x[(i, j)];
+///             }
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// let pairs = BlockKrylov::new(2, 8).leading(&Diagonal(100), &Request::new(2), &context)?;
+/// assert!((pairs.values[0] - 100.0).abs() < 1e-6 && (pairs.values[1] - 99.0).abs() < 1e-6);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub trait SymmetricOperator: Sync {
     /// Order of the matrix.
     fn dim(&self) -> usize;
@@ -58,6 +88,24 @@ pub trait SymmetricOperator: Sync {
 /// A symmetric matrix whose entries can be read, at a price.
 ///
 /// Pivoted factorisations, dense solvers and iterative learners need this.
+///
+/// ```
+/// use faer::Mat;
+/// use mercer::gram::EntryAccess;
+/// use mercer::gram::KernelGram;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0, 0.0, 0.0], 3, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// assert_eq!(gram.diagonal()?, [9.0, 4.0, 0.0]);
+/// let mut row = Mat::zeros(1, 3);
+/// gram.rows(&[1], row.as_mut(), &context)?;
+/// assert_eq!((row[(0, 0)], row[(0, 1)], row[(0, 2)]), (0.0, 4.0, 0.0));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub trait EntryAccess: Sync {
     /// Order of the matrix.
     fn dim(&self) -> usize;

@@ -28,6 +28,22 @@ const QUERIES: usize = 7680;
 /// # Panics
 ///
 /// If there is not one row of `vectors` per point.
+///
+/// ```
+/// use faer::Mat;
+/// use mercer::gram::slab_product;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points, Precision};
+///
+/// let points = Points::from_f64(vec![1.0, 2.0, 3.0], 3, 1)?;
+/// let queries = Points::from_f64(vec![10.0], 1, 1)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Transforming);
+/// let ones = Mat::full(3, 1, 1.0);
+/// let sums = slab_product(&Kernel::linear(), &queries, &points, ones.as_ref(), Precision::F64, &context)?;
+/// assert_eq!(sums[(0, 0)], 60.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub fn slab_product(
     kernel: &Kernel,
     queries: &Points,

@@ -8,6 +8,14 @@ use crate::simd::Isa;
 use crate::tile::fixed16;
 
 /// How a stored tile is kept.
+///
+/// ```
+/// use mercer::gram::StoreFormat;
+///
+/// assert_eq!(StoreFormat::Full.entry_size(4), 4);
+/// assert_eq!(StoreFormat::Fixed16.entry_size(4), 2);
+/// assert!(StoreFormat::Fixed16.entry_error() < 1e-5);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoreFormat {
@@ -19,6 +27,17 @@ pub enum StoreFormat {
 }
 
 /// How much of a Gram matrix may be kept.
+///
+/// ```
+/// use mercer::gram::{KernelGram, Store, StoreFormat};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f32(vec![0.0; 600], 200, 3)?;
+/// let store = Store { budget: 1 << 20, format: StoreFormat::Full };
+/// let gram = KernelGram::<f32>::new(&points, &Kernel::gaussian(1.0)?, Some(store))?;
+/// # let _ = gram;
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
     /// Bytes that the tiles may take.

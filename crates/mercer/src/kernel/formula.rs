@@ -3,6 +3,15 @@
 use crate::simd::Lanes;
 
 /// The scalar that a kernel reads off a pair of points.
+///
+/// ```
+/// use mercer::Kernel;
+/// use mercer::kernel::Pairing;
+///
+/// assert_eq!(Kernel::gaussian(1.0)?.pairing(), Some(Pairing::SquaredDistance));
+/// assert_eq!(Kernel::linear().pairing(), Some(Pairing::InnerProduct));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pairing {
@@ -44,6 +53,15 @@ impl Pairing {
 }
 
 /// A real parameter that a kernel can be differentiated by.
+///
+/// ```
+/// use mercer::Kernel;
+/// use mercer::kernel::Parameter;
+///
+/// assert_eq!(Kernel::gaussian(0.5)?.parameter(Parameter::Gamma), Some(0.5));
+/// assert_eq!(Kernel::gaussian(0.5)?.parameter(Parameter::Coef0), None);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Parameter {

@@ -18,6 +18,17 @@ use crate::watch::{Context, Phase, Threads, Watch};
 /// Components in feature space, as combinations of the images of basis points.
 ///
 /// Every way of learning ends in this type, so transforming, saving and plotting exist once.
+///
+/// ```
+/// use mercer::{Kernel, KernelPca, Points};
+///
+/// let points = Points::from_f64(vec![0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 5.0, 5.0], 4, 2)?;
+/// let model = KernelPca::new(Kernel::gaussian(0.1)?).n_components(2).fit(&points)?;
+/// // What is learned from applies to new points.
+/// let scores = model.transform(&Points::from_f64(vec![5.0, 5.0], 1, 2)?)?;
+/// assert!((scores[(0, 0)] - model.training_scores()[(3, 0)]).abs() < 1e-9);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub struct Model {
     kernel: Kernel,
     basis: Points,

@@ -19,6 +19,31 @@ use crate::kernel::Kernel;
 use crate::scalar::Precision;
 
 /// What a plan is made for.
+///
+/// ```
+/// use mercer::plan::{Plan, Speeds, Task};
+/// use mercer::{GramChoice, Kernel, Precision, SolverChoice};
+///
+/// // Without any data: what would a million points take?
+/// let kernel = Kernel::gaussian(0.1)?;
+/// let task = Task {
+///     n_samples: 1_000_000,
+///     n_features: 20,
+///     is_bytes: false,
+///     kernel: &kernel,
+///     n_components: 10,
+///     precision: Precision::F32,
+///     tolerance: 1e-4,
+///     budget: 4 << 30,
+///     threads: 8,
+///     gram: GramChoice::Auto,
+///     solver: SolverChoice::Auto,
+/// };
+/// let plan = Plan::for_fit(&task, &Speeds::typical(20, 8))?;
+/// assert_eq!((plan.gram.as_str(), plan.solver.as_str()), ("tiled", "krylov"));
+/// assert!(plan.expected_memory_bytes <= task.budget);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Task<'a> {
     /// Points.
@@ -46,6 +71,16 @@ pub struct Task<'a> {
 }
 
 /// How a fit will be done.
+///
+/// ```
+/// use mercer::{Kernel, KernelPca, Points};
+///
+/// let points = Points::from_f64((0..300).map(f64::from).collect::<Vec<_>>(), 100, 3)?;
+/// let plan = KernelPca::new(Kernel::gaussian(1e-3)?).plan(&points)?;
+/// assert_eq!(plan.solver, "dense");
+/// assert_eq!(plan.reasons[0], "dense solver, because 100 points are few");
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// `tiled`, `stored` or `precomputed`.

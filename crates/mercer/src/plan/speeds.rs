@@ -11,6 +11,17 @@ use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
 
 /// Speeds of one machine for one kind of data.
+///
+/// ```
+/// use mercer::plan::Speeds;
+/// use mercer::watch::Threads;
+/// use mercer::{Kernel, Points, Precision};
+///
+/// let points = Points::from_f32((0..1000).map(|i| (i % 17) as f32).collect::<Vec<_>>(), 100, 10)?;
+/// let speeds = Speeds::measure(&points, &Kernel::gaussian(0.1)?, Precision::F32, &Threads::new(1)?)?;
+/// assert!(speeds.entries > 0.0 && speeds.multiply_adds > 0.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Speeds {
     /// Kernel entries per second, all threads together, recomputed from packed points.
