@@ -63,8 +63,8 @@ pub use choices::{Center, Components, GramChoice, MemoryBudget, Negative, Solver
 pub use data::Points;
 pub use error::{Error, ErrorKind, Result, bytes as format_bytes};
 pub use kernel::Kernel;
-pub use memory::peak as peak_memory;
-pub use model::{Checkpoint, KernelChoice, KernelPca, Model};
+pub use memory::{peak as peak_memory, reset_peak as reset_peak_memory};
+pub use model::{Checkpoint, KernelChoice, KernelPca, Model, Novelty};
 pub use plan::Plan;
 pub use record::RunRecord;
 pub use scalar::{Precision, Scalar};

@@ -114,6 +114,12 @@ pub fn peak() -> u64 {
     std::fs::read_to_string("/proc/self/status").ok().and_then(|text| kibibytes(&text, "VmHWM:")).unwrap_or(0)
 }
 
+/// Forgets earlier peaks, so that [`peak`] counts from what is resident now; `false` where the system cannot.
+pub fn reset_peak() -> bool {
+    // Linux: "5" sets the peak to what is resident.
+    std::fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
 /// The number of kibibytes in a line of one of the kernel's files, as bytes.
 fn kibibytes(text: &str, label: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(label))?;

@@ -123,4 +123,78 @@ pub struct RunRecord {
     pub plan: Plan,
     /// What the user should know about the answer.
     pub warnings: Vec<String>,
+    /// How far from the components the training points lie; absent in records of earlier versions and of precomputed kernels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_limits: Option<ControlLimits>,
+}
+
+/// What a fit would do: the record of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanRecord {
+    /// Version of this layout, as in [`RunRecord`].
+    pub record_version: u32,
+    /// Version of the program that wrote it.
+    pub version: String,
+    /// Points that would be learned from.
+    pub n_samples: usize,
+    /// Coordinates of each.
+    pub n_features: usize,
+    /// Components that are wanted; absent if a share of the variance is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_components: Option<usize>,
+    /// The share of the variance that is wanted; absent if a number of components is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variance: Option<f64>,
+    /// The kernel, with all its parameters.
+    pub kernel: KernelRecord,
+    /// Whether the points would be centred in feature space.
+    pub centered: bool,
+    /// What the residuals would have to reach.
+    pub tolerance: f64,
+    /// Bytes that the points take.
+    pub data_bytes: u64,
+    /// The memory budget, which is for what comes beyond the data.
+    pub memory_budget_bytes: u64,
+    /// Threads that would work.
+    pub threads: usize,
+    /// What would be done, why, and what it would cost.
+    pub plan: Plan,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// How far training points lie from what the components explain: limits that new points are held against.
+///
+/// A limit at level `q` is the smallest value that at least the share `q` of the training points does not exceed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ControlLimits {
+    /// The levels, rising.
+    pub levels: Vec<f64>,
+    /// Limits of the reconstruction error in feature space, one for each level.
+    pub reconstruction_error: Vec<f64>,
+    /// Limits of Hotelling's T², one for each level.
+    pub t_squared: Vec<f64>,
+}
+
+/// The limits at one level.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ControlLimit {
+    /// The share of the training points that is within each limit.
+    pub level: f64,
+    /// Limit of the reconstruction error in feature space.
+    pub reconstruction_error: f64,
+    /// Limit of Hotelling's T².
+    pub t_squared: f64,
+}
+
+impl ControlLimits {
+    /// The limits at a level, if they were learned at that level.
+    pub fn at(&self, level: f64) -> Option<ControlLimit> {
+        let place = self.levels.iter().position(|known| (known - level).abs() < 1e-9)?;
+        Some(ControlLimit {
+            level,
+            reconstruction_error: *self.reconstruction_error.get(place)?,
+            t_squared: *self.t_squared.get(place)?,
+        })
+    }
 }

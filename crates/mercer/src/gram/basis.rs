@@ -147,22 +147,26 @@ impl<T: Element> Basis<T> {
 
     /// The kernel of every point with itself.
     pub(crate) fn diagonal(&self) -> Result<Vec<f64>> {
-        let n = self.points.n_samples();
-        (0..n)
-            .map(|row| match (&self.kernel, self.kernel.pairing()) {
-                (kernel, Some(Pairing::SquaredDistance | Pairing::ManhattanDistance)) => Ok(kernel.value(0.0)),
-                (Kernel::Precomputed, _) => Ok(match self.points.rows(row..row + 1) {
-                    RowsRef::F32(values) => f64::from(values[row]),
-                    RowsRef::F64(values) => values[row],
-                    RowsRef::U8 { values, scale } => f64::from(values[row]) * scale,
-                }),
-                (kernel, _) => {
-                    let x = self.points.row(row);
-                    kernel.evaluate(&x, &x)
-                }
-            })
-            .collect()
+        diagonal(&self.kernel, &self.points)
     }
+}
+
+/// The kernel of every point with itself; for a precomputed kernel the points are the matrix.
+pub(crate) fn diagonal(kernel: &Kernel, points: &Points) -> Result<Vec<f64>> {
+    (0..points.n_samples())
+        .map(|row| match (kernel, kernel.pairing()) {
+            (kernel, Some(Pairing::SquaredDistance | Pairing::ManhattanDistance)) => Ok(kernel.value(0.0)),
+            (Kernel::Precomputed, _) => Ok(match points.rows(row..row + 1) {
+                RowsRef::F32(values) => f64::from(values[row]),
+                RowsRef::F64(values) => values[row],
+                RowsRef::U8 { values, scale } => f64::from(values[row]) * scale,
+            }),
+            (kernel, _) => {
+                let x = points.row(row);
+                kernel.evaluate(&x, &x)
+            }
+        })
+        .collect()
 }
 
 fn formula_packing<F: Formula>(formula: &F, points: &Points) -> Packing {

@@ -19,7 +19,7 @@ mod store;
 
 use faer::{MatMut, MatRef};
 
-pub(crate) use basis::{Basis, Element};
+pub(crate) use basis::{Basis, Element, diagonal};
 pub use centered::{Centered, Centering};
 pub use counted::Counted;
 pub use kernel_gram::{KernelGram, block_size};

@@ -1,5 +1,7 @@
 //! Products with a rectangular piece of a kernel matrix: new points against old ones.
 
+use std::sync::Arc;
+
 use faer::{Mat, MatMut, MatRef};
 use rayon::prelude::*;
 
@@ -61,7 +63,7 @@ pub fn slab_product(
 
 /// A packed basis and the vectors its columns are multiplied with: made once, used for many blocks of queries.
 pub(crate) struct Slab<T> {
-    basis: Basis<T>,
+    basis: Arc<Basis<T>>,
     vectors: Buffer<T>,
     n_vectors: usize,
     width: usize,
@@ -69,7 +71,8 @@ pub(crate) struct Slab<T> {
 }
 
 impl<T: Element> Slab<T> {
-    pub(crate) fn new(basis: Basis<T>, vectors: MatRef<'_, f64>) -> Self {
+    pub(crate) fn new(basis: impl Into<Arc<Basis<T>>>, vectors: MatRef<'_, f64>) -> Self {
+        let basis = basis.into();
         let n = basis.n_columns();
         assert_eq!(vectors.nrows(), n, "one row of vectors per point");
         let geometry = basis.geometry();
@@ -82,6 +85,11 @@ impl<T: Element> Slab<T> {
         }
         let block = block_size::<T>(n, basis.isa);
         Self { basis, vectors: packed, n_vectors: vectors.ncols(), width, block }
+    }
+
+    /// The same basis, shared and not copied, with other vectors.
+    pub(crate) fn with_vectors(&self, vectors: MatRef<'_, f64>) -> Self {
+        Self::new(Arc::clone(&self.basis), vectors)
     }
 
     /// The product for a block of queries.

@@ -6,7 +6,7 @@ use faer::Mat;
 
 use super::checkpoint::Totals;
 use super::fit::Prepared;
-use super::{KernelPca, Model};
+use super::{KernelPca, Model, novelty};
 use crate::choices::{Center, Negative};
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome};
@@ -136,7 +136,13 @@ impl Finish<'_> {
         self.drop_rounding();
         self.warn(complete);
         fix_signs(&mut self.spectrum.pairs.vectors);
-        let record = self.record(complete);
+        let mut record = self.record(complete);
+        record.control_limits = novelty::control_limits(
+            &self.prepared.kernel,
+            self.points,
+            &self.spectrum.pairs,
+            self.spectrum.centering.as_ref(),
+        )?;
         // A precomputed matrix is not needed again: new points bring their own kernel values.
         let basis = match self.prepared.kernel {
             Kernel::Precomputed => self.points.slice(0..0),
@@ -254,6 +260,7 @@ impl Finish<'_> {
             seed: self.settings.seed,
             plan: self.plan.clone(),
             warnings: prepared.warnings.clone(),
+            control_limits: None,
         }
     }
 }

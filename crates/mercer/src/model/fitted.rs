@@ -39,9 +39,11 @@ pub struct Model {
     record: RunRecord,
     /// The basis, packed at the first transform.
     slab: OnceLock<PackedSlab>,
+    /// The same with what the norm of a point needs, made at the first look for novelty.
+    pub(super) norm_slab: OnceLock<PackedSlab>,
 }
 
-enum PackedSlab {
+pub(super) enum PackedSlab {
     F32(Slab<f32>),
     F64(Slab<f64>),
 }
@@ -55,7 +57,16 @@ impl Model {
         centering: Option<Centering>,
         record: RunRecord,
     ) -> Self {
-        Self { kernel, basis, precision, coefficients, centering, record, slab: OnceLock::new() }
+        Self {
+            kernel,
+            basis,
+            precision,
+            coefficients,
+            centering,
+            record,
+            slab: OnceLock::new(),
+            norm_slab: OnceLock::new(),
+        }
     }
 
     pub(super) fn set_seconds(&mut self, seconds: BTreeMap<String, f64>) {
@@ -176,25 +187,36 @@ impl Model {
     ///
     /// As [`transform`](Self::transform), and [`Error::Interrupted`].
     pub fn transform_watched(&self, queries: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
+        let context = self.context_for(queries, threads, watch)?;
+        let mut scores = self.slab(&context)?.product(queries, &context)?;
+        self.subtract_offsets(&mut scores);
+        Ok(scores)
+    }
+
+    /// The context of a look at new points, if the model can look at them.
+    pub(super) fn context_for<'a>(
+        &self,
+        queries: &Points,
+        threads: &'a Threads,
+        watch: &'a Watch<'a>,
+    ) -> Result<Context<'a>> {
         let (expected, found) = (self.n_features(), queries.n_features());
         if expected != found {
             return Err(Error::FeatureMismatch { what: "the data", expected, found });
         }
         queries.check_finite()?;
-        let context = Context::new(threads, watch, Phase::Transforming);
-        let mut scores = match self.slab(&context)? {
-            PackedSlab::F32(slab) => slab.product(queries, &context)?,
-            PackedSlab::F64(slab) => slab.product(queries, &context)?,
-        };
-        let offsets = self.offsets();
-        for (j, &offset) in offsets.iter().enumerate() {
+        Ok(Context::new(threads, watch, Phase::Transforming))
+    }
+
+    /// What is left of centring when coefficients are folded.
+    pub(super) fn subtract_offsets(&self, scores: &mut Mat<f64>) {
+        for (j, &offset) in self.offsets().iter().enumerate() {
             scores.col_mut(j).iter_mut().for_each(|score| *score -= offset);
         }
-        Ok(scores)
     }
 
     /// The packed basis; packed when it is first needed.
-    fn slab(&self, context: &Context<'_>) -> Result<&PackedSlab> {
+    pub(super) fn slab(&self, context: &Context<'_>) -> Result<&PackedSlab> {
         if let Some(slab) = self.slab.get() {
             return Ok(slab);
         }
@@ -215,7 +237,7 @@ impl Model {
 
     /// Coefficients with the centring of a point's kernel row folded in: subtracting the row's mean from the row is the same as
     /// subtracting the column's mean from each column of coefficients.
-    fn folded_coefficients(&self) -> Mat<f64> {
+    pub(super) fn folded_coefficients(&self) -> Mat<f64> {
         let mut folded = self.coefficients.clone();
         if self.centering.is_some() {
             let n = folded.nrows() as f64;
@@ -234,6 +256,24 @@ impl Model {
         (0..folded.ncols())
             .map(|j| folded.col(j).iter().zip(&centering.column_means).map(|(a, mean)| a * mean).sum())
             .collect()
+    }
+}
+
+impl PackedSlab {
+    /// The product for some queries.
+    pub(super) fn product(&self, queries: &Points, context: &Context<'_>) -> Result<Mat<f64>> {
+        match self {
+            Self::F32(slab) => slab.product(queries, context),
+            Self::F64(slab) => slab.product(queries, context),
+        }
+    }
+
+    /// The same packed basis with other vectors.
+    pub(super) fn with_vectors(&self, vectors: MatRef<'_, f64>) -> Self {
+        match self {
+            Self::F32(slab) => Self::F32(slab.with_vectors(vectors)),
+            Self::F64(slab) => Self::F64(slab.with_vectors(vectors)),
+        }
     }
 }
 

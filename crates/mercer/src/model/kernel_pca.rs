@@ -6,6 +6,7 @@ use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelSpec};
 use crate::plan::Plan;
+use crate::record::{KernelRecord, PlanRecord, RECORD_VERSION};
 use crate::scalar::Precision;
 use crate::watch::{Threads, Watch};
 
@@ -186,6 +187,36 @@ impl KernelPca {
     /// As [`fit`](Self::fit), as far as that can be told without fitting.
     pub fn plan(&self, points: &Points) -> Result<Plan> {
         fit::Prepared::new(self, points)?.plan(self, points)
+    }
+
+    /// As [`plan`](Self::plan), with everything that was decided before it: the kernel's parameters, tolerance, budget, threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan).
+    pub fn plan_record(&self, points: &Points) -> Result<PlanRecord> {
+        let prepared = fit::Prepared::new(self, points)?;
+        let plan = prepared.plan(self, points)?;
+        let (n_components, variance) = match self.components {
+            Components::Count(k) => (Some(k), None),
+            Components::Variance(share) => (None, Some(share)),
+        };
+        Ok(PlanRecord {
+            record_version: RECORD_VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            n_samples: points.n_samples(),
+            n_features: points.n_features(),
+            n_components,
+            variance,
+            kernel: KernelRecord::from(&prepared.kernel),
+            centered: self.center == Center::Yes,
+            tolerance: prepared.tolerance,
+            data_bytes: points.size(),
+            memory_budget_bytes: prepared.budget,
+            threads: prepared.threads.count(),
+            plan,
+            warnings: prepared.warnings,
+        })
     }
 
     /// Learns the components of the points.
