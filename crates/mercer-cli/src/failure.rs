@@ -118,6 +118,22 @@ impl Failure {
         }
     }
 
+    /// What sort of failure this is, for programs.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Library(error) | Self::Data { source: error, .. } => match error.kind() {
+                ErrorKind::InvalidInput => "input",
+                ErrorKind::Io => "file",
+                ErrorKind::OverBudget => "over-budget",
+                ErrorKind::NotConverged => "not-converged",
+                ErrorKind::Interrupted => "interrupted",
+            },
+            Self::Input(_) => "input",
+            Self::Usage { .. } => "usage",
+            Self::File { .. } | Self::StandardOutput(_) => "file",
+        }
+    }
+
     /// What the user could do about it, if that is not clear from the message.
     pub(crate) fn hint(&self) -> Option<&str> {
         match self {
@@ -134,6 +150,15 @@ impl Failure {
             }
         }
     }
+}
+
+/// Makes a panic say that it is a bug; the process then ends with code 101, as every Rust program does.
+pub(crate) fn name_bugs() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        crate::console::say("\nthis is a bug in mercer; please report it with the call and these lines:\n");
+        usual(panic);
+    }));
 }
 
 /// Whether an error is about the values, so that the name of their file belongs to the message.
@@ -243,7 +268,21 @@ mod tests {
     fn a_parameter_is_named_as_the_flag_that_sets_it() {
         let failure = Failure::from(mercer::Error::invalid("n_components", "at least 1", 0));
         assert_eq!(failure.to_string(), "--n-components must be at least 1, but it is 0");
-        assert_eq!(failure.status(), ExitStatus::BadInput);
+        assert_eq!((failure.status(), failure.kind()), (ExitStatus::BadInput, "input"));
+    }
+
+    #[test]
+    fn every_kind_of_failure_has_its_exit_code() {
+        let over = mercer::Error::OverBudget { what: "x".to_owned(), needed: 2, budget: 1, advice: String::new() };
+        for (failure, kind, code) in [
+            (Failure::from(over), "over-budget", 3),
+            (Failure::from(mercer::Error::Interrupted { phase: "solving" }), "interrupted", 130),
+            (Failure::usage("x"), "usage", 2),
+            (Failure::from(InputError::new("x.csv", "the file is empty")), "input", 2),
+            (Failure::file("reading", Path::new("x"))(io::ErrorKind::NotFound.into()), "file", 2),
+        ] {
+            assert_eq!((failure.kind(), failure.status().code()), (kind, code));
+        }
     }
 
     #[test]

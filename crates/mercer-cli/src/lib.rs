@@ -1,8 +1,8 @@
 //! The `mercer` command: kernel PCA of files.
 //!
 //! Data flows one way: what was typed (`args`) → what it means, one file per command (`commands`) → the library →
-//! files (`output`, `picture`) and talk (`console`, `progress`). Only [`main`] knows about the process: its arguments
-//! and its exit code.
+//! files (`output`, `picture`), records (`records`) and talk (`console`, `progress`). Only [`main`] knows about the
+//! process: its arguments and its exit code.
 
 mod args;
 mod commands;
@@ -13,34 +13,73 @@ mod interrupt;
 mod output;
 mod picture;
 mod progress;
+mod records;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::args::Cli;
 use crate::console::Console;
-use crate::failure::ExitStatus;
+use crate::failure::{ExitStatus, Failure};
 
 /// Runs the command that the process was started with and returns its exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(message) => {
-            // If nobody listens there is nobody to tell.
-            let _ = message.print();
-            return ExitCode::from(if message.use_stderr() {
-                ExitStatus::BadInput.code()
-            } else {
-                ExitStatus::Done.code()
-            });
-        }
+    failure::name_bugs();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let asked = Asked::by(&words);
+    let status = match Cli::try_parse_from(&words) {
+        Ok(cli) => commands::run(cli.command).unwrap_or_else(|failure| asked.explain(&failure)),
+        Err(message) => asked.answer(&message),
     };
-    let status = commands::run(cli.command).unwrap_or_else(|failure| {
+    ExitCode::from(status.code())
+}
+
+/// What can be told of a call before, and even if, it is understood: how its errors are to be reported.
+struct Asked {
+    command: String,
+    json: bool,
+}
+
+impl Asked {
+    fn by(words: &[OsString]) -> Self {
+        let words = || words.iter().skip(1).filter_map(|word| word.to_str()).take_while(|word| *word != "--");
+        let json = words().any(|word| word == "--json");
+        let first = words().find(|word| !word.starts_with('-')).unwrap_or_default();
+        // Looked up only where it will be printed: building all commands takes longer than anything else here.
+        let is_command = || Cli::command().get_subcommands().any(|command| command.get_name() == first);
+        let command = if json && is_command() { first.to_owned() } else { String::new() };
+        Self { command, json }
+    }
+
+    /// Says why a command failed.
+    fn explain(&self, failure: &Failure) -> ExitStatus {
         if !failure.is_broken_pipe() {
-            Console::new(false).failure(&failure);
+            Console::new(false).failure(failure);
+            if self.json {
+                print(records::failure(&self.command, failure));
+            }
         }
         failure.status()
-    });
-    ExitCode::from(status.code())
+    }
+
+    /// Prints what clap has to say: help that was asked for, or what is wrong with the call.
+    fn answer(&self, message: &clap::Error) -> ExitStatus {
+        // If nobody listens there is nobody to tell.
+        let _ = message.print();
+        if !message.use_stderr() {
+            return ExitStatus::Done;
+        }
+        if self.json {
+            let text = message.render().to_string();
+            print(records::wrong_call(&self.command, text.trim_start_matches("error: ").trim_end()));
+        }
+        ExitStatus::BadInput
+    }
+}
+
+/// Prints the record of an error; an error while doing so changes nothing about the first one.
+fn print(record: failure::Result<String>) {
+    let _ = record.and_then(|text| console::print(&text));
 }

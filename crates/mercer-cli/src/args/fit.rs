@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use mercer::{GramChoice, MemoryBudget, Negative, SolverChoice};
 
 use super::data::DataArgs;
+use super::report::{ProgressArgs, ReportArgs};
 use super::values::{Gamma, TimeLimit};
 
 /// Arguments of `mercer fit`.
@@ -22,24 +23,24 @@ pub(crate) struct FitArgs {
     /// Points, one per row: .csv, .tsv or .npy; - is CSV on standard input
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
-    /// Where the model goes
-    #[arg(short, long, value_name = "MODEL", help_heading = "Output")]
-    pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
-    /// Print the record of the fit as JSON instead of a table
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+    /// Where the model goes
+    #[arg(short, long, value_name = "MODEL", help_heading = "Output", required_unless_present = "dry_run")]
+    pub(crate) output: Option<PathBuf>,
+    /// Say what would be done and what it would cost, as `mercer plan` does, and stop
     #[arg(long, help_heading = "Output")]
-    pub(crate) json: bool,
-    /// Write the record of the fit to a file as JSON
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) record: Option<PathBuf>,
-    /// Say nothing but errors
-    #[arg(short, long, help_heading = "Output")]
-    pub(crate) quiet: bool,
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// Flags that choose the kernel.
@@ -73,7 +74,7 @@ pub(crate) struct KernelArgs {
     pub(crate) negative: Negative,
 }
 
-/// Flags that say how many components are wanted and how they are found.
+/// Flags that say how many components are wanted, how exact, and within which limits.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Components and method")]
 pub(crate) struct SolveArgs {
@@ -83,12 +84,6 @@ pub(crate) struct SolveArgs {
     /// As many components as explain this share of the variance, such as 0.95
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) variance: Option<f64>,
-    /// Whether the kernel matrix is kept in memory or recomputed tile by tile in every pass
-    #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<GramChoice>(GramChoice::NAMES))]
-    pub(crate) gram: GramChoice,
-    /// How eigenpairs are found
-    #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<SolverChoice>(SolverChoice::NAMES))]
-    pub(crate) solver: SolverChoice,
     /// Largest residual of a component, relative to the first eigenvalue
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
@@ -107,9 +102,21 @@ pub(crate) struct SolveArgs {
     /// Stop after this many passes over the kernel matrix, converged or not
     #[arg(long, value_name = "N")]
     pub(crate) max_passes: Option<usize>,
-    /// Stop after this time, such as 90s or 2h, and save the best model so far
+    /// Stop after this time (90, 60s, 5m, 2h), reading included, and keep the best so far
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<TimeLimit>,
+}
+
+/// Flags that choose the method.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Components and method")]
+pub(crate) struct MethodArgs {
+    /// Whether the kernel matrix is kept in memory or recomputed tile by tile in every pass
+    #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<GramChoice>(GramChoice::NAMES))]
+    pub(crate) gram: GramChoice,
+    /// How eigenpairs are found
+    #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<SolverChoice>(SolverChoice::NAMES))]
+    pub(crate) solver: SolverChoice,
 }
 
 /// The two precisions, as they are typed.

@@ -29,11 +29,11 @@ fn the_definition_of_the_flags_is_consistent() {
 fn a_fit_needs_only_data_and_a_place_for_the_model() {
     let args = fit(&[]);
     assert_eq!(args.points, Path::new("points.csv"));
-    assert_eq!(args.output, Path::new("out.mercer"));
+    assert_eq!(args.output.as_deref(), Some(Path::new("out.mercer")));
     assert_eq!(args.kernel.kernel, "gaussian");
     assert_eq!(args.solve.n_components, None);
-    assert_eq!(args.solve.gram, mercer::GramChoice::Auto);
-    assert!(!args.json && !args.quiet);
+    assert_eq!(args.method.gram, mercer::GramChoice::Auto);
+    assert!(!args.report.json && !args.report.quiet && !args.dry_run);
 }
 
 #[test]
@@ -55,6 +55,34 @@ fn a_wrong_choice_gets_the_nearest_one_suggested() {
     assert!(message.contains("a similar value exists: 'krylov'"), "{message}");
     let message = complaint(&["fit", "x.csv", "-o", "m", "--kernel", "gausian"]);
     assert!(message.contains("a similar value exists: 'gaussian'"), "{message}");
+    for (command, flag, wrong, right) in [
+        ("fit x.csv -o m", "--gram", "storred", "stored"),
+        ("fit x.csv -o m", "--negative", "clp", "clip"),
+        ("fit x.csv -o m", "--precision", "f322", "f32"),
+        ("fit x.csv -o m", "--progress", "plane", "plain"),
+        ("compare x.csv", "--methods", "tiled/krilov", "tiled/krylov"),
+        ("completions", "--", "bahs", "bash"),
+    ] {
+        let words: Vec<&str> = command.split(' ').chain([flag, wrong]).collect();
+        let message = complaint(&words);
+        assert!(message.contains(&format!("similar value exists: '{right}'")), "{message}");
+    }
+}
+
+#[test]
+fn a_fit_needs_a_place_for_the_model_unless_it_is_only_planned() {
+    assert!(complaint(&["fit", "x.csv"]).contains("--output"), "or who would know");
+    assert!(parse(&["fit", "x.csv", "--dry-run"]).is_ok());
+}
+
+#[test]
+fn methods_are_separated_by_commas() {
+    let Command::Compare(args) = parse(&["compare", "x.csv", "--methods", "dense,tiled/krylov"]).unwrap().command
+    else {
+        panic!("another command");
+    };
+    let names: Vec<String> = args.methods.iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["dense", "tiled/krylov"]);
 }
 
 #[test]

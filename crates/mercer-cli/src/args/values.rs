@@ -1,7 +1,12 @@
 //! Values of flags that are more than a number or a word.
 
+use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use mercer::{GramChoice, SolverChoice};
 
 /// How the width of the kernel was asked for by `--gamma`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -123,6 +128,44 @@ impl FromStr for TimeLimit {
     }
 }
 
+/// A method as it is asked for: how products are made, if that was said, and how eigenpairs are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MethodName {
+    pub(crate) gram: GramChoice,
+    pub(crate) solver: SolverChoice,
+}
+
+impl MethodName {
+    /// The method of these two choices.
+    pub(crate) const fn new(gram: GramChoice, solver: SolverChoice) -> Self {
+        Self { gram, solver }
+    }
+}
+
+impl fmt::Display for MethodName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.gram {
+            GramChoice::Auto => self.solver.fmt(f),
+            gram => write!(f, "{gram}/{}", self.solver),
+        }
+    }
+}
+
+/// The methods that can be asked for by name; clap suggests the nearest name for a wrong one.
+pub(crate) fn method_names() -> impl TypedValueParser<Value = MethodName> {
+    static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| all_methods().map(|method| method.to_string()).collect());
+    PossibleValuesParser::new(NAMES.iter().map(String::as_str)).map(|name| {
+        let found = all_methods().find(|method| method.to_string() == name);
+        found.expect("the parser lets only these names through")
+    })
+}
+
+fn all_methods() -> impl Iterator<Item = MethodName> {
+    let grams = [GramChoice::Auto, GramChoice::Tiled, GramChoice::Stored];
+    let solvers = SolverChoice::NAMES.iter().filter_map(|name| name.parse().ok());
+    solvers.flat_map(move |solver| grams.map(|gram| MethodName { gram, solver }))
+}
+
 /// How a file is written: text with commas, text with tabs, or a `NumPy` array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
@@ -173,6 +216,15 @@ mod tests {
         for wrong in ["", ";;", "1", ".", "é", "\n"] {
             assert!(wrong.parse::<Delimiter>().is_err(), "{wrong:?} was accepted");
         }
+    }
+
+    #[test]
+    fn a_method_is_a_solver_with_or_without_a_gram_choice() {
+        let names: Vec<String> = all_methods().map(|method| method.to_string()).collect();
+        for name in ["auto", "dense", "tiled/krylov", "stored/lanczos", "stored/auto"] {
+            assert!(names.iter().any(|known| known == name), "{name} is not among {names:?}");
+        }
+        assert_eq!(MethodName::new(GramChoice::Tiled, SolverChoice::Power).to_string(), "tiled/power");
     }
 
     #[test]

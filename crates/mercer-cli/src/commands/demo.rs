@@ -7,13 +7,14 @@ use faer::MatRef;
 use mercer::kernel::{KernelSpec, Width};
 use mercer::{KernelPca, Model, RunRecord};
 
-use super::learn::{Clock, learn, print_record, save, status_of};
+use super::learn::{admit, complete, learn, status_of};
+use super::session::Session;
 use crate::args::{DataArgs, DemoArgs, Format, ScaleFactor};
-use crate::console::{Console, print};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::{self, Data, Labels, ReadOptions};
 use crate::output::{self, OutputFile, ScoreWriter};
 use crate::picture::{Scatter, ScatterPoint, Scree};
+use crate::records;
 
 /// 1797 images of 8 x 8 pixels with grey values 0 to 16; origin and licence are beside the file.
 const DIGITS: &[u8] = include_bytes!("../../../../testdata/digits/digits.csv");
@@ -33,27 +34,26 @@ const RECORD: &str = "record.json";
 
 /// Runs the command.
 pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
-    let console = Console::new(args.quiet);
+    let mut session = Session::start("demo", &args.report, args.progress.progress)?;
     fs::create_dir_all(&args.out).map_err(Failure::file("making", &args.out))?;
-    let mut clock = Clock::start();
-    let (data, labels) = read_digits()?;
-    clock.data_is_read();
+    session.check_outputs(None, &[])?;
+    let (data, labels) = session.timed("read", |_| read_digits())?;
 
     let spec = KernelSpec::new("gaussian").width(Width::Bandwidth(BANDWIDTH));
-    let model = learn(&KernelPca::new(spec).n_components(N_COMPONENTS), &data, None, console)?;
-    save(&model, &args.out.join(MODEL))?;
+    let model = learn(&KernelPca::new(spec).n_components(N_COMPONENTS), &data, None, &session)?;
+    model.save(&args.out.join(MODEL))?;
     let scores = model.training_scores();
     write_scores(&args.out.join(SCORES), scores.as_ref(), &labels)?;
     write_pictures(&args.out, &model, scores.as_ref(), &labels)?;
 
-    let record = clock.complete(model.record());
-    output::write_text(&args.out.join(RECORD), &output::record_json(&record)?)?;
-    print_record(&record, args.json, console)?;
-    if !args.json && !args.quiet {
+    admit(&model, &args.out.join(MODEL), &session);
+    let record = complete(model.record(), &session);
+    output::write_text(&args.out.join(RECORD), &records::document("demo", status_of(&model), &record)?)?;
+    let table = session.wants_table().then(|| {
         let share = same_label_neighbours(scores.as_ref(), &labels.values);
-        print(&findings(&args.out, &record, share))?;
-    }
-    Ok(status_of(&model))
+        format!("{}{}", output::summary(&record), findings(&args.out, &record, share))
+    });
+    session.finish(status_of(&model), &record, table.as_deref())
 }
 
 fn read_digits() -> Result<(Data, Labels)> {

@@ -1,20 +1,14 @@
 //! `mercer info`: what a model file holds.
 
-use mercer::Model;
-
-use crate::args::InfoArgs;
-use crate::console::print;
+use super::session::Session;
+use crate::args::{InfoArgs, ProgressChoice};
 use crate::failure::{ExitStatus, Result};
 use crate::output;
 
 /// Runs the command.
 pub(super) fn run(args: &InfoArgs) -> Result<ExitStatus> {
-    let model = Model::load(&args.model)?;
-    let record = model.record();
-    if args.json {
-        print(&output::record_json(record)?)?;
-    } else {
-        print(&output::summary(record))?;
-    }
-    Ok(ExitStatus::Done)
+    let mut session = Session::start("info", &args.report, ProgressChoice::None)?;
+    session.check_outputs(None, &[("model", &args.model)])?;
+    let model = session.load(&args.model)?;
+    session.finish(ExitStatus::Done, model.record(), Some(&output::summary(model.record())))
 }

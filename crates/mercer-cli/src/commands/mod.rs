@@ -1,9 +1,18 @@
 //! One file per command: from what was typed to what it means, and then to work.
 
+mod blocks;
+mod compare;
+mod completions;
 mod demo;
 mod fit;
+mod help;
 mod info;
 mod learn;
+mod man;
+mod plan;
+mod score;
+mod session;
+mod settings;
 mod transform;
 
 use crate::args::Command;
@@ -13,8 +22,14 @@ use crate::failure::{ExitStatus, Result};
 pub(crate) fn run(command: Command) -> Result<ExitStatus> {
     match command {
         Command::Fit(args) => fit::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Transform(args) => transform::run(&args),
+        Command::Score(args) => score::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+        Command::Help(args) => help::run(&args),
     }
 }

@@ -2,26 +2,16 @@
 
 mod aside;
 mod scores;
-mod summary;
+pub(crate) mod summary;
 
 use std::io::Write;
 use std::path::Path;
-
-use mercer::RunRecord;
 
 pub(crate) use aside::OutputFile;
 pub(crate) use scores::ScoreWriter;
 pub(crate) use summary::summary;
 
-use crate::failure::{Failure, Result};
-
-/// A record as text for machines.
-pub(crate) fn record_json(record: &RunRecord) -> Result<String> {
-    let mut text = serde_json::to_string_pretty(record)
-        .map_err(|error| Failure::usage(format!("the record cannot be written as JSON: {error}")))?;
-    text.push('\n');
-    Ok(text)
-}
+use crate::failure::Result;
 
 /// Writes a whole text file, aside and renamed.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {

@@ -29,13 +29,24 @@ impl<'a> ScoreWriter<'a> {
         (n_samples, n_components): (usize, usize),
         labels: Option<&'a Labels>,
     ) -> Result<Self> {
+        let names = (1..=n_components).map(|component| format!("pc{component}")).collect();
+        Self::with_columns(file, format, n_samples, names, labels)
+    }
+
+    /// As [`new`](Self::new), for columns of other names.
+    pub(crate) fn with_columns(
+        file: OutputFile,
+        format: Format,
+        n_samples: usize,
+        names: Vec<String>,
+        labels: Option<&'a Labels>,
+    ) -> Result<Self> {
         let head = match format {
+            Format::Npy => npy_head(n_samples, names.len()),
             Format::Csv | Format::Tsv => {
-                let names = (1..=n_components).map(|component| format!("pc{component}"));
                 let label = labels.map(|labels| labels.name.clone());
-                rows_as_text(Vec::new(), format, std::iter::once(names.chain(label)))?
+                rows_as_text(Vec::new(), format, std::iter::once(names.into_iter().chain(label)))?
             }
-            Format::Npy => npy_head(n_samples, n_components),
         };
         Ok(Self { file, format, labels, rows_written: 0, block: head })
     }

@@ -7,6 +7,8 @@ use mercer::record::KernelRecord;
 
 /// Components that a table shows; the others are in the record.
 const SHOWN: usize = 10;
+/// The share of the training points whose limits a table shows.
+const SHOWN_LEVEL: f64 = 0.99;
 
 /// A compact table of a record.
 pub(crate) fn summary(record: &RunRecord) -> String {
@@ -23,6 +25,10 @@ pub(crate) fn summary(record: &RunRecord) -> String {
     line("variance", format!("{} {components} explain {}", record.n_components, percent(explained)));
     line("time", time(record));
     line("memory", format!("{} at most", mercer::format_bytes(record.peak_memory_bytes)));
+    if let Some(limit) = record.control_limits.as_ref().and_then(|limits| limits.at(SHOWN_LEVEL)) {
+        let (error, t_squared) = (short(limit.reconstruction_error), short(limit.t_squared));
+        line("limits", format!("{} within reconstruction error {error}, T² {t_squared}", level(SHOWN_LEVEL)));
+    }
     for warning in &record.warnings {
         line("warning", warning.clone());
     }
@@ -32,7 +38,7 @@ pub(crate) fn summary(record: &RunRecord) -> String {
 }
 
 /// A kernel with its parameters.
-fn kernel(kernel: &KernelRecord, centered: bool) -> String {
+pub(crate) fn kernel(kernel: &KernelRecord, centered: bool) -> String {
     let degree = kernel.degree.map(f64::from);
     let parameters = [("gamma", kernel.gamma), ("degree", degree), ("coef0", kernel.coef0), ("alpha", kernel.alpha)];
     let mut text = kernel.name.clone();
@@ -83,8 +89,14 @@ fn components_table(record: &RunRecord) -> String {
     text
 }
 
-fn percent(share: f64) -> String {
+/// A share in per cent.
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
+}
+
+/// A level in per cent, without digits that say nothing.
+pub(crate) fn level(level: f64) -> String {
+    format!("{} %", short(100.0 * level))
 }
 
 /// Five significant digits.
@@ -101,14 +113,15 @@ fn significant(x: f64) -> String {
     format!("{x:.decimals$}")
 }
 
-/// The same without zeros that say nothing.
-fn short(x: f64) -> String {
+/// Five significant digits without zeros that say nothing.
+pub(crate) fn short(x: f64) -> String {
     let text = significant(x);
     let is_plain = text.contains('.') && !text.contains('e');
     if is_plain { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-fn seconds(seconds: f64) -> String {
+/// A time with its unit.
+pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 0.0995 => format!("{:.0} ms", 1000.0 * s),
         s if s < 99.5 => format!("{s:.2} s"),

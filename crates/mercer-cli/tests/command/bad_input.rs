@@ -166,7 +166,7 @@ fn files_that_cannot_be_opened() {
         ("info none.mercer", "error: reading none.mercer: no such file or directory\n"),
         ("transform none.mercer x.csv", "error: reading none.mercer: no such file or directory\n"),
     ] {
-        let outcome = directory.run(words);
+        let outcome = directory.run(&format!("{words} --quiet"));
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{words}");
         assert_eq!(outcome.stderr, expected);
         assert_eq!(directory.files(), ["x.csv"], "{words}");

@@ -5,9 +5,15 @@
 mod support;
 
 mod bad_input;
+mod compare;
 mod demo;
+mod errors;
 mod fit;
+mod guide;
 mod help;
+mod interrupt;
+mod plan;
 mod records;
+mod score;
 mod streams;
 mod transform;

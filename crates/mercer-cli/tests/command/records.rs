@@ -1,5 +1,9 @@
 //! What machines read.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::support::{Directory, bent_line};
@@ -70,5 +74,97 @@ fn info_prints_the_record_of_the_model() {
     let (fit, info) = (check_record(&fit.stdout), check_record(&info.stdout));
     for key in ["eigenvalues", "residuals", "kernel", "version", "plan"] {
         assert_eq!(fit[key], info[key], "{key}");
+    }
+}
+
+/// Every path of a record with the type of what is there; what differs from run to run is left out.
+fn shape(value: &Value, path: &str, lines: &mut BTreeSet<String>) {
+    let kind = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "count",
+        Value::String(_) => "text",
+        Value::Array(items) => {
+            if items.is_empty() {
+                lines.insert(format!("{path}[]"));
+            }
+            for item in items {
+                shape(item, &format!("{path}[]"), lines);
+            }
+            return;
+        }
+        Value::Object(entries) => {
+            for (key, item) in entries {
+                shape(item, &format!("{path}.{key}"), lines);
+            }
+            return;
+        }
+    };
+    lines.insert(format!("{path}: {kind}"));
+}
+
+/// The record of every command, made by calls that give each of them something to say.
+fn records() -> Vec<(&'static str, Value)> {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    directory.run("fit points.csv --label half -o points.mercer --quiet").done();
+    [
+        ("fit", "fit points.csv --label half -n 2 -o again.mercer"),
+        ("plan", "plan points.csv --label half --variance 0.9 --max-passes 1 --solver lanczos"),
+        ("transform", "transform points.mercer points.csv --label half -o scores.csv"),
+        ("score", "score points.mercer points.csv --label half -o novelty.csv"),
+        ("compare", "compare points.csv --label half --methods dense,krylov"),
+        ("info", "info points.mercer"),
+        ("demo", "demo"),
+        ("error", "fit none.csv -o x.mercer"),
+    ]
+    .into_iter()
+    .map(|(name, words)| (name, serde_json::from_str(&directory.run(&format!("{words} --json")).stdout).unwrap()))
+    .collect()
+}
+
+/// After a change that is meant, write the new shapes with `UPDATE_SNAPSHOTS=1 cargo test -p mercer-cli records`.
+#[test]
+fn records_have_the_shape_they_had() {
+    for (name, record) in records() {
+        let mut lines = BTreeSet::new();
+        shape(&record, "", &mut lines);
+        let found: String = lines.into_iter().map(|line| line + "\n").collect();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/snapshots/records/{name}.txt"));
+        if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            fs::write(&path, &found).unwrap();
+            continue;
+        }
+        assert_eq!(found, fs::read_to_string(&path).unwrap(), "the record of {name} is not what its snapshot says");
+    }
+}
+
+#[test]
+fn every_record_says_who_made_it_and_how_it_ended() {
+    for (name, record) in records() {
+        let command = if name == "error" { "fit" } else { name };
+        assert_eq!(record["command"], command);
+        assert_eq!(record["exit_code"], if name == "error" { 2 } else { 0 }, "{name}");
+        assert_eq!((&record["record_version"], &record["version"]), (&1.into(), &env!("CARGO_PKG_VERSION").into()));
+        if name != "error" {
+            assert!(record["seconds"]["total"].as_f64().unwrap() > 0.0, "{name}");
+            assert!(record["peak_memory_bytes"].as_u64().unwrap() > 0 && record["warnings"].is_array(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn every_field_is_described() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/records.md")).unwrap();
+    for (name, record) in records() {
+        let mut lines = BTreeSet::new();
+        shape(&record, "", &mut lines);
+        for line in lines {
+            let path = line.split(": ").next().unwrap();
+            for key in path.split('.').map(|part| part.trim_end_matches("[]")).filter(|part| !part.is_empty()) {
+                assert!(page.contains(&format!("`{key}`")), "docs/records.md does not describe `{key}` of {name}");
+            }
+        }
     }
 }

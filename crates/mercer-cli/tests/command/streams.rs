@@ -50,3 +50,21 @@ fn progress_without_a_terminal_is_one_plain_line_per_step() {
     assert!(!outcome.stderr.contains(['\r', '\x1b']), "{:?}", outcome.stderr);
     assert_eq!(directory.run("fit points.csv --label half -o points.mercer --quiet").done().stderr, "");
 }
+
+#[test]
+fn progress_is_shown_as_it_was_asked_for() {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    let said = |style: &str| {
+        let words = format!("fit points.csv --label half -o points.mercer --solver lanczos --progress {style}");
+        directory.run(&words).done().stderr
+    };
+    let plain = said("plain");
+    assert!(plain.starts_with("reading points.csv\ncentring, pass 1 of about "), "{plain}");
+    assert_eq!(said("auto"), plain, "standard error is no terminal");
+    assert_eq!(said("none"), "model saved as points.mercer\n");
+    let bar = said("bar");
+    assert!(bar.contains("\r\x1b[Kreading points.csv") && bar.contains('['), "{bar:?}");
+    assert!(bar.ends_with("\r\x1b[Kmodel saved as points.mercer\n"), "the bar is gone before anything else: {bar:?}");
+    assert!(!bar.contains("\x1b[1"), "no colours without a terminal: {bar:?}");
+}

@@ -1,0 +1,36 @@
+//! Arguments of `mercer compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::data::DataArgs;
+use super::fit::{KernelArgs, SolveArgs};
+use super::report::{ProgressArgs, ReportArgs};
+use super::values::{MethodName, method_names};
+
+/// Arguments of `mercer compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mercer compare digits.csv --label digit --scale 1/16 -n 5 --methods tiled/krylov,lanczos")]
+pub(crate) struct CompareArgs {
+    /// Points, one per row: .csv, .tsv or .npy; - is CSV on standard input
+    #[arg(value_name = "DATA")]
+    pub(crate) points: PathBuf,
+    /// Methods, separated by commas: a solver (dense, krylov, lanczos, subspace, power, auto), or tiled/SOLVER
+    /// or stored/SOLVER [default: krylov, lanczos and subspace on kept tiles, krylov on recomputed ones; dense
+    /// up to 3000 points]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method_names(), hide_possible_values = true)]
+    pub(crate) methods: Vec<MethodName>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+}

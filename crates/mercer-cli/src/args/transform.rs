@@ -1,0 +1,34 @@
+//! Arguments of `mercer transform`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::data::DataArgs;
+use super::report::{ProgressArgs, ReportArgs};
+
+/// Arguments of `mercer transform`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mercer transform digits.mercer new.csv --label digit --scale 1/16 -o scores.csv")]
+pub(crate) struct TransformArgs {
+    /// Model that `mercer fit` saved
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: PathBuf,
+    /// Points: .csv, .tsv or .npy; - is CSV on standard input
+    #[arg(value_name = "DATA")]
+    pub(crate) points: PathBuf,
+    /// Number of threads [default: all processors]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Where the scores go: .csv, .tsv or .npy by its name; - is CSV on standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+}

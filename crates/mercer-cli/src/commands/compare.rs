@@ -1,0 +1,245 @@
+//! `mercer compare`: several methods on the same data.
+
+use std::fmt::Write;
+use std::time::Instant;
+
+use mercer::watch::Threads;
+use mercer::{ErrorKind, GramChoice, KernelPca, Model, SolverChoice, Watch, format_bytes};
+use serde::Serialize;
+
+use super::learn::learn;
+use super::session::{Session, threads};
+use super::settings::settings;
+use crate::args::{CompareArgs, MethodName};
+use crate::failure::{ExitStatus, Failure, Result};
+use crate::input::Data;
+use crate::output::summary::seconds;
+use crate::records::Common;
+
+/// Up to this many points the dense solver is among the methods that are compared if none are named: it takes seconds.
+const DENSE_UP_TO: usize = 3000;
+
+/// What the record of a comparison has of its own.
+#[derive(Serialize)]
+struct CompareBody {
+    #[serde(flatten)]
+    common: Common,
+    data: String,
+    n_samples: usize,
+    n_features: usize,
+    threads: usize,
+    /// The method that angles are measured to: the one with the smallest residual.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
+    methods: Vec<MethodRecord>,
+}
+
+/// How one method did.
+#[derive(Clone, Debug, Serialize)]
+struct MethodRecord {
+    method: String,
+    seconds: f64,
+    /// Why there is no model; all that follows is absent then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(flatten)]
+    result: Option<MethodResult>,
+}
+
+/// What a method found.
+#[derive(Clone, Debug, Serialize)]
+struct MethodResult {
+    gram: String,
+    solver: String,
+    n_components: usize,
+    passes: usize,
+    kernel_entries: u64,
+    /// Bytes by which resident memory rose above what it was before; absent where the system does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak_growth_bytes: Option<u64>,
+    largest_residual: f64,
+    converged: bool,
+    explained_variance: f64,
+    /// Radians between its components and the reference's; absent if that cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    largest_angle: Option<f64>,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
+    let mut session = Session::start("compare", &args.report, args.progress.progress)?;
+    let threads = threads(args.solve.threads)?;
+    session.check_outputs(None, &[("data", &args.points)])?;
+    let data = session.read(&args.points, &args.data)?;
+    let methods = if args.methods.is_empty() { usual_methods(&data) } else { args.methods.clone() };
+
+    let mut runs: Vec<(MethodRecord, Option<Model>)> = Vec::new();
+    for method in methods {
+        session.meter.begin(&format!("{method}:"));
+        let settings = settings(&args.kernel, &args.solve, method);
+        runs.push(run_one(method, &settings, &data, args, &session)?);
+        if session.interrupt.is_set() {
+            break;
+        }
+    }
+    if runs.iter().all(|(_, model)| model.is_none()) {
+        let (record, _) = runs.first().ok_or_else(|| Failure::usage("there are no methods to compare"))?;
+        let why = record.error.clone().unwrap_or_default();
+        return Err(Failure::usage(format!("no method gave an answer; {}: {why}", record.method)));
+    }
+    if session.interrupt.is_set() {
+        session.warn("interrupted: the methods that follow were not run");
+    }
+    let reference = most_exact(&runs);
+    measure_angles(&mut runs, reference, &data, &threads, &mut session)?;
+
+    let reference = reference.map(|index| runs[index].0.method.clone());
+    let records: Vec<MethodRecord> = runs.into_iter().map(|(record, _)| record).collect();
+    let complete = records.iter().all(|record| record.result.as_ref().is_some_and(|result| result.converged));
+    let status = if complete && !session.interrupt.is_set() { ExitStatus::Done } else { ExitStatus::NotConverged };
+    let table = table(&records, reference.as_deref());
+    let body = CompareBody {
+        common: session.common(),
+        data: data.name.clone(),
+        n_samples: data.points.n_samples(),
+        n_features: data.points.n_features(),
+        threads: threads.count(),
+        reference,
+        methods: records,
+    };
+    session.finish(status, &body, Some(&table))
+}
+
+fn usual_methods(data: &Data) -> Vec<MethodName> {
+    let dense = (data.points.n_samples() <= DENSE_UP_TO).then_some((GramChoice::Auto, SolverChoice::Dense));
+    let others = [
+        (GramChoice::Stored, SolverChoice::Krylov),
+        (GramChoice::Tiled, SolverChoice::Krylov),
+        (GramChoice::Stored, SolverChoice::Lanczos),
+        (GramChoice::Stored, SolverChoice::Subspace),
+    ];
+    dense.into_iter().chain(others).map(|(gram, solver)| MethodName::new(gram, solver)).collect()
+}
+
+/// Fits with one method. That it does not fit the budget or was stopped is a finding; what is wrong with the data is an error.
+fn run_one(
+    method: MethodName,
+    settings: &KernelPca,
+    data: &Data,
+    args: &CompareArgs,
+    session: &Session<'_>,
+) -> Result<(MethodRecord, Option<Model>)> {
+    let before = mercer::reset_peak_memory().then(mercer::peak_memory);
+    let start = Instant::now();
+    let outcome = learn(settings, data, session.time_left(args.solve.time_limit), session);
+    let seconds = start.elapsed().as_secs_f64();
+    let peak_growth_bytes = before.map(|before| mercer::peak_memory().saturating_sub(before));
+    let record = MethodRecord { method: method.to_string(), seconds, error: None, result: None };
+    match outcome {
+        Ok(model) => {
+            let result = Some(MethodResult::new(&model, peak_growth_bytes));
+            Ok((MethodRecord { result, ..record }, Some(model)))
+        }
+        Err(failure) if is_finding(&failure) => Ok((MethodRecord { error: Some(failure.to_string()), ..record }, None)),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn is_finding(failure: &Failure) -> bool {
+    match failure {
+        Failure::Library(error) => matches!(error.kind(), ErrorKind::OverBudget | ErrorKind::Interrupted),
+        Failure::Usage { message } => message.starts_with("--time-limit"),
+        _ => false,
+    }
+}
+
+impl MethodResult {
+    fn new(model: &Model, peak_growth_bytes: Option<u64>) -> Self {
+        let record = model.record();
+        Self {
+            gram: record.gram.clone(),
+            solver: record.solver.clone(),
+            n_components: record.n_components,
+            passes: record.passes,
+            kernel_entries: record.kernel_entries,
+            peak_growth_bytes,
+            largest_residual: record.residuals.iter().copied().fold(0.0, f64::max),
+            converged: record.converged,
+            explained_variance: record.explained_variance_ratio.iter().sum(),
+            largest_angle: None,
+        }
+    }
+}
+
+/// The run with the smallest residual: the dense solver, if it ran, among those that rounding cannot tell apart.
+fn most_exact(runs: &[(MethodRecord, Option<Model>)]) -> Option<usize> {
+    // A few units of rounding, however much smaller a residual comes out of a projected problem.
+    const ROUNDING: f64 = 1e-13;
+    let quality = |index: usize| {
+        let result = runs[index].0.result.as_ref()?;
+        Some((result.largest_residual.max(ROUNDING), result.solver != SolverChoice::Dense.name()))
+    };
+    let found = (0..runs.len()).filter_map(|index| quality(index).map(|quality| (quality, index)));
+    found.min_by(|(a, _), (b, _)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, index)| index)
+}
+
+fn measure_angles(
+    runs: &mut [(MethodRecord, Option<Model>)],
+    reference: Option<usize>,
+    data: &Data,
+    threads: &Threads,
+    session: &mut Session<'_>,
+) -> Result<()> {
+    let Some(reference) = reference else { return Ok(()) };
+    session.meter.begin("measuring angles");
+    // A wish to stop that ended the runs does not end this: it takes a fraction of one of them.
+    let watch = Watch::new();
+    for index in 0..runs.len() {
+        let (Some(exact), Some(model)) = (&runs[reference].1, &runs[index].1) else { continue };
+        let angle =
+            if index == reference { Ok(0.0) } else { exact.largest_angle(model, &data.points, threads, &watch) };
+        match angle {
+            Ok(angle) => {
+                if let Some(result) = &mut runs[index].0.result {
+                    result.largest_angle = Some(angle);
+                }
+            }
+            Err(error @ mercer::Error::UnsuitableKernel { .. }) => {
+                session.meter.clear();
+                session.warn(error.to_string());
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    session.meter.clear();
+    Ok(())
+}
+
+/// The comparison for people.
+fn table(records: &[MethodRecord], reference: Option<&str>) -> String {
+    let mut text =
+        format!("{:<16} {:>9} {:>7} {:>10} {:>9} {:>9}\n", "method", "time", "passes", "memory", "residual", "angle");
+    for record in records {
+        let time = seconds(record.seconds);
+        let Some(result) = &record.result else {
+            let why = record.error.as_deref().unwrap_or_default();
+            let _ = writeln!(text, "{:<16} {time:>9} {why}", record.method);
+            continue;
+        };
+        let memory = result.peak_growth_bytes.map_or_else(|| "-".to_owned(), format_bytes);
+        let angle = result.largest_angle.map_or_else(|| "-".to_owned(), |angle| format!("{angle:.1e}"));
+        let verdict = if result.converged { "" } else { "  not converged" };
+        let _ = writeln!(
+            text,
+            "{:<16} {time:>9} {:>7} {memory:>10} {:>9} {angle:>9}{verdict}",
+            record.method,
+            result.passes,
+            format!("{:.1e}", result.largest_residual)
+        );
+    }
+    if let Some(reference) = reference {
+        let _ = writeln!(text, "\nangle: the largest, in radians, to the components of {reference}, the most exact");
+    }
+    text
+}

@@ -1,0 +1,58 @@
+//! `mercer help`: a command's own help, or a screen about kernels or methods.
+
+use clap::Parser;
+
+use crate::args::{Cli, HelpArgs};
+use crate::console::print;
+use crate::failure::{ExitStatus, Result};
+
+const KERNELS: &str = include_str!("kernels.txt");
+const METHODS: &str = include_str!("methods.txt");
+
+/// Runs the command.
+pub(super) fn run(args: &HelpArgs) -> Result<ExitStatus> {
+    match args.topic.as_deref() {
+        Some("kernel" | "kernels") => print(KERNELS).map(|()| ExitStatus::Done),
+        Some("method" | "methods") => print(METHODS).map(|()| ExitStatus::Done),
+        topic => Ok(from_flags(topic)),
+    }
+}
+
+/// `mercer help fit` is `mercer fit --help`; for what is no command, clap says what is nearest.
+fn from_flags(topic: Option<&str>) -> ExitStatus {
+    let words = std::iter::once("mercer").chain(topic).chain(["--help"]);
+    let Err(message) = Cli::try_parse_from(words) else { return ExitStatus::Done };
+    // If nobody listens there is nobody to tell.
+    let _ = message.print();
+    if message.use_stderr() { ExitStatus::BadInput } else { ExitStatus::Done }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A screen: what fits a terminal window of usual size without scrolling.
+    const LINES: usize = 40;
+    const COLUMNS: usize = 100;
+
+    #[test]
+    fn a_topic_is_a_screen() {
+        for text in [KERNELS, METHODS] {
+            assert!(text.lines().count() <= LINES, "{} lines", text.lines().count());
+            for line in text.lines() {
+                assert!(line.chars().count() <= COLUMNS, "too wide: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_kernel_and_every_choice_is_explained() {
+        for name in mercer::kernel::NAMES.iter().chain(&["precomputed"]) {
+            assert!(KERNELS.lines().any(|line| line.trim_start().starts_with(name)), "{name} is not explained");
+        }
+        let choices = mercer::GramChoice::NAMES.iter().chain(mercer::SolverChoice::NAMES);
+        for name in choices.filter(|&&name| name != "auto") {
+            assert!(METHODS.lines().any(|line| line.trim_start().starts_with(name)), "{name} is not explained");
+        }
+    }
+}

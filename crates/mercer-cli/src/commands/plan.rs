@@ -1,0 +1,96 @@
+//! `mercer plan`: what a fit would do, and what it would cost.
+
+use std::fmt::Write;
+
+use mercer::record::PlanRecord;
+use mercer::{KernelPca, format_bytes};
+use serde::Serialize;
+
+use super::session::Session;
+use super::settings::settings;
+use crate::args::{MethodName, PlanArgs, SolveArgs};
+use crate::failure::{ExitStatus, Failure, Result};
+use crate::input::Data;
+use crate::output::summary::{kernel, percent, seconds};
+
+/// Runs the command.
+pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
+    let mut session = Session::start("plan", &args.report, args.progress.progress)?;
+    session.check_outputs(None, &[("data", &args.points)])?;
+    let data = session.read(&args.points, &args.data)?;
+    let settings = settings(&args.kernel, &args.solve, MethodName::new(args.method.gram, args.method.solver));
+    show(&settings, &args.solve, &data, session)
+}
+
+/// The record of a plan, with the command's own times.
+#[derive(Serialize)]
+struct PlanBody<'a> {
+    #[serde(flatten)]
+    record: &'a PlanRecord,
+    seconds: std::collections::BTreeMap<String, f64>,
+    peak_memory_bytes: u64,
+}
+
+/// Plans a fit and shows the plan.
+pub(super) fn show(
+    settings: &KernelPca,
+    solve: &SolveArgs,
+    data: &Data,
+    mut session: Session<'_>,
+) -> Result<ExitStatus> {
+    let mut record =
+        session.timed("plan", |_| settings.plan_record(&data.points).map_err(Failure::in_data(&data.name)))?;
+    record.warnings.extend(limits(&record, solve));
+    let body = PlanBody { record: &record, seconds: session.all_seconds(), peak_memory_bytes: mercer::peak_memory() };
+    session.finish(ExitStatus::Done, &body, Some(&table(&record)))
+}
+
+/// What limits of the fit would do to it.
+fn limits(record: &PlanRecord, solve: &SolveArgs) -> Vec<String> {
+    let plan = &record.plan;
+    let mut warnings = Vec::new();
+    if let Some(limit) = solve.time_limit.filter(|limit| limit.0.as_secs_f64() < plan.expected_seconds) {
+        let (limit, expected) = (seconds(limit.0.as_secs_f64()), seconds(plan.expected_seconds));
+        warnings.push(format!("--time-limit {limit} would stop a fit of about {expected} before it has converged"));
+    }
+    if let Some(most) = solve.max_passes.filter(|&most| most < plan.expected_passes) {
+        let expected = plan.expected_passes;
+        warnings
+            .push(format!("--max-passes {most} would stop a fit of about {expected} passes before it has converged"));
+    }
+    warnings
+}
+
+/// A plan for people.
+fn table(record: &PlanRecord) -> String {
+    let plan = &record.plan;
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<10}  {value}");
+    };
+    let size = format_bytes(record.data_bytes);
+    line("points", format!("{} of {} features, {size}", record.n_samples, record.n_features));
+    line("kernel", kernel(&record.kernel, record.centered));
+    line(
+        "wanted",
+        match (record.n_components, record.variance) {
+            (_, Some(share)) => format!("as many components as explain {}", percent(share)),
+            (Some(1), _) => "1 component".to_owned(),
+            (count, _) => format!("{} components", count.unwrap_or_default()),
+        } + &format!(" to residual {:.1e}", record.tolerance),
+    );
+    let blocks = if plan.solver == "dense" { String::new() } else { format!(", blocks of {} vectors", plan.block) };
+    line("method", format!("{} solver, {} matrix in {}{blocks}", plan.solver, plan.gram, plan.precision));
+    line("passes", format!("about {}", plan.expected_passes));
+    let threads = if record.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", record.threads) };
+    line("time", format!("about {} on {threads}", seconds(plan.expected_seconds)));
+    let (memory, budget) = (format_bytes(plan.expected_memory_bytes), format_bytes(record.memory_budget_bytes));
+    line("memory", format!("about {memory} beyond the data, of a budget of {budget}"));
+    for (place, reason) in plan.reasons.iter().enumerate() {
+        line(if place == 0 { "why" } else { "" }, reason.clone());
+    }
+    for warning in &record.warnings {
+        line("warning", warning.clone());
+    }
+    text
+}

@@ -1,0 +1,202 @@
+//! `mercer score`: how unlike the training points other points are.
+
+use std::path::Path;
+
+use faer::Mat;
+use mercer::record::ControlLimit;
+use mercer::{Model, Novelty};
+use serde::Serialize;
+
+use super::blocks::{in_blocks, output_format, warn_of_scales};
+use super::session::{Session, threads};
+use crate::args::{Format, ScoreArgs};
+use crate::failure::{ExitStatus, Failure, Result};
+use crate::output::summary::{level, percent, short};
+use crate::output::{OutputFile, ScoreWriter};
+use crate::records::Common;
+
+/// What the record of a scoring has of its own.
+#[derive(Serialize)]
+struct ScoreBody {
+    #[serde(flatten)]
+    common: Common,
+    model: String,
+    data: String,
+    output: String,
+    n_samples: usize,
+    n_features: usize,
+    n_components: usize,
+    threads: usize,
+    /// The limits that rows were held against; absent if the model has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<ControlLimit>,
+    #[serde(flatten)]
+    tally: Tally,
+}
+
+/// What was found, over all rows.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Tally {
+    /// Rows beyond either limit; absent without limits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_novel: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_beyond_reconstruction_error: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_beyond_t_squared: Option<usize>,
+    largest_reconstruction_error: f64,
+    largest_t_squared: f64,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
+    let mut session = Session::start("score", &args.report, args.progress.progress)?;
+    session.check_standard_output(&args.output)?;
+    let format = output_format(&args.output)?;
+    let threads = threads(args.threads)?;
+    session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
+    let model = session.load(&args.model)?;
+    let limit = limit(&model, args.limit, &mut session)?;
+    let data = session.read(&args.points, &args.data)?;
+    if format == Format::Npy && data.labels.is_some() {
+        session.console.note("labels are not written: a .npy array has no place for them");
+    }
+    warn_of_scales(&model, &data.points, &mut session);
+
+    session.interrupt.wait_for_safe_points();
+    let n = data.points.n_samples();
+    let names: Vec<String> = columns(limit.is_some()).iter().map(|&name| name.to_owned()).collect();
+    let mut tally = Tally::default();
+    session.timed("score", |session| {
+        let file = OutputFile::create(&args.output)?;
+        let mut writer = ScoreWriter::with_columns(file, format, n, names, data.labels.as_ref())?;
+        in_blocks(session, n, model.n_components(), |rows, watch| {
+            let novelty = model.novelty_watched(&data.points.slice(rows), &threads, watch);
+            session.meter.clear();
+            let novelty = novelty.map_err(Failure::in_data(&data.name))?;
+            tally.add(&novelty, limit.as_ref());
+            writer.write(rows_of(&novelty, limit.as_ref()).as_ref())
+        })?;
+        writer.finish()
+    })?;
+    let written =
+        if args.output == Path::new("-") { String::new() } else { format!(", written to {}", args.output.display()) };
+    session.console.note(&format!("{}{written}", tally.sentence(n, limit.as_ref())));
+    let body = ScoreBody {
+        common: session.common(),
+        model: args.model.display().to_string(),
+        data: data.name.clone(),
+        output: args.output.display().to_string(),
+        n_samples: n,
+        n_features: data.points.n_features(),
+        n_components: model.n_components(),
+        threads: threads.count(),
+        limit,
+        tally,
+    };
+    session.finish(ExitStatus::Done, &body, None)
+}
+
+/// The model's limits at the level that was asked for. Models of earlier versions have none, which is said and no reason to stop.
+fn limit(model: &Model, level: f64, session: &mut Session<'_>) -> Result<Option<ControlLimit>> {
+    let Some(limits) = &model.record().control_limits else {
+        session
+            .warn("the model was saved without control limits, so no row is called novel; fit it again to have them");
+        return Ok(None);
+    };
+    if let Some(limit) = limits.at(level) {
+        return Ok(Some(limit));
+    }
+    let known: Vec<String> = limits.levels.iter().map(ToString::to_string).collect();
+    Err(Failure::usage(format!("--limit must be one of {}, but it is {level}", known.join(", "))))
+}
+
+fn columns(with_limit: bool) -> &'static [&'static str] {
+    let all = &["reconstruction_error", "t_squared", "novel"];
+    if with_limit { all } else { &all[..2] }
+}
+
+/// The rows of the table.
+fn rows_of(novelty: &Novelty, limit: Option<&ControlLimit>) -> Mat<f64> {
+    let beyond = limit.map(|limit| novelty.is_beyond(limit)).unwrap_or_default();
+    Mat::from_fn(novelty.t_squared.len(), columns(limit.is_some()).len(), |i, j| match j {
+        0 => novelty.reconstruction_error[i],
+        1 => novelty.t_squared[i],
+        _ => f64::from(u8::from(beyond[i])),
+    })
+}
+
+impl Tally {
+    fn add(&mut self, novelty: &Novelty, limit: Option<&ControlLimit>) {
+        let largest = |values: &[f64], so_far: f64| values.iter().copied().fold(so_far, f64::max);
+        self.largest_reconstruction_error = largest(&novelty.reconstruction_error, self.largest_reconstruction_error);
+        self.largest_t_squared = largest(&novelty.t_squared, self.largest_t_squared);
+        let Some(limit) = limit else { return };
+        let count = |values: &[f64], limit: f64| values.iter().filter(|&&value| value > limit).count();
+        for (sum, more) in [
+            (&mut self.n_novel, novelty.is_beyond(limit).into_iter().filter(|&beyond| beyond).count()),
+            (&mut self.n_beyond_reconstruction_error, count(&novelty.reconstruction_error, limit.reconstruction_error)),
+            (&mut self.n_beyond_t_squared, count(&novelty.t_squared, limit.t_squared)),
+        ] {
+            *sum = Some(sum.unwrap_or(0) + more);
+        }
+    }
+
+    /// What was found, for people.
+    fn sentence(&self, n: usize, limit: Option<&ControlLimit>) -> String {
+        let (Some(limit), Some(novel)) = (limit, self.n_novel) else {
+            return format!(
+                "{n} rows; largest reconstruction error {}, largest T² {}",
+                short(self.largest_reconstruction_error),
+                short(self.largest_t_squared)
+            );
+        };
+        format!(
+            "{novel} of {n} rows ({}) are novel: {} beyond reconstruction error {}, {} beyond T² {} (limits of {} of the \
+             training points)",
+            percent(novel as f64 / n.max(1) as f64),
+            self.n_beyond_reconstruction_error.unwrap_or(0),
+            short(limit.reconstruction_error),
+            self.n_beyond_t_squared.unwrap_or(0),
+            short(limit.t_squared),
+            level(limit.level)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn novelty() -> Novelty {
+        Novelty { scores: Mat::zeros(3, 1), reconstruction_error: vec![0.1, 0.5, 0.9], t_squared: vec![9.0, 1.0, 9.0] }
+    }
+
+    const LIMIT: ControlLimit = ControlLimit { level: 0.95, reconstruction_error: 0.5, t_squared: 4.0 };
+
+    #[test]
+    fn a_row_on_the_limit_is_within_it_and_one_beyond_both_counts_once() {
+        let mut tally = Tally::default();
+        tally.add(&novelty(), Some(&LIMIT));
+        tally.add(&novelty(), Some(&LIMIT));
+        assert_eq!(
+            (tally.n_novel, tally.n_beyond_reconstruction_error, tally.n_beyond_t_squared),
+            (Some(4), Some(2), Some(4))
+        );
+        assert_eq!(
+            tally.sentence(6, Some(&LIMIT)),
+            "4 of 6 rows (66.7 %) are novel: 2 beyond reconstruction error 0.5, 4 beyond T² 4 (limits of 95 % of the \
+             training points)"
+        );
+    }
+
+    #[test]
+    fn without_limits_nothing_is_called_novel() {
+        let mut tally = Tally::default();
+        tally.add(&novelty(), None);
+        assert_eq!(tally.n_novel, None);
+        assert_eq!(tally.sentence(3, None), "3 rows; largest reconstruction error 0.9, largest T² 9");
+        assert_eq!(rows_of(&novelty(), None).ncols(), 2);
+        assert_eq!(rows_of(&novelty(), Some(&LIMIT)).col(2).iter().copied().collect::<Vec<_>>(), [1.0, 0.0, 1.0]);
+    }
+}

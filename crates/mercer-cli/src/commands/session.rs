@@ -1,0 +1,160 @@
+//! One run of a command: who listens, what was measured, and how it ends.
+//!
+//! A command starts a session, reads and loads through it, works, and finishes it with a record and a table. What is common to
+//! all commands (talk, progress, interruption, seconds, records) stands here and nowhere else.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use mercer::Model;
+use mercer::watch::Threads;
+use serde::Serialize;
+
+use crate::args::{DataArgs, ProgressChoice, ReportArgs, TimeLimit};
+use crate::console::{Console, print};
+use crate::failure::{ExitStatus, Failure, Result};
+use crate::input::{self, Data, ReadOptions};
+use crate::interrupt::Interrupt;
+use crate::output::{self, OutputFile};
+use crate::progress::Meter;
+use crate::records::{self, Common};
+
+/// A run of a command.
+pub(super) struct Session<'a> {
+    command: &'static str,
+    report: &'a ReportArgs,
+    /// Where talk goes.
+    pub(super) console: Console,
+    /// The wish to stop.
+    pub(super) interrupt: Interrupt,
+    /// How far the run is.
+    pub(super) meter: Meter,
+    started: Instant,
+    seconds: BTreeMap<String, f64>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Session<'a> {
+    /// Starts the run of a command; once per process.
+    pub(super) fn start(command: &'static str, report: &'a ReportArgs, progress: ProgressChoice) -> Result<Self> {
+        let console = Console::new(report.quiet);
+        let session = Self {
+            command,
+            report,
+            console,
+            interrupt: Interrupt::listen(console)?,
+            meter: Meter::new(console, progress),
+            started: Instant::now(),
+            seconds: BTreeMap::new(),
+            warnings: Vec::new(),
+        };
+        Ok(session)
+    }
+
+    /// Refuses places that cannot be written to, or must not be, before any work is done.
+    pub(super) fn check_outputs<'p>(
+        &'p self,
+        outputs: impl IntoIterator<Item = &'p Path>,
+        inputs: &[(&str, &Path)],
+    ) -> Result<()> {
+        for path in outputs.into_iter().chain(self.report.record.as_deref()) {
+            if let Some((what, _)) = inputs.iter().find(|(_, input)| is_same_file(path, input)) {
+                return Err(Failure::usage(format!("{} is the {what}: it would be replaced", path.display())));
+            }
+            // Opened and dropped: nothing is left behind.
+            OutputFile::create(path)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a record on standard output where data go.
+    pub(super) fn check_standard_output(&self, output: &Path) -> Result<()> {
+        if self.report.json && output == Path::new("-") {
+            return Err(Failure::usage("--json prints where the rows go: give a file with --output, or use --record"));
+        }
+        Ok(())
+    }
+
+    /// Reads a data file.
+    pub(super) fn read(&mut self, path: &Path, args: &DataArgs) -> Result<Data> {
+        let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
+        self.meter.begin(&format!("reading {name}"));
+        let data = self.timed("read", |_| input::read(path, &ReadOptions::from(args)));
+        self.meter.clear();
+        data
+    }
+
+    /// Loads a model file.
+    pub(super) fn load(&mut self, path: &Path) -> Result<Model> {
+        self.timed("load", |_| Ok(Model::load(path)?))
+    }
+
+    /// Does something and takes its time as that of a phase.
+    pub(super) fn timed<R>(&mut self, phase: &str, work: impl FnOnce(&Self) -> Result<R>) -> Result<R> {
+        let start = Instant::now();
+        let result = work(self)?;
+        *self.seconds.entry(phase.to_owned()).or_default() += start.elapsed().as_secs_f64();
+        Ok(result)
+    }
+
+    /// What is left of a time limit that began with the command.
+    pub(super) fn time_left(&self, limit: Option<TimeLimit>) -> Option<Duration> {
+        limit.map(|limit| limit.0.saturating_sub(self.started.elapsed()))
+    }
+
+    /// Says something to worry about, and keeps it for the record.
+    pub(super) fn warn(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        self.console.warning(&text);
+        self.warnings.push(text);
+    }
+
+    /// What every record has.
+    pub(super) fn common(&self) -> Common {
+        Common::new(self.all_seconds(), self.warnings.clone())
+    }
+
+    /// Seconds of each phase so far, and in all.
+    pub(super) fn all_seconds(&self) -> BTreeMap<String, f64> {
+        let mut seconds = self.seconds.clone();
+        seconds.insert("total".to_owned(), self.started.elapsed().as_secs_f64());
+        seconds
+    }
+
+    /// Ends the run: the record goes where it was asked for, else a table to standard output.
+    pub(super) fn finish<B: Serialize>(&self, status: ExitStatus, body: &B, table: Option<&str>) -> Result<ExitStatus> {
+        if self.report.json || self.report.record.is_some() {
+            let record = records::document(self.command, status, body)?;
+            if let Some(path) = &self.report.record {
+                output::write_text(path, &record)?;
+            }
+            if self.report.json {
+                print(&record)?;
+                return Ok(status);
+            }
+        }
+        match table {
+            Some(table) if !self.report.quiet => print(table)?,
+            _ => {}
+        }
+        Ok(status)
+    }
+
+    /// Whether people want to read a table.
+    pub(super) fn wants_table(&self) -> bool {
+        !self.report.json && !self.report.quiet
+    }
+}
+
+/// As many threads as were asked for, or all.
+pub(super) fn threads(asked: Option<usize>) -> Result<Threads> {
+    Ok(asked.map_or_else(Threads::all, Threads::new)?)
+}
+
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    match (std::fs::canonicalize(a), std::fs::canonicalize(b)) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    }
+}

@@ -1,0 +1,54 @@
+//! The settings of a fit that flags mean.
+
+use mercer::kernel::{KernelSpec, Width};
+use mercer::{Center, KernelPca, Precision};
+
+use crate::args::{Gamma, KernelArgs, MethodName, PrecisionChoice, SolveArgs};
+
+/// The settings that the flags mean.
+pub(super) fn settings(kernel: &KernelArgs, solve: &SolveArgs, method: MethodName) -> KernelPca {
+    let mut settings = KernelPca::new(kernel_spec(kernel))
+        .center(if kernel.no_center { Center::No } else { Center::Yes })
+        .negative(kernel.negative)
+        .gram(method.gram)
+        .solver(method.solver)
+        .seed(solve.seed);
+    if let Some(n_components) = solve.n_components {
+        settings = settings.n_components(n_components);
+    }
+    if let Some(share) = solve.variance {
+        settings = settings.variance(share);
+    }
+    if let Some(tolerance) = solve.tolerance {
+        settings = settings.tolerance(tolerance);
+    }
+    if let Some(memory) = solve.memory {
+        settings = settings.memory(memory);
+    }
+    if let Some(threads) = solve.threads {
+        settings = settings.threads(threads);
+    }
+    if let Some(max_passes) = solve.max_passes {
+        settings = settings.max_passes(max_passes);
+    }
+    match solve.precision {
+        None => settings,
+        Some(PrecisionChoice::F32) => settings.precision(Precision::F32),
+        Some(PrecisionChoice::F64) => settings.precision(Precision::F64),
+    }
+}
+
+fn kernel_spec(args: &KernelArgs) -> KernelSpec {
+    let width = match (args.gamma, args.bandwidth) {
+        (Some(Gamma::Value(gamma)), _) => Some(Width::Gamma(gamma)),
+        (Some(Gamma::Scale), _) => Some(Width::Scale),
+        (Some(Gamma::Median), _) => Some(Width::Median),
+        (None, Some(sigma)) => Some(Width::Bandwidth(sigma)),
+        (None, None) => None,
+    };
+    let spec = KernelSpec::new(&args.kernel);
+    let spec = width.into_iter().fold(spec, KernelSpec::width);
+    let spec = args.degree.into_iter().fold(spec, KernelSpec::degree);
+    let spec = args.coef0.into_iter().fold(spec, KernelSpec::coef0);
+    args.alpha.into_iter().fold(spec, KernelSpec::alpha)
+}

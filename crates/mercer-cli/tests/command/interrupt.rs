@@ -1,0 +1,216 @@
+//! Ctrl-C, requests to terminate, and time limits, with real processes.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mercer::Model;
+
+use super::support::{Directory, mercer, npy};
+
+/// What the command promises: a stop within this time.
+const PROMISE: Duration = Duration::from_secs(2);
+
+/// Rows of noise: a flat spectrum, on which slow solvers take minutes.
+fn noise(rows: usize, columns: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) as f64 / f64::from(1_u32 << 31)).to_le_bytes()
+    };
+    let bytes: Vec<u8> = (0..rows * columns).flat_map(|_| next()).collect();
+    npy("<f8", &format!("({rows}, {columns})"), &bytes)
+}
+
+/// A fit of this takes far longer than any test waits for it.
+const LONG_FIT: &str = "fit noise.npy --solver power -n 30 --tolerance 1e-12 --gamma 1 -o noise.mercer";
+
+/// A process of the command with its standard error at hand.
+struct Running {
+    child: Child,
+    stderr: BufReader<std::process::ChildStderr>,
+    said: String,
+}
+
+impl Running {
+    fn start(directory: &Directory, words: &str) -> Self {
+        let mut child = mercer()
+            .args(words.split_whitespace())
+            .current_dir(directory.root())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { child, stderr, said: String::new() }
+    }
+
+    /// Waits until the process says something.
+    #[track_caller]
+    fn wait_for(&mut self, words: &str) {
+        while !self.said.contains(words) {
+            let read = self.stderr.read_line(&mut self.said).unwrap();
+            assert!(read > 0, "it ended without saying {words:?}: {}", self.said);
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Waits for the end and returns the exit code, the time since `from`, and everything that was said.
+    fn end(mut self, from: Instant) -> (Option<i32>, Duration, String) {
+        self.stderr.read_to_string(&mut self.said).unwrap();
+        let status = self.child.wait().unwrap();
+        (status.code(), from.elapsed(), self.said)
+    }
+}
+
+fn is_usable(directory: &Directory) {
+    let model = Model::load(&directory.path("noise.mercer")).unwrap();
+    assert!(!model.converged() && model.n_components() > 0);
+    assert!(model.residuals().iter().all(|residual| residual.is_finite()));
+    directory.write("few.npy", noise(5, 10));
+    directory.run("transform noise.mercer few.npy -o few.csv").done();
+    assert_eq!(directory.read("few.csv").lines().count(), 6);
+}
+
+fn stopped_fit_saves_the_best_so_far(signal: &str) {
+    let directory = Directory::new();
+    directory.write("noise.npy", noise(2000, 10));
+    let mut running = Running::start(&directory, &format!("{LONG_FIT} --record run.json"));
+    running.wait_for("pass 3");
+    let from = Instant::now();
+    running.signal(signal);
+    let (code, time, said) = running.end(from);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(time < PROMISE, "{time:?}");
+    assert!(said.contains("stopping at the next safe point"), "{said}");
+    assert!(said.contains("model saved as noise.mercer\n"), "{said}");
+    assert!(said.contains("interrupted: noise.mercer holds the best model so far; largest residual "), "{said}");
+    let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    assert_eq!((&record["exit_code"], &record["converged"]), (&1.into(), &false.into()));
+    is_usable(&directory);
+}
+
+#[test]
+fn ctrl_c_saves_the_best_model_so_far_within_two_seconds() {
+    stopped_fit_saves_the_best_so_far("INT");
+}
+
+#[test]
+fn a_request_to_terminate_does_what_ctrl_c_does() {
+    stopped_fit_saves_the_best_so_far("TERM");
+}
+
+#[test]
+fn block_solvers_stop_in_the_middle_of_a_pass() {
+    for solver in ["krylov", "subspace", "lanczos"] {
+        let directory = Directory::new();
+        directory.write("noise.npy", noise(4000, 10));
+        let words = format!(
+            "fit noise.npy --solver {solver} --gram tiled -n 20 --tolerance 1e-14 --gamma 1 -o noise.mercer --progress plain"
+        );
+        let mut running = Running::start(&directory, &words);
+        running.wait_for("pass 2");
+        let from = Instant::now();
+        running.signal("INT");
+        let (code, time, said) = running.end(from);
+        assert_eq!(code, Some(1), "{solver}: {said}");
+        assert!(time < PROMISE, "{solver}: {time:?}");
+        is_usable(&directory);
+    }
+}
+
+#[test]
+fn a_time_limit_does_the_same() {
+    let directory = Directory::new();
+    directory.write("noise.npy", noise(2000, 10));
+    let from = Instant::now();
+    let running = Running::start(&directory, &format!("{LONG_FIT} --time-limit 3s"));
+    let (code, time, said) = running.end(from);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(time < Duration::from_secs(3) + PROMISE, "{time:?}");
+    assert!(said.contains("out of time: noise.mercer holds the best model so far; largest residual "), "{said}");
+    is_usable(&directory);
+}
+
+#[test]
+fn twice_quits_at_once_and_leaves_nothing() {
+    let directory = Directory::new();
+    directory.write("noise.npy", noise(2500, 10));
+    // A dense decomposition has no safe points.
+    let mut running = Running::start(&directory, "fit noise.npy --solver dense -n 3 -o noise.mercer");
+    running.wait_for("pass 1");
+    std::thread::sleep(Duration::from_secs(2));
+    running.signal("INT");
+    running.wait_for("press Ctrl-C again to quit at once");
+    let from = Instant::now();
+    running.signal("INT");
+    let (code, time, said) = running.end(from);
+    assert_eq!(code, Some(130), "{said}");
+    assert!(time < PROMISE, "{time:?}");
+    assert!(!said.contains("error"), "{said}");
+    assert_eq!(directory.files(), ["noise.npy"]);
+}
+
+#[test]
+fn while_reading_there_is_nothing_to_save_and_once_is_enough() {
+    let directory = Directory::new();
+    for words in ["fit - -o out.mercer", "plan -", "compare -"] {
+        // Standard input stays open, so reading never ends.
+        let mut running = Running::start(&directory, words);
+        running.wait_for("reading standard input");
+        std::thread::sleep(Duration::from_millis(100));
+        let from = Instant::now();
+        running.signal("INT");
+        let (code, time, said) = running.end(from);
+        assert_eq!(code, Some(130), "{words}: {said}");
+        assert!(time < PROMISE, "{words}: {time:?}");
+        assert!(said.ends_with("interrupted before there was anything to save\n"), "{words}: {said}");
+        assert!(directory.files().is_empty(), "{words}");
+    }
+}
+
+#[test]
+fn a_stopped_transform_or_score_leaves_the_old_file() {
+    let directory = Directory::new();
+    directory.write("some.npy", noise(2000, 10));
+    directory.run("fit some.npy -n 3 --gamma 1 -o some.mercer --tolerance 1e-3 --quiet").done();
+    directory.write("many.npy", noise(400_000, 10));
+    directory.write("out.csv", "the old one\n");
+    for command in ["transform", "score"] {
+        let mut running = Running::start(&directory, &format!("{command} some.mercer many.npy -o out.csv --threads 1"));
+        running.wait_for("transforming");
+        let from = Instant::now();
+        running.signal("INT");
+        let (code, time, said) = running.end(from);
+        assert_eq!(code, Some(130), "{command}: {said}");
+        assert!(time < PROMISE, "{command}: {time:?}");
+        assert!(said.contains("error: stopped during transforming"), "{command}: {said}");
+        assert_eq!(directory.read("out.csv"), "the old one\n");
+        assert_eq!(directory.files(), ["many.npy", "out.csv", "some.mercer", "some.npy"], "{command}");
+    }
+}
+
+#[test]
+fn an_interrupted_comparison_shows_the_methods_that_are_done() {
+    let directory = Directory::new();
+    directory.write("noise.npy", noise(1000, 10));
+    let words = "compare noise.npy --methods krylov,power,lanczos -n 10 --gamma 1 --tolerance 1e-12";
+    let mut running = Running::start(&directory, words);
+    running.wait_for("power:");
+    running.wait_for("pass 2");
+    let from = Instant::now();
+    running.signal("INT");
+    let mut table = String::new();
+    running.child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
+    let (code, time, said) = running.end(from);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(time < PROMISE, "{time:?}");
+    assert!(said.contains("the methods that follow were not run"), "{said}");
+    assert!(table.contains("\nkrylov ") && table.contains("\npower ") && !table.contains("\nlanczos "), "{table}");
+}
