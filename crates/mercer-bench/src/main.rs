@@ -49,11 +49,18 @@ enum Command {
     TransformVsSklearn(Options),
     /// Time and memory against the number of points
     Growth(Options),
+    /// What plans say fits will take against what they take
+    PlanEstimates(Options),
+    /// How long the command takes to start
+    StartUp(Options),
     /// Makes the page of results from the records
     Table(table::TableOptions),
     /// One fit in a process of its own
     #[command(hide = true)]
     FitOnce(child::FitOnce),
+    /// One plan and its fit in a process of its own
+    #[command(hide = true)]
+    PlanOnce(child::PlanOnce),
     /// One product with the linear kernel in a process of its own
     #[command(hide = true)]
     ProductOnce(child::ProductOnce),
@@ -79,8 +86,11 @@ fn run(command: Command) -> Result<()> {
         Command::MnistFull(options) => (Benchmark::MnistFull, options),
         Command::TransformVsSklearn(options) => (Benchmark::TransformVsSklearn, options),
         Command::Growth(options) => (Benchmark::Growth, options),
+        Command::PlanEstimates(options) => (Benchmark::PlanEstimates, options),
+        Command::StartUp(options) => (Benchmark::StartUp, options),
         Command::Table(options) => return table::run(&options),
         Command::FitOnce(request) => return child::print(&request.run()?),
+        Command::PlanOnce(request) => return child::print(&request.run()?),
         Command::ProductOnce(request) => return child::print(&request.run()?),
         Command::TransformOnce(request) => return child::print(&request.run()?),
     };

@@ -177,6 +177,23 @@ fn blobs(rows: usize, seed: u64) -> Vec<u8> {
     pictures
 }
 
+/// Made-up points: a bent sheet of four dimensions in a space of `features`, with a little noise.
+pub(crate) fn sheet(rows: usize, features: usize, seed: u64) -> Vec<f32> {
+    const LATENT: usize = 4;
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut uniform = || f64::from(random.next_u32()) / f64::from(u32::MAX);
+    let slopes: Vec<f64> = (0..features * LATENT).map(|_| 4.0 * uniform() - 2.0).collect();
+    let mut points = Vec::with_capacity(rows * features);
+    for _ in 0..rows {
+        let place = [(); LATENT].map(|()| uniform());
+        for slopes in slopes.chunks_exact(LATENT) {
+            let along: f64 = slopes.iter().zip(place).map(|(slope, at)| slope * at).sum();
+            points.push(((2.0 * along).sin() + 0.1 * (uniform() - 0.5)) as f32);
+        }
+    }
+    points
+}
+
 /// Random bytes, for benchmarks that only need some points.
 pub(crate) fn random_bytes(count: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; count];

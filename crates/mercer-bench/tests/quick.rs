@@ -95,6 +95,29 @@ fn growth_writes_a_complete_record() {
     check_complete("growth", 2, &ratios);
 }
 
+/// Which of estimate and measurement is larger differs from run to run, so only the beginnings are known.
+#[test]
+fn plan_estimates_compares_time_and_memory_of_five_fits() {
+    let record = quick_record("plan_estimates");
+    let ratios = list(&record, "ratios");
+    assert_eq!(ratios.len(), 10);
+    for (ratio, what) in ratios.iter().zip(["time", "memory"].iter().cycle()) {
+        assert!(ratio["what"].as_str().is_some_and(|text| text.contains(&format!(": {what}, "))), "{ratio}");
+        assert!(ratio["value"].as_f64().is_some_and(|value| value >= 1.0), "{ratio}");
+    }
+    assert_eq!((list(&record, "timings").len(), list(&record, "answers").len()), (5, 5));
+}
+
+#[test]
+fn start_up_writes_a_complete_record() {
+    // The command under test stands beside this program; another package makes it.
+    let profile: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
+    let built = Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "mercer-cli"]).args(profile).status();
+    assert!(built.expect("cargo starts").success());
+    let ratios = ["mercer --version to 20 ms", "mercer help kernels to 20 ms", "mercer --version to a shell's echo"];
+    check_complete("start_up", 2, &ratios);
+}
+
 #[test]
 fn the_page_of_results_is_what_the_records_say() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

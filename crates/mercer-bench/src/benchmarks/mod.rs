@@ -3,6 +3,8 @@
 mod fit_vs_sklearn;
 mod growth;
 mod mnist_full;
+mod plan_estimates;
+mod start_up;
 mod tile_floor;
 mod transform_vs_sklearn;
 
@@ -18,6 +20,8 @@ pub(crate) enum Benchmark {
     MnistFull,
     TransformVsSklearn,
     Growth,
+    PlanEstimates,
+    StartUp,
 }
 
 /// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
@@ -25,8 +29,15 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::TileFloor, Self::FitVsSklearn, Self::MnistFull, Self::TransformVsSklearn, Self::Growth];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::TileFloor,
+        Self::FitVsSklearn,
+        Self::MnistFull,
+        Self::TransformVsSklearn,
+        Self::Growth,
+        Self::PlanEstimates,
+        Self::StartUp,
+    ];
 
     /// The name of the command and of the record.
     pub(crate) const fn name(self) -> &'static str {
@@ -36,6 +47,8 @@ impl Benchmark {
             Self::MnistFull => "mnist_full",
             Self::TransformVsSklearn => "transform_vs_sklearn",
             Self::Growth => "growth",
+            Self::PlanEstimates => "plan_estimates",
+            Self::StartUp => "start_up",
         }
     }
 
@@ -47,6 +60,8 @@ impl Benchmark {
             Self::MnistFull => mnist_full::QUESTION,
             Self::TransformVsSklearn => transform_vs_sklearn::QUESTION,
             Self::Growth => growth::QUESTION,
+            Self::PlanEstimates => plan_estimates::QUESTION,
+            Self::StartUp => start_up::QUESTION,
         }
     }
 
@@ -59,6 +74,8 @@ impl Benchmark {
             Self::MnistFull => mnist_full::measure,
             Self::TransformVsSklearn => transform_vs_sklearn::measure,
             Self::Growth => growth::measure,
+            Self::PlanEstimates => plan_estimates::measure,
+            Self::StartUp => start_up::measure,
         };
         let mut findings = Findings::default();
         measure(setup, &mut findings)?;

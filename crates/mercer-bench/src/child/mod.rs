@@ -4,6 +4,7 @@
 //! standard output, in the same shape as from the rivals' scripts.
 
 mod fit_once;
+mod plan_once;
 mod product_once;
 mod transform_once;
 
@@ -14,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use fit_once::{FitAnswer, FitOnce};
+pub(crate) use plan_once::{PlanAnswer, PlanOnce};
 pub(crate) use product_once::{ProductAnswer, ProductOnce};
 pub(crate) use transform_once::{TransformAnswer, TransformOnce};
 
