@@ -7,7 +7,7 @@ use mercer::watch::Threads;
 use mercer::{ErrorKind, GramChoice, KernelPca, Model, SolverChoice, Watch, format_bytes};
 use serde::Serialize;
 
-use super::learn::learn;
+use super::learn::{Learned, learn};
 use super::session::{Session, threads};
 use super::settings::settings;
 use crate::args::{CompareArgs, MethodName};
@@ -65,6 +65,9 @@ struct MethodResult {
     largest_angle: Option<f64>,
 }
 
+/// A method's record, and its model or why there is none.
+type Run = (MethodRecord, Result<Model>);
+
 /// Runs the command.
 pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     let mut session = Session::start("compare", &args.report, args.progress.progress)?;
@@ -73,7 +76,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     let data = session.read(&args.points, &args.data)?;
     let methods = if args.methods.is_empty() { usual_methods(&data) } else { args.methods.clone() };
 
-    let mut runs: Vec<(MethodRecord, Option<Model>)> = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
     for method in methods {
         session.meter.begin(&format!("{method}:"));
         let settings = settings(&args.kernel, &args.solve, method);
@@ -82,10 +85,12 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
             break;
         }
     }
-    if runs.iter().all(|(_, model)| model.is_none()) {
-        let (record, _) = runs.first().ok_or_else(|| Failure::usage("there are no methods to compare"))?;
-        let why = record.error.clone().unwrap_or_default();
-        return Err(Failure::usage(format!("no method gave an answer; {}: {why}", record.method)));
+    // Without any answer, why the first method gave none is why the command fails.
+    if runs.iter().all(|(_, outcome)| outcome.is_err()) {
+        let first = runs.into_iter().next();
+        return Err(first
+            .and_then(|(_, outcome)| outcome.err())
+            .unwrap_or_else(|| Failure::usage("there are no methods")));
     }
     if session.interrupt.is_set() {
         session.warn("interrupted: the methods that follow were not run");
@@ -128,7 +133,7 @@ fn run_one(
     data: &Data,
     args: &CompareArgs,
     session: &Session<'_>,
-) -> Result<(MethodRecord, Option<Model>)> {
+) -> Result<Run> {
     let before = mercer::reset_peak_memory().then(mercer::peak_memory);
     let start = Instant::now();
     let outcome = learn(settings, data, session.time_left(args.solve.time_limit), session);
@@ -136,11 +141,13 @@ fn run_one(
     let peak_growth_bytes = before.map(|before| mercer::peak_memory().saturating_sub(before));
     let record = MethodRecord { method: method.to_string(), seconds, error: None, result: None };
     match outcome {
-        Ok(model) => {
+        Ok(Learned { model, .. }) => {
             let result = Some(MethodResult::new(&model, peak_growth_bytes));
-            Ok((MethodRecord { result, ..record }, Some(model)))
+            Ok((MethodRecord { result, ..record }, Ok(model)))
         }
-        Err(failure) if is_finding(&failure) => Ok((MethodRecord { error: Some(failure.to_string()), ..record }, None)),
+        Err(failure) if is_finding(&failure) => {
+            Ok((MethodRecord { error: Some(failure.to_string()), ..record }, Err(failure)))
+        }
         Err(failure) => Err(failure),
     }
 }
@@ -172,7 +179,7 @@ impl MethodResult {
 }
 
 /// The run with the smallest residual: the dense solver, if it ran, among those that rounding cannot tell apart.
-fn most_exact(runs: &[(MethodRecord, Option<Model>)]) -> Option<usize> {
+fn most_exact(runs: &[Run]) -> Option<usize> {
     // A few units of rounding, however much smaller a residual comes out of a projected problem.
     const ROUNDING: f64 = 1e-13;
     let quality = |index: usize| {
@@ -184,7 +191,7 @@ fn most_exact(runs: &[(MethodRecord, Option<Model>)]) -> Option<usize> {
 }
 
 fn measure_angles(
-    runs: &mut [(MethodRecord, Option<Model>)],
+    runs: &mut [Run],
     reference: Option<usize>,
     data: &Data,
     threads: &Threads,
@@ -195,7 +202,7 @@ fn measure_angles(
     // A wish to stop that ended the runs does not end this: it takes a fraction of one of them.
     let watch = Watch::new();
     for index in 0..runs.len() {
-        let (Some(exact), Some(model)) = (&runs[reference].1, &runs[index].1) else { continue };
+        let (Ok(exact), Ok(model)) = (&runs[reference].1, &runs[index].1) else { continue };
         let angle =
             if index == reference { Ok(0.0) } else { exact.largest_angle(model, &data.points, threads, &watch) };
         match angle {

@@ -7,7 +7,7 @@ use faer::MatRef;
 use mercer::kernel::{KernelSpec, Width};
 use mercer::{KernelPca, Model, RunRecord};
 
-use super::learn::{admit, complete, learn, status_of};
+use super::learn::{complete, learn};
 use super::session::Session;
 use crate::args::{DataArgs, DemoArgs, Format, ScaleFactor};
 use crate::failure::{ExitStatus, Failure, Result};
@@ -40,20 +40,21 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
     let (data, labels) = session.timed("read", |_| read_digits())?;
 
     let spec = KernelSpec::new("gaussian").width(Width::Bandwidth(BANDWIDTH));
-    let model = learn(&KernelPca::new(spec).n_components(N_COMPONENTS), &data, None, &session)?;
+    let learned = learn(&KernelPca::new(spec).n_components(N_COMPONENTS), &data, None, &session)?;
+    let model = &learned.model;
     model.save(&args.out.join(MODEL))?;
     let scores = model.training_scores();
     write_scores(&args.out.join(SCORES), scores.as_ref(), &labels)?;
-    write_pictures(&args.out, &model, scores.as_ref(), &labels)?;
+    write_pictures(&args.out, model, scores.as_ref(), &labels)?;
 
-    admit(&model, &args.out.join(MODEL), &session);
+    learned.admit(&args.out.join(MODEL), &session);
     let record = complete(model.record(), &session);
-    output::write_text(&args.out.join(RECORD), &records::document("demo", status_of(&model), &record)?)?;
+    output::write_text(&args.out.join(RECORD), &records::document("demo", learned.status(), &record)?)?;
     let table = session.wants_table().then(|| {
         let share = same_label_neighbours(scores.as_ref(), &labels.values);
         format!("{}{}", output::summary(&record), findings(&args.out, &record, share))
     });
-    session.finish(status_of(&model), &record, table.as_deref())
+    session.finish(learned.status(), &record, table.as_deref())
 }
 
 fn read_digits() -> Result<(Data, Labels)> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::learn::{admit, complete, learn, status_of};
+use super::learn::{complete, learn};
 use super::plan;
 use super::session::Session;
 use super::settings::settings;
@@ -25,10 +25,10 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
     };
 
     let limit = session.time_left(args.solve.time_limit);
-    let model = learn(&settings, &data, limit, &session)?;
-    model.save(output)?;
+    let learned = learn(&settings, &data, limit, &session)?;
+    learned.model.save(output)?;
     session.console.note(&format!("model saved as {}", output.display()));
-    admit(&model, output, &session);
-    let record = complete(model.record(), &session);
-    session.finish(status_of(&model), &record, Some(&output::summary(&record)))
+    learned.admit(output, &session);
+    let record = complete(learned.model.record(), &session);
+    session.finish(learned.status(), &record, Some(&output::summary(&record)))
 }

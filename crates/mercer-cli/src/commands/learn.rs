@@ -10,13 +10,20 @@ use super::session::Session;
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 
+/// A model, and whether somebody or the clock ended its fit.
+pub(super) struct Learned {
+    /// The model.
+    pub(super) model: Model,
+    was_stopped: bool,
+}
+
 /// Fits with progress on standard error, until it is done, interrupted, or out of time.
 pub(super) fn learn(
     settings: &KernelPca,
     data: &Data,
     limit: Option<Duration>,
     session: &Session<'_>,
-) -> Result<Model> {
+) -> Result<Learned> {
     session.interrupt.wait_for_safe_points();
     let observer = |progress: &Progress| session.meter.observe(progress);
     let mut watch = Watch::new().interrupt(session.interrupt.flag()).observer(&observer);
@@ -25,7 +32,8 @@ pub(super) fn learn(
     }
     let fitted = settings.fit_watched(&data.points, &watch);
     session.meter.clear();
-    fitted.map_err(|error| match error.kind() {
+    let was_stopped = watch.is_stopped();
+    fitted.map(|model| Learned { model, was_stopped }).map_err(|error| match error.kind() {
         ErrorKind::Interrupted if !session.interrupt.is_set() => {
             Failure::usage(format!("--time-limit is too short: {error}"))
         }
@@ -33,31 +41,33 @@ pub(super) fn learn(
     })
 }
 
-/// Says of a model that did not converge why, where it is, and how good it is.
-pub(super) fn admit(model: &Model, saved_as: &Path, session: &Session<'_>) {
-    if model.converged() {
-        return;
+impl Learned {
+    /// How a command ends that has saved this model.
+    pub(super) fn status(&self) -> ExitStatus {
+        if self.model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged }
     }
-    let record = model.record();
-    let why = match (session.interrupt.is_set(), record.warnings.iter().any(|text| text.ends_with("was stopped"))) {
-        (true, _) => "interrupted",
-        (false, true) => "out of time",
-        (false, false) => "not converged",
-    };
-    let converged = record.residuals.iter().filter(|&&residual| residual <= record.tolerance).count();
-    let residual = record.residuals.iter().copied().fold(0.0, f64::max);
-    session.console.warning(&format!(
-        "{why}: {} holds the best model so far; largest residual {residual:.1e}, asked for {:.1e}; {converged} of {} \
-         components converged",
-        saved_as.display(),
-        record.tolerance,
-        record.n_components
-    ));
-}
 
-/// How a command ends that has saved this model.
-pub(super) fn status_of(model: &Model) -> ExitStatus {
-    if model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged }
+    /// Says of a model that did not converge why, where it is, and how good it is.
+    pub(super) fn admit(&self, saved_as: &Path, session: &Session<'_>) {
+        if self.model.converged() {
+            return;
+        }
+        let why = match (session.interrupt.is_set(), self.was_stopped) {
+            (true, _) => "interrupted",
+            (false, true) => "out of time",
+            (false, false) => "not converged",
+        };
+        let record = self.model.record();
+        let converged = record.residuals.iter().filter(|&&residual| residual <= record.tolerance).count();
+        let residual = record.residuals.iter().copied().fold(0.0, f64::max);
+        session.console.warning(&format!(
+            "{why}: {} holds the best model so far; largest residual {residual:.1e}, asked for {:.1e}; {converged} of {} \
+             components converged",
+            saved_as.display(),
+            record.tolerance,
+            record.n_components
+        ));
+    }
 }
 
 /// The library's record with the command's own times: `fit` is all that the library did, `save` what came after.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use faer::Mat;
 use mercer::record::ControlLimit;
-use mercer::{Model, Novelty};
+use mercer::{Kernel, Model, Novelty};
 use serde::Serialize;
 
 use super::blocks::{in_blocks, output_format, warn_of_scales};
@@ -100,6 +100,9 @@ pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
 /// The model's limits at the level that was asked for. Models of earlier versions have none, which is said and no reason to stop.
 fn limit(model: &Model, level: f64, session: &mut Session<'_>) -> Result<Option<ControlLimit>> {
     let Some(limits) = &model.record().control_limits else {
+        if matches!(model.kernel(), Kernel::Precomputed) {
+            return Ok(None); // which cannot tell novelty at all, and will say so
+        }
         session
             .warn("the model was saved without control limits, so no row is called novel; fit it again to have them");
         return Ok(None);

@@ -4,7 +4,7 @@
 //! all commands (talk, progress, interruption, seconds, records) stands here and nowhere else.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use mercer::Model;
@@ -39,7 +39,10 @@ impl<'a> Session<'a> {
     /// Starts the run of a command; once per process.
     pub(super) fn start(command: &'static str, report: &'a ReportArgs, progress: ProgressChoice) -> Result<Self> {
         let console = Console::new(report.quiet);
-        let session = Self {
+        if report.record.as_deref() == Some(Path::new("-")) {
+            return Err(Failure::usage("--record takes the name of a file; --json prints the record"));
+        }
+        Ok(Self {
             command,
             report,
             console,
@@ -48,8 +51,7 @@ impl<'a> Session<'a> {
             started: Instant::now(),
             seconds: BTreeMap::new(),
             warnings: Vec::new(),
-        };
-        Ok(session)
+        })
     }
 
     /// Refuses places that cannot be written to, or must not be, before any work is done.
@@ -58,7 +60,15 @@ impl<'a> Session<'a> {
         outputs: impl IntoIterator<Item = &'p Path>,
         inputs: &[(&str, &Path)],
     ) -> Result<()> {
+        let mut places = Vec::new();
         for path in outputs.into_iter().chain(self.report.record.as_deref()) {
+            if places.contains(&place(path)) {
+                return Err(Failure::usage(format!(
+                    "{} is named for two outputs: give one another name",
+                    path.display()
+                )));
+            }
+            places.push(place(path));
             if let Some((what, _)) = inputs.iter().find(|(_, input)| is_same_file(path, input)) {
                 return Err(Failure::usage(format!("{} is the {what}: it would be replaced", path.display())));
             }
@@ -150,6 +160,16 @@ impl<'a> Session<'a> {
 /// As many threads as were asked for, or all.
 pub(super) fn threads(asked: Option<usize>) -> Result<Threads> {
     Ok(asked.map_or_else(Threads::all, Threads::new)?)
+}
+
+/// A path that two ways of writing the same new file have in common.
+fn place(path: &Path) -> PathBuf {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (std::fs::canonicalize(path), std::fs::canonicalize(directory), path.file_name()) {
+        (Ok(file), ..) => file,
+        (Err(_), Ok(directory), Some(name)) => directory.join(name),
+        _ => path.to_owned(),
+    }
 }
 
 fn is_same_file(a: &Path, b: &Path) -> bool {

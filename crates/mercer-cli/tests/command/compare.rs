@@ -53,9 +53,15 @@ fn a_method_that_has_not_converged_is_shown_as_such() {
 fn a_method_that_does_not_fit_is_a_finding_unless_none_does() {
     let directory = directory();
     let outcome = directory.run("compare points.csv --label half -n 2 --methods dense --memory 1KiB");
-    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("error: no method gave an answer; dense: "), "{}", outcome.stderr);
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("the memory budget is 1.0 KiB"), "{}", outcome.stderr);
+    let rows: Vec<String> = (0..300).map(|i| format!("{},{}\n", f64::from(i).sin(), f64::from(i * i).cos())).collect();
+    directory.write("many.csv", rows.concat());
+    let outcome = directory.run("compare many.csv --methods dense,tiled/krylov --memory 1MiB -n 2");
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let lines: Vec<&str> = outcome.stdout.lines().collect();
+    assert!(lines[1].starts_with("dense ") && lines[1].contains("the memory budget is 1.0 MiB"), "{}", outcome.stdout);
+    assert!(lines[2].starts_with("tiled/krylov ") && !lines[2].contains("budget"), "{}", outcome.stdout);
 }
 
 #[test]

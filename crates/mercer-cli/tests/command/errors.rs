@@ -79,3 +79,17 @@ fn a_wrong_number_of_threads_is_refused_everywhere() {
         assert!(outcome.stderr.ends_with("error: --threads must be at least 1, but it is 0\n"), "{}", outcome.stderr);
     }
 }
+
+#[test]
+fn a_record_needs_a_place_of_its_own() {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    let refused = |words: &str, expected: &str| {
+        let outcome = directory.run(&format!("fit points.csv --label half {words}"));
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), expected));
+        assert_eq!(directory.files(), ["points.csv"]);
+    };
+    let twice = "error: ./x is named for two outputs: give one another name\n";
+    refused("-o x --record ./x", twice);
+    refused("-o x --record -", "error: --record takes the name of a file; --json prints the record\n");
+}

@@ -33,6 +33,8 @@ pub(super) struct Prepared {
     pub(super) threads: Threads,
     pub(super) warnings: Vec<String>,
     speeds: Speeds,
+    /// Seconds that all this took: a fit spends them, too.
+    seconds: f64,
 }
 
 /// Components to look for first when a share of the variance is wanted: enough for most, cheap to have wasted.
@@ -40,6 +42,7 @@ const FIRST_GUESS: usize = 16;
 
 impl Prepared {
     pub(super) fn new(settings: &KernelPca, points: &Points) -> Result<Self> {
+        let stopwatch = Stopwatch::start();
         let n = points.n_samples();
         settings.validate(n)?;
         points.check_finite()?;
@@ -56,7 +59,7 @@ impl Prepared {
         let threads = settings.thread_pool()?;
         let speeds = Speeds::measure(points, &kernel, precision, &threads)?;
         let budget = settings.memory.bytes();
-        Ok(Self { kernel, precision, tolerance, budget, threads, warnings, speeds })
+        Ok(Self { kernel, precision, tolerance, budget, threads, warnings, speeds, seconds: stopwatch.seconds() })
     }
 
     /// The plan for what the settings ask for.
@@ -65,7 +68,8 @@ impl Prepared {
             Components::Count(k) => k,
             Components::Variance(_) => FIRST_GUESS.min(points.n_samples()),
         };
-        self.plan_for(settings, points, n_components)
+        let plan = self.plan_for(settings, points, n_components)?;
+        Ok(Plan { expected_seconds: plan.expected_seconds + self.seconds, ..plan })
     }
 
     /// The plan for some number of components.

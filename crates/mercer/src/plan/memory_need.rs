@@ -51,11 +51,15 @@ impl Need {
     /// What the dense solver needs.
     pub(super) fn dense(task: &Task<'_>) -> Self {
         let n = task.n_samples as u64;
+        // While the matrix is made: the identity in the tiles' precision, sums, the centred copy, the result, the matrix.
+        let making = n * (n + 16) * (task.precision.size() as u64 + 8 + 16 + 8);
+        // Afterwards: the matrix, its eigenvectors twice (sorted), and the decomposition's workspace.
+        let decomposing = 6 * n * n * 8;
         Self {
             packed: packed_size(task),
-            vectors: n * (n + 16) * (task.precision.size() as u64 + 8 + 16),
-            // The matrix, its eigenvectors twice (sorted), and the decomposition's workspace.
-            solver: 6 * n * n * 8,
+            vectors: 0,
+            // The larger of the two, and one more matrix for what an allocator keeps of the first.
+            solver: making.max(decomposing) + n * n * 8,
             model: 3 * n * 8 * task.n_components as u64,
             scratch: scratch_size(task),
             max_subspace: task.n_samples,
