@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use mercer::data::{Moments, Scaling};
 use mercer::kernel::PairFunction;
 use mercer::{Center, ErrorKind, Kernel, KernelPca, Model, Points};
 
@@ -44,6 +45,53 @@ fn a_loaded_model_scores_as_the_saved_one_did() {
             }
         }
     }
+}
+
+#[test]
+fn a_scaling_is_saved_with_the_model_and_applied_to_new_points() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.mercer");
+    let bytes = Points::from_u8((0..120).map(|i| (i * 7 % 256) as u8).collect::<Vec<_>>(), 40, 3, 1.0).unwrap();
+    let settings = KernelPca::new(Kernel::gaussian(0.3).unwrap()).n_components(2);
+    for points in [data(40), bytes] {
+        for scaling in [Scaling::standardizing(&Moments::of(&points)), Scaling::uniform(0.25, 3).unwrap()] {
+            let scaled = scaling.apply(&points).unwrap();
+            let plain = settings.fit(&scaled).unwrap();
+            let expected = plain.transform(&scaled).unwrap();
+            let before = settings.fit(&scaled).unwrap().with_scaling(scaling.clone()).unwrap();
+            before.save(&path).unwrap();
+            let after = Model::load(&path).unwrap();
+            assert_eq!(after.scaling(), Some(&scaling));
+            assert!((after.transform(&points).unwrap() - expected).norm_max() == 0.0, "{points:?}");
+            // Byte scales are part of the basis, not of the scaling: raw bytes are scaled once, not twice.
+            assert_eq!(after.basis().byte_scale(), scaled.byte_scale());
+        }
+    }
+}
+
+#[test]
+fn only_a_model_with_a_scaling_needs_a_newer_program() {
+    let directory = tempfile::tempdir().unwrap();
+    let version = |model: &Model| {
+        let path = directory.path().join("model.mercer");
+        model.save(&path).unwrap();
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        let place = text.find("\\\"format_version\\\":").unwrap() + "\\\"format_version\\\":".len();
+        text[place..].chars().next().unwrap()
+    };
+    assert_eq!(version(&model()), '1');
+    assert_eq!(version(&model().with_scaling(Scaling::uniform(2.0, 3).unwrap()).unwrap()), '2');
+}
+
+#[test]
+fn a_scaling_that_does_not_fit_the_model_is_refused() {
+    let error = model().with_scaling(Scaling::uniform(2.0, 4).unwrap()).unwrap_err().to_string();
+    assert_eq!(error, "the scaling has 4 columns, but the model was fitted on 3");
+    let matrix = Points::from_f64(vec![2.0, 1.0, 1.0, 2.0], 2, 2).unwrap();
+    let fitted = || KernelPca::new(Kernel::Precomputed).n_components(1).fit(&matrix).unwrap();
+    assert!(fitted().with_scaling(Scaling::uniform(0.5, 2).unwrap()).is_ok());
+    let error = fitted().with_scaling(Scaling::standardizing(&Moments::of(&matrix))).unwrap_err().to_string();
+    assert_eq!(error, "scaling column by column does not work with the precomputed kernel: its columns are points");
 }
 
 #[test]
@@ -150,7 +198,7 @@ fn a_later_format_is_refused_with_its_number() {
     bytes[place + needle.len() - 1] = b'9';
     fs::write(&path, bytes).unwrap();
     let error = Model::load(&path).unwrap_err().to_string();
-    assert!(error.ends_with("the file has format 9, but this version reads only up to 1; use a newer one"), "{error}");
+    assert!(error.ends_with("the file has format 9, but this version reads only up to 2; use a newer one"), "{error}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod moments;
 mod sample;
+mod scaling;
 
 use std::fmt;
 use std::ops::Range;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 pub use moments::Moments;
 pub use sample::sample_rows;
+pub use scaling::Scaling;
 
 use crate::error::{Error, Result};
 use crate::scalar::Precision;
@@ -146,6 +148,14 @@ impl Points {
         }
     }
 
+    /// The same bytes, each standing for `factor` times what it stood for; `None` if the values are not bytes.
+    fn rescaled_bytes(&self, factor: f64) -> Option<Result<Self>> {
+        let Values::U8 { values, scale } = &self.values else { return None };
+        let scale = scale * factor;
+        let rescaled = || Self { values: Values::U8 { values: values.clone(), scale }, ..self.clone() };
+        Some(Error::require_positive("scale", scale).map(|()| rescaled()))
+    }
+
     /// Bytes of memory that the values take.
     pub fn size(&self) -> u64 {
         let each = match self.values {
@@ -235,7 +245,30 @@ impl Points {
     }
 }
 
-impl RowsRef<'_> {
+impl<'a> RowsRef<'a> {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match *self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+            Self::U8 { values, .. } => values.len(),
+        }
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Some of the values.
+    fn part(&self, range: Range<usize>) -> RowsRef<'a> {
+        match *self {
+            Self::F32(values) => RowsRef::F32(&values[range]),
+            Self::F64(values) => RowsRef::F64(&values[range]),
+            Self::U8 { values, scale } => RowsRef::U8 { values: &values[range], scale },
+        }
+    }
+
     /// The values in double precision.
     pub fn to_f64(&self) -> Vec<f64> {
         match *self {

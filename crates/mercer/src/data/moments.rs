@@ -1,6 +1,6 @@
 //! First and second moments of blocks of points, which add.
 
-use super::Points;
+use super::{Points, RowsRef};
 
 /// Count, sums and sum of squares of a block of points.
 ///
@@ -22,8 +22,8 @@ pub struct Moments {
     n_samples: usize,
     /// The mean of each column.
     mean: Vec<f64>,
-    /// Sum over all rows and columns of the squared difference from the column's mean.
-    scatter: f64,
+    /// The sum of squared differences from the mean of each column.
+    scatter: Vec<f64>,
 }
 
 /// Rows that are summed before the sum is added to the total: short sums lose less to rounding.
@@ -32,21 +32,25 @@ const BLOCK: usize = 1024;
 impl Moments {
     /// The moments of no points with `n_features` coordinates.
     pub fn empty(n_features: usize) -> Self {
-        Self { n_samples: 0, mean: vec![0.0; n_features], scatter: 0.0 }
+        Self { n_samples: 0, mean: vec![0.0; n_features], scatter: vec![0.0; n_features] }
     }
 
     /// The moments of a block.
     pub fn of(points: &Points) -> Self {
-        let (n, d) = (points.n_samples(), points.n_features());
-        let mut all = Self::empty(d);
-        for start in (0..n).step_by(BLOCK) {
-            let values = points.rows(start..n.min(start + BLOCK)).to_f64();
-            all.add(&Self::of_rows(&values, d));
+        Self::of_rows(points.rows(0..points.n_samples()), points.n_features())
+    }
+
+    /// The moments of rows of `n_features` coordinates.
+    pub fn of_rows(rows: RowsRef<'_>, n_features: usize) -> Self {
+        let mut all = Self::empty(n_features);
+        for start in (0..rows.len()).step_by(BLOCK * n_features.max(1)) {
+            let end = rows.len().min(start + BLOCK * n_features);
+            all.add(&Self::of_block(&rows.part(start..end).to_f64(), n_features));
         }
         all
     }
 
-    fn of_rows(values: &[f64], d: usize) -> Self {
+    fn of_block(values: &[f64], d: usize) -> Self {
         let n_samples = values.len() / d;
         let mut mean = vec![0.0; d];
         for row in values.chunks_exact(d) {
@@ -58,8 +62,12 @@ impl Moments {
             *sum /= n_samples as f64;
         }
         // Two passes over a block that is in the cache anyway: the one-pass formula cancels for data far from zero.
-        let scatter =
-            values.chunks_exact(d).map(|row| row.iter().zip(&mean).map(|(x, m)| (x - m) * (x - m)).sum::<f64>()).sum();
+        let mut scatter = vec![0.0; d];
+        for row in values.chunks_exact(d) {
+            for ((sum, x), mean) in scatter.iter_mut().zip(row).zip(&mean) {
+                *sum += (x - mean) * (x - mean);
+            }
+        }
         Self { n_samples, mean, scatter }
     }
 
@@ -77,10 +85,9 @@ impl Moments {
         let total = self.n_samples + other.n_samples;
         let share = other.n_samples as f64 / total as f64;
         // scatter = scatter₁ + scatter₂ + (n₁ n₂ / n) |mean₁ - mean₂|².
-        self.scatter += other.scatter;
-        for (mean, &theirs) in self.mean.iter_mut().zip(&other.mean) {
+        for (j, (mean, &theirs)) in self.mean.iter_mut().zip(&other.mean).enumerate() {
             let gap = theirs - *mean;
-            self.scatter += self.n_samples as f64 * share * gap * gap;
+            self.scatter[j] += other.scatter[j] + self.n_samples as f64 * share * gap * gap;
             *mean += share * gap;
         }
         self.n_samples = total;
@@ -100,7 +107,12 @@ impl Moments {
     ///
     /// scikit-learn's `gamma="scale"` uses the variance about the mean of *all* values; see [`total_variance`](Self::total_variance).
     pub fn variance(&self) -> f64 {
-        self.scatter / (self.n_samples.max(1) * self.mean.len()) as f64
+        self.scatter.iter().sum::<f64>() / (self.n_samples.max(1) * self.mean.len()) as f64
+    }
+
+    /// The mean squared difference from the mean of each column.
+    pub fn column_variances(&self) -> Vec<f64> {
+        self.scatter.iter().map(|scatter| scatter / self.n_samples.max(1) as f64).collect()
     }
 
     /// The variance of all values about the mean of all values, as `X.var()` of a `NumPy` array.

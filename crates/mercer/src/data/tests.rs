@@ -199,3 +199,44 @@ fn samples_are_sorted_distinct_and_depend_on_the_seed_only() {
     assert_eq!(sample_rows(3, 10, 1), [0, 1, 2]);
     assert!(sample_rows(3, 0, 1).is_empty() && sample_rows(0, 3, 1).is_empty());
 }
+
+#[test]
+fn standardized_columns_have_mean_zero_and_variance_one_and_constant_ones_become_zero() {
+    let mut random = Random::new(5);
+    // A column of 0.1 is constant, but its mean in floating point may not be 0.1.
+    let values: Vec<f64> = (0..1000).flat_map(|i| [1e6 + random.normal(), 0.1, f64::from(i) * 3.0]).collect();
+    let points = Points::from_f64(values, 1000, 3).unwrap();
+    let scaled = Scaling::standardizing(&Moments::of(&points)).apply(&points).unwrap();
+    let moments = Moments::of(&scaled);
+    for (column, (mean, variance)) in moments.mean().iter().zip(moments.column_variances()).enumerate() {
+        // The mean is known to about ε · 1e6, and what is divided by is of order one.
+        assert!(mean.abs() < 1e-9, "column {column}: {mean:e}");
+        let expected = if column == 1 { 0.0 } else { 1.0 };
+        assert!((variance - expected).abs() < 1e-9, "column {column}: {variance}");
+    }
+}
+
+#[test]
+fn a_scaling_is_the_same_in_every_format_and_keeps_bytes_where_it_can() {
+    let by_column = Scaling::new(vec![1.0, 2.0], vec![0.5, 4.0]).unwrap();
+    let uniform = Scaling::uniform(0.5, 2).unwrap();
+    assert_eq!((by_column.common_factor(), uniform.common_factor()), (None, Some(0.5)));
+    for points in three_formats() {
+        assert_eq!(by_column.apply(&points).unwrap().rows(0..3).to_f64(), [0.0, 0.0, 1.0, 8.0, 2.0, 16.0]);
+        let halved = uniform.apply(&points.slice(1..3)).unwrap();
+        assert_eq!(halved.rows(0..2).to_f64(), [1.5, 2.0, 2.5, 3.0]);
+        assert_eq!(halved.is_bytes(), points.is_bytes());
+    }
+}
+
+#[test]
+fn scalings_out_of_their_domain_are_refused() {
+    assert!(Scaling::new(vec![], vec![]).is_err());
+    assert!(Scaling::new(vec![0.0], vec![1.0, 1.0]).is_err());
+    for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(Scaling::uniform(wrong, 2).is_err(), "{wrong}");
+    }
+    assert!(Scaling::new(vec![f64::NAN], vec![1.0]).is_err());
+    let error = Scaling::uniform(1.0, 3).unwrap().apply(&three_formats()[0]).unwrap_err().to_string();
+    assert_eq!(error, "the data has 2 columns, but the model was fitted on 3");
+}

@@ -5,6 +5,7 @@
 //! | `basis` | m × d | basis points, in their own format |
 //! | `coefficients` | k × m | expansion coefficients, one row per component |
 //! | `column_means` | m | what new points are centred with; absent if the model is not centred |
+//! | `factor`, `shift` | d | what new points are scaled with, `(x − shift) · factor`; absent if they are not |
 //!
 //! The header's entry `mercer` holds [`Header`] as JSON. Nothing in a file is ever executed; a file that does not begin as a
 //! model does is refused before its contents are read, and a digest of header and tensors tells an altered file from a whole one.
@@ -22,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Model;
-use crate::data::{Points, RowsRef};
+use crate::data::{Points, RowsRef, Scaling};
 use crate::error::{Error, Result};
 use crate::gram::Centering;
 use crate::kernel::{Kernel, KernelSpec, Width};
@@ -30,7 +31,10 @@ use crate::record::{KernelRecord, RunRecord};
 use crate::scalar::Precision;
 
 /// Version of the layout; raised when an older program could misread a newer file.
-const FORMAT_VERSION: u32 = 1;
+///
+/// 1: the first. 2: with `factor` and `shift`, which a program that reads only 1 would leave out; files without them are still
+/// written as 1.
+const FORMAT_VERSION: u32 = 2;
 /// The header entry that makes a safetensors file a model.
 const KEY: &str = "mercer";
 
@@ -73,7 +77,7 @@ impl Model {
         }
         let tensors = self.tensors();
         let header = Header {
-            format_version: FORMAT_VERSION,
+            format_version: if self.scaling().is_some() { FORMAT_VERSION } else { 1 },
             kernel: KernelRecord::from(self.kernel()),
             precision: self.precision(),
             byte_scale: self.basis().byte_scale(),
@@ -149,6 +153,11 @@ impl Model {
             let means = &centering.column_means;
             tensors.push(Tensor::from_f64("column_means", vec![means.len()], means.iter().copied()));
         }
+        if let Some(scaling) = self.scaling() {
+            let shape = vec![scaling.n_features()];
+            tensors.push(Tensor::from_f64("factor", shape.clone(), scaling.factor().iter().copied()));
+            tensors.push(Tensor::from_f64("shift", shape, scaling.shift().iter().copied()));
+        }
         tensors.sort_by_key(|tensor| tensor.name);
         tensors
     }
@@ -210,7 +219,20 @@ impl Reader<'_> {
             Some(mean) => Some(Centering { column_means: self.f64_tensor("column_means", &[n])?, mean }),
             None => None,
         };
-        Ok(Model::new(kernel, basis, self.header.precision, coefficients, centering, self.header.record))
+        let scaling = self.scaling(basis.n_features())?;
+        let model = Model::new(kernel, basis, self.header.precision, coefficients, centering, self.header.record);
+        match scaling {
+            Some(scaling) => model.with_scaling(scaling).map_err(|error| bad(self.path, error.to_string())),
+            None => Ok(model),
+        }
+    }
+
+    fn scaling(&self, n_features: usize) -> Result<Option<Scaling>> {
+        if !self.tensors.names().iter().any(|name| ["factor", "shift"].contains(name)) {
+            return Ok(None);
+        }
+        let (shift, factor) = (self.f64_tensor("shift", &[n_features])?, self.f64_tensor("factor", &[n_features])?);
+        Scaling::new(shift, factor).map(Some).map_err(|error| bad(self.path, error.to_string()))
     }
 
     fn view(&self, name: &str) -> Result<TensorView<'_>> {

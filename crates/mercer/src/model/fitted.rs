@@ -1,11 +1,12 @@
 //! The fitted model.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use faer::{Mat, MatRef};
 
-use crate::data::Points;
+use crate::data::{Points, Scaling};
 use crate::error::{Error, Result};
 use crate::gram::{Basis, Centering, Slab};
 use crate::kernel::Kernel;
@@ -36,6 +37,8 @@ pub struct Model {
     /// One column per component.
     coefficients: Mat<f64>,
     centering: Option<Centering>,
+    /// What new points go through first; the basis has been through it.
+    scaling: Option<Scaling>,
     record: RunRecord,
     /// The basis, packed at the first transform.
     slab: OnceLock<PackedSlab>,
@@ -63,10 +66,43 @@ impl Model {
             precision,
             coefficients,
             centering,
+            scaling: None,
             record,
             slab: OnceLock::new(),
             norm_slab: OnceLock::new(),
         }
+    }
+
+    /// The model of points that go through a scaling first: the fit has seen scaled points, the transform takes unscaled ones.
+    ///
+    /// ```
+    /// use mercer::{Kernel, KernelPca, Points, data::{Moments, Scaling}};
+    ///
+    /// let points = Points::from_f64((0..40).map(|i| f64::from(i * i)).collect::<Vec<_>>(), 20, 2)?;
+    /// let scaling = Scaling::standardizing(&Moments::of(&points));
+    /// let model = KernelPca::new(Kernel::gaussian(0.5)?).fit(&scaling.apply(&points)?)?.with_scaling(scaling)?;
+    /// let scores = model.transform(&points)?; // not `&scaling.apply(&points)?`
+    /// assert!((scores - model.training_scores()).norm_max() < 1e-8);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the scaling is for another number of columns, or treats columns of a precomputed kernel differently.
+    pub fn with_scaling(mut self, scaling: Scaling) -> Result<Self> {
+        let (expected, found) = (self.n_features(), scaling.n_features());
+        if expected != found {
+            return Err(Error::FeatureMismatch { what: "the scaling", expected, found });
+        }
+        if matches!(self.kernel, Kernel::Precomputed) && scaling.common_factor().is_none() {
+            return Err(Error::UnsuitableKernel {
+                what: "scaling column by column",
+                kernel: self.kernel.name().to_owned(),
+                reason: "its columns are points",
+            });
+        }
+        self.scaling = Some(scaling);
+        Ok(self)
     }
 
     pub(super) fn set_seconds(&mut self, seconds: BTreeMap<String, f64>) {
@@ -159,6 +195,11 @@ impl Model {
         self.centering.as_ref()
     }
 
+    /// What new points go through before the kernel sees them.
+    pub fn scaling(&self) -> Option<&Scaling> {
+        self.scaling.as_ref()
+    }
+
     /// What the fit did and how good its answer is.
     pub fn record(&self) -> &RunRecord {
         &self.record
@@ -170,7 +211,8 @@ impl Model {
         Mat::from_fn(self.coefficients.nrows(), self.n_components(), |i, j| self.coefficients[(i, j)] * values[j])
     }
 
-    /// Scores of new points, in memory that does not grow with their number beyond the scores themselves.
+    /// Scores of new points, in memory that does not grow with their number beyond the scores themselves (and a scaled copy of the
+    /// points, if the model scales them and they are not bytes that stay bytes).
     ///
     /// For a precomputed kernel, `queries` holds kernel values: one row per new point, one column per training point.
     ///
@@ -188,7 +230,7 @@ impl Model {
     /// As [`transform`](Self::transform), and [`Error::Interrupted`].
     pub fn transform_watched(&self, queries: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
         let context = self.context_for(queries, threads, watch)?;
-        let mut scores = self.slab(&context)?.product(queries, &context)?;
+        let mut scores = self.slab(&context)?.product(&self.scaled(queries)?, &context)?;
         self.subtract_offsets(&mut scores);
         Ok(scores)
     }
@@ -206,6 +248,11 @@ impl Model {
         }
         queries.check_finite()?;
         Ok(Context::new(threads, watch, Phase::Transforming))
+    }
+
+    /// Points as the fit would have seen them.
+    pub(super) fn scaled<'a>(&self, queries: &'a Points) -> Result<Cow<'a, Points>> {
+        self.scaling.as_ref().map_or(Ok(Cow::Borrowed(queries)), |scaling| scaling.apply(queries).map(Cow::Owned))
     }
 
     /// What is left of centring when coefficients are folded.

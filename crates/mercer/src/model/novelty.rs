@@ -81,6 +81,7 @@ impl Model {
             });
         }
         let context = self.context_for(queries, threads, watch)?;
+        let queries = &*self.scaled(queries)?;
         let product = self.norm_slab(&context)?.product(queries, &context)?;
         let k = self.n_components();
         let mut scores = product.subcols(0, k).to_owned();

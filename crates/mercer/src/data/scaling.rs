@@ -1,0 +1,151 @@
+//! What is done to the columns before a kernel sees them.
+
+use super::{Moments, Points, RowsRef};
+use crate::error::{Error, Result};
+
+/// A shift and a factor for each column: `x` becomes `(x − shift) · factor`.
+///
+/// Kernels compare columns as if they had the same unit. A scaling makes it so, and goes with the model
+/// ([`Model::with_scaling`](crate::Model::with_scaling)), so that new points are treated as the first ones were.
+///
+/// ```
+/// use mercer::{Points, data::{Moments, Scaling}};
+///
+/// let points = Points::from_f64(vec![0.0, 10.0, 2.0, 30.0], 2, 2)?;
+/// let scaling = Scaling::standardizing(&Moments::of(&points));
+/// let scaled = scaling.apply(&points)?;
+/// assert_eq!((scaled.row(0), scaled.row(1)), (vec![-1.0, -1.0], vec![1.0, 1.0]));
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    shift: Vec<f64>,
+    factor: Vec<f64>,
+}
+
+impl Scaling {
+    /// A scaling with these shifts and factors, one of each per column.
+    ///
+    /// # Errors
+    ///
+    /// If there are no columns, their numbers differ, a shift is not finite, or a factor is not positive.
+    pub fn new(shift: Vec<f64>, factor: Vec<f64>) -> Result<Self> {
+        if factor.is_empty() {
+            return Err(Error::NoColumns { n_samples: 0 });
+        }
+        if shift.len() != factor.len() {
+            let (n_features, found) = (factor.len(), shift.len());
+            return Err(Error::ShapeMismatch { n_samples: 1, n_features, found });
+        }
+        shift.iter().try_for_each(|&shift| Error::require_finite("shift", shift))?;
+        factor.iter().try_for_each(|&factor| Error::require_positive("scale", factor))?;
+        Ok(Self { shift, factor })
+    }
+
+    /// The same factor for every column, and no shift.
+    ///
+    /// # Errors
+    ///
+    /// If there are no columns or the factor is not positive.
+    pub fn uniform(factor: f64, n_features: usize) -> Result<Self> {
+        Self::new(vec![0.0; n_features], vec![factor; n_features])
+    }
+
+    /// The scaling that gives every column mean 0 and variance 1. A column that is constant becomes 0.
+    pub fn standardizing(moments: &Moments) -> Self {
+        let factors = moments.column_variances().into_iter().zip(moments.mean()).map(|(variance, &mean)| {
+            let n_epsilon = moments.n_samples() as f64 * f64::EPSILON;
+            // What rounding of sums and of the mean can make of a constant column; it is not to be blown up to variance 1.
+            let rounding = n_epsilon * variance + (n_epsilon * mean) * (n_epsilon * mean);
+            if variance <= rounding { 1.0 } else { 1.0 / variance.sqrt() }
+        });
+        Self { shift: moments.mean().to_vec(), factor: factors.collect() }
+    }
+
+    /// Number of columns.
+    pub fn n_features(&self) -> usize {
+        self.factor.len()
+    }
+
+    /// What is subtracted from each column.
+    pub fn shift(&self) -> &[f64] {
+        &self.shift
+    }
+
+    /// What each column is multiplied by after that.
+    pub fn factor(&self) -> &[f64] {
+        &self.factor
+    }
+
+    /// The factor, if it is the same for all columns and nothing is subtracted. Such a scaling keeps bytes as bytes.
+    #[expect(clippy::float_cmp, reason = "a factor that differs in the last bit is another factor")]
+    pub fn common_factor(&self) -> Option<f64> {
+        let first = self.factor[0];
+        let is_common = self.shift.iter().all(|&shift| shift == 0.0) && self.factor.iter().all(|&f| f == first);
+        is_common.then_some(first)
+    }
+
+    /// The scaled points: in their own precision, bytes as bytes where there is a common factor and in single precision where
+    /// there is none.
+    ///
+    /// # Errors
+    ///
+    /// If the points have another number of columns.
+    pub fn apply(&self, points: &Points) -> Result<Points> {
+        let (n, d) = (points.n_samples(), points.n_features());
+        if d != self.n_features() {
+            return Err(Error::FeatureMismatch { what: "the data", expected: self.n_features(), found: d });
+        }
+        if let Some(factor) = self.common_factor()
+            && let Some(rescaled) = points.rescaled_bytes(factor)
+        {
+            return rescaled;
+        }
+        match points.rows(0..n) {
+            RowsRef::F32(values) => {
+                let mut values = values.to_vec();
+                self.apply_to_f32(&mut values);
+                Points::from_f32(values, n, d)
+            }
+            RowsRef::F64(values) => {
+                let mut values = values.to_vec();
+                self.apply_to_f64(&mut values);
+                Points::from_f64(values, n, d)
+            }
+            RowsRef::U8 { values, scale } => {
+                let mut scaled: Vec<f32> = Vec::with_capacity(values.len());
+                for row in values.chunks_exact(d) {
+                    scaled.extend(
+                        row.iter()
+                            .zip(self.columns())
+                            .map(|(&x, (shift, factor))| ((f64::from(x) * scale - shift) * factor) as f32),
+                    );
+                }
+                Points::from_f32(scaled, n, d)
+            }
+        }
+    }
+
+    /// Scales rows in place.
+    pub fn apply_to_f32(&self, rows: &mut [f32]) {
+        for row in rows.chunks_exact_mut(self.n_features()) {
+            for (x, (shift, factor)) in row.iter_mut().zip(self.columns()) {
+                // In double precision: a shift may be large against what is left.
+                *x = ((f64::from(*x) - shift) * factor) as f32;
+            }
+        }
+    }
+
+    /// Scales rows in place.
+    pub fn apply_to_f64(&self, rows: &mut [f64]) {
+        for row in rows.chunks_exact_mut(self.n_features()) {
+            for (x, (shift, factor)) in row.iter_mut().zip(self.columns()) {
+                *x = (*x - shift) * factor;
+            }
+        }
+    }
+
+    fn columns(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.shift.iter().copied().zip(self.factor.iter().copied())
+    }
+}
