@@ -2,18 +2,37 @@
 
 use clap::Args;
 
-use super::values::{ColumnName, Delimiter, Format, ScaleFactor};
+use super::values::{ColumnName, Delimiter, Format, ImageSize, Pixels, RowRange, ScaleFactor};
 
 /// Flags that say how to read a data file.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Reading the data")]
 pub(crate) struct DataArgs {
-    /// Column that is a label, by name or number (from 1; -1 is the last), taken out of the data
+    /// What is a label and not data: a column by name or number (from 1; -1 is the last), an array of an .npz file, a file of
+    /// IDX labels, or `folder` for images
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub(crate) label: Option<ColumnName>,
-    /// Multiply every value by this, such as 1/255
-    #[arg(long, value_name = "FACTOR")]
+    /// What names a row, kept beside its scores: a column or array as for --label, or `file` for images
+    #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
+    pub(crate) id: Option<ColumnName>,
+    /// Columns to use, by name or number or as 3-10, in this order [default: all others than label and id]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) columns: Vec<ColumnName>,
+    /// Columns to leave out
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) drop: Vec<ColumnName>,
+    /// Rows to use, counted from 0, the last excluded, such as 0:1000 or 500:
+    #[arg(long, value_name = "A:B")]
+    pub(crate) rows: Option<RowRange>,
+    /// As many rows, drawn at random with --seed
+    #[arg(long, value_name = "N")]
+    pub(crate) sample: Option<usize>,
+    /// Multiply every value by this, such as 1/255; the model remembers it
+    #[arg(long, value_name = "FACTOR", conflicts_with = "standardize")]
     pub(crate) scale: Option<ScaleFactor>,
+    /// Give every column mean 0 and variance 1; the model remembers how
+    #[arg(long)]
+    pub(crate) standardize: bool,
     /// The first row is a header, whatever it looks like
     #[arg(long, conflicts_with = "no_header")]
     pub(crate) header: bool,
@@ -23,6 +42,18 @@ pub(crate) struct DataArgs {
     /// What separates columns: one character, `tab` or `space`
     #[arg(long, value_name = "CHARACTER")]
     pub(crate) delimiter: Option<Delimiter>,
+    /// Array of an .npz file [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) array: Option<String>,
+    /// Number of the first column in a libsvm file [default: 0 if there is a column 0, else 1]
+    #[arg(long, value_name = "0|1", value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub(crate) index_base: Option<u8>,
+    /// What a pixel of an image becomes: one grey value or red, green and blue [default: grey]
+    #[arg(long, value_name = "KIND")]
+    pub(crate) pixels: Option<Pixels>,
+    /// Bring images to this size, such as 32x32 [default: an image of another size is refused]
+    #[arg(long, value_name = "WxH")]
+    pub(crate) resize: Option<ImageSize>,
     /// Format of the data, if its name does not say it
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,

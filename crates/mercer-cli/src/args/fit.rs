@@ -20,7 +20,8 @@ Example:
 Images in a NumPy array, as many components as explain 90 % of the variance, in 2 GiB:
   mercer fit images.npy --scale 1/255 --bandwidth 8 --variance 0.9 --memory 2GiB -o images.mercer")]
 pub(crate) struct FitArgs {
-    /// Points, one per row: .csv, .tsv or .npy; - is CSV on standard input
+    /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
+    /// standard input
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
     #[command(flatten)]

@@ -28,7 +28,9 @@ pub(crate) use plan::PlanArgs;
 pub(crate) use report::{ProgressChoice, ReportArgs};
 pub(crate) use score::ScoreArgs;
 pub(crate) use transform::TransformArgs;
-pub(crate) use values::{ColumnName, Delimiter, Format, Gamma, MethodName, ScaleFactor, TimeLimit};
+pub(crate) use values::{
+    ColumnName, Delimiter, Format, Gamma, ImageSize, MethodName, Pixels, RowRange, ScaleFactor, TimeLimit,
+};
 
 /// Kernel PCA of files, exact at any size within a memory budget
 #[derive(Debug, Parser)]
@@ -64,9 +66,9 @@ pub(crate) enum Command {
     /// What a fit would do, and what it would cost in time and memory
     Plan(Box<PlanArgs>),
     /// Scores of points under a model
-    Transform(TransformArgs),
+    Transform(Box<TransformArgs>),
     /// Novelty: how unlike the training points of a model other points are
-    Score(ScoreArgs),
+    Score(Box<ScoreArgs>),
     /// Several methods on the same data: time, memory, residual, angle to the most exact one
     Compare(Box<CompareArgs>),
     /// What a model file holds

@@ -166,12 +166,100 @@ fn all_methods() -> impl Iterator<Item = MethodName> {
     solvers.flat_map(move |solver| grams.map(|gram| MethodName { gram, solver }))
 }
 
-/// How a file is written: text with commas, text with tabs, or a `NumPy` array.
+/// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
+    /// Text with commas.
+    #[value(help = None)]
     Csv,
+    /// Text with tabs.
+    #[value(help = None)]
     Tsv,
+    /// Apache Parquet.
+    #[value(help = None)]
+    Parquet,
+    /// Arrow IPC, file or stream; Feather version 2.
+    #[value(help = None)]
+    Arrow,
+    /// One array of `NumPy`.
+    #[value(help = None)]
     Npy,
+    /// Several arrays of `NumPy`.
+    #[value(help = None)]
+    Npz,
+    /// The format of the MNIST files.
+    #[value(help = None)]
+    Idx,
+    /// Sparse text, a label first.
+    #[value(help = None)]
+    Libsvm,
+    /// A folder of images, or a list of them.
+    #[value(help = None)]
+    Images,
+}
+
+/// What a pixel becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Pixels {
+    /// One grey value.
+    #[default]
+    #[value(help = None)]
+    Grey,
+    /// Red, green and blue.
+    #[value(help = None)]
+    Color,
+}
+
+/// Width and height of an image in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ImageSize {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+}
+
+impl ImageSize {
+    /// Pixels that an image may have along a side; no data set of points has larger ones.
+    const MAX: u32 = 1 << 14;
+}
+
+impl FromStr for ImageSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let sides = text.split_once(['x', 'X']).and_then(|(w, h)| w.parse().ok().zip(h.parse().ok()));
+        match sides {
+            Some((width, height)) if (1..=Self::MAX).contains(&width) && (1..=Self::MAX).contains(&height) => {
+                Ok(Self { width, height })
+            }
+            _ => Err(format!("give width and height from 1 to {}, such as 32x32", Self::MAX)),
+        }
+    }
+}
+
+impl std::fmt::Display for ImageSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} x {}", self.width, self.height)
+    }
+}
+
+/// Rows `start..end`, counted from zero; without an end, all from `start`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowRange {
+    pub(crate) start: usize,
+    pub(crate) end: Option<usize>,
+}
+
+impl FromStr for RowRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| if text.is_empty() { Some(None) } else { text.parse().ok().map(Some) };
+        let bounds = text.split_once(':').and_then(|(a, b)| number(a.trim()).zip(number(b.trim())));
+        match bounds.map(|(start, end)| (start.unwrap_or(0), end)) {
+            Some((start, end)) if end.is_none_or(|end| start < end) => Ok(Self { start, end }),
+            _ => Err("give the first row and the one after the last, such as 0:1000, 500: or :100".to_owned()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -235,6 +323,24 @@ mod tests {
         }
         for wrong in ["", "s", "-1s", "0", "1 fortnight", "1e400", "nan"] {
             assert!(wrong.parse::<TimeLimit>().is_err(), "{wrong:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn rows_are_counted_from_zero_and_either_end_may_be_left_out() {
+        assert_eq!("2:5".parse(), Ok(RowRange { start: 2, end: Some(5) }));
+        assert_eq!(":5".parse(), Ok(RowRange { start: 0, end: Some(5) }));
+        assert_eq!("7:".parse(), Ok(RowRange { start: 7, end: None }));
+        for wrong in ["", "5", "5:5", "5:2", "-1:3", "a:b", "1:2:3"] {
+            assert!(wrong.parse::<RowRange>().is_err(), "{wrong:?} was accepted");
+        }
+    }
+
+    #[test]
+    fn an_image_size_is_width_and_height() {
+        assert_eq!("32x16".parse(), Ok(ImageSize { width: 32, height: 16 }));
+        for wrong in ["", "32", "0x5", "5x0", "-1x5", "5x5x5", "100000x1"] {
+            assert!(wrong.parse::<ImageSize>().is_err(), "{wrong:?} was accepted");
         }
     }
 }

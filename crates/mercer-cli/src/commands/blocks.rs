@@ -1,15 +1,12 @@
 //! Work on the rows of a data file, block by block: what `transform` and `score` have in common.
 
 use std::ops::Range;
-use std::path::Path;
 
 use mercer::watch::Progress;
 use mercer::{Model, Points, Watch};
 
 use super::session::Session;
-use crate::args::Format;
 use crate::failure::Result;
-use crate::input;
 
 /// Numbers that are in memory at once: enough rows to keep all threads busy, whatever the number of components.
 const NUMBERS_AT_ONCE: usize = 1 << 22;
@@ -37,13 +34,12 @@ pub(super) fn in_blocks(
     Ok(())
 }
 
-/// The format that the name of an output file says.
-pub(super) fn output_format(path: &Path) -> Result<Format> {
-    if path == Path::new("-") { Ok(Format::Csv) } else { input::format_of(path, None) }
-}
-
-/// Bytes remember what they are multiplied by, so a forgotten `--scale` can be noticed.
+/// Bytes remember what they are multiplied by, so a forgotten `--scale` can be noticed where the model
+/// does not scale by itself.
 pub(super) fn warn_of_scales(model: &Model, queries: &Points, session: &mut Session<'_>) {
+    if model.scaling().is_some() {
+        return;
+    }
     if let (Some(fitted), Some(given)) = (model.basis().byte_scale(), queries.byte_scale())
         && (fitted - given).abs() > 1e-12 * fitted
     {

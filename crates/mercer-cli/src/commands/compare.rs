@@ -7,6 +7,7 @@ use mercer::watch::Threads;
 use mercer::{ErrorKind, GramChoice, KernelPca, Model, SolverChoice, Watch, format_bytes};
 use serde::Serialize;
 
+use super::fit::check_standardize;
 use super::learn::{Learned, learn};
 use super::session::{Session, threads};
 use super::settings::settings;
@@ -73,7 +74,8 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     let mut session = Session::start("compare", &args.report, args.progress.progress)?;
     let threads = threads(args.solve.threads)?;
     session.check_outputs(None, &[("data", &args.points)])?;
-    let data = session.read(&args.points, &args.data)?;
+    check_standardize(&args.data, &args.kernel)?;
+    let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let methods = if args.methods.is_empty() { usual_methods(&data) } else { args.methods.clone() };
 
     let mut runs: Vec<Run> = Vec::new();

@@ -33,12 +33,17 @@ pub(super) fn learn(
     let fitted = settings.fit_watched(&data.points, &watch);
     session.meter.clear();
     let was_stopped = watch.is_stopped();
-    fitted.map(|model| Learned { model, was_stopped }).map_err(|error| match error.kind() {
+    let model = fitted.map_err(|error| match error.kind() {
         ErrorKind::Interrupted if !session.interrupt.is_set() => {
             Failure::usage(format!("--time-limit is too short: {error}"))
         }
         _ => Failure::in_data(&data.name)(error),
-    })
+    })?;
+    let model = match &data.scaling {
+        Some(scaling) => model.with_scaling(scaling.clone())?,
+        None => model,
+    };
+    Ok(Learned { model, was_stopped })
 }
 
 impl Learned {

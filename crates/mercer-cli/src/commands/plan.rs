@@ -6,6 +6,7 @@ use mercer::record::PlanRecord;
 use mercer::{KernelPca, format_bytes};
 use serde::Serialize;
 
+use super::fit::check_standardize;
 use super::session::Session;
 use super::settings::settings;
 use crate::args::{MethodName, PlanArgs, SolveArgs};
@@ -17,7 +18,8 @@ use crate::output::summary::{kernel, percent, seconds};
 pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
     let mut session = Session::start("plan", &args.report, args.progress.progress)?;
     session.check_outputs(None, &[("data", &args.points)])?;
-    let data = session.read(&args.points, &args.data)?;
+    check_standardize(&args.data, &args.kernel)?;
+    let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let settings = settings(&args.kernel, &args.solve, MethodName::new(args.method.gram, args.method.solver));
     show(&settings, &args.solve, &data, session)
 }

@@ -7,12 +7,12 @@ use mercer::record::ControlLimit;
 use mercer::{Kernel, Model, Novelty};
 use serde::Serialize;
 
-use super::blocks::{in_blocks, output_format, warn_of_scales};
+use super::blocks::{in_blocks, warn_of_scales};
 use super::session::{Session, threads};
-use crate::args::{Format, ScoreArgs};
+use crate::args::ScoreArgs;
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::output::summary::{level, percent, short};
-use crate::output::{OutputFile, ScoreWriter};
+use crate::output::{self, OutputFile, ScoreWriter};
 use crate::records::Common;
 
 /// What the record of a scoring has of its own.
@@ -52,14 +52,14 @@ struct Tally {
 pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
     let mut session = Session::start("score", &args.report, args.progress.progress)?;
     session.check_standard_output(&args.output)?;
-    let format = output_format(&args.output)?;
+    let format = output::score_format(&args.output)?;
     let threads = threads(args.threads)?;
     session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
     let model = session.load(&args.model)?;
     let limit = limit(&model, args.limit, &mut session)?;
-    let data = session.read(&args.points, &args.data)?;
-    if format == Format::Npy && data.labels.is_some() {
-        session.console.note("labels are not written: a .npy array has no place for them");
+    let data = session.read_queries(&args.points, &args.data, &model)?;
+    if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
+        session.console.note(&note);
     }
     warn_of_scales(&model, &data.points, &mut session);
 
@@ -69,7 +69,8 @@ pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
     let mut tally = Tally::default();
     session.timed("score", |session| {
         let file = OutputFile::create(&args.output)?;
-        let mut writer = ScoreWriter::with_columns(file, format, n, names, data.labels.as_ref())?;
+        let mut writer =
+            ScoreWriter::with_columns(file, format, n, names, data.labels.as_ref())?.ids(data.ids.as_ref());
         in_blocks(session, n, model.n_components(), |rows, watch| {
             let novelty = model.novelty_watched(&data.points.slice(rows), &threads, watch);
             session.meter.clear();

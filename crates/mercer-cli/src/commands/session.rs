@@ -86,11 +86,20 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Reads a data file.
-    pub(super) fn read(&mut self, path: &Path, args: &DataArgs) -> Result<Data> {
+    /// Reads a data file; a sample of its rows comes from `seed`.
+    pub(super) fn read(&mut self, path: &Path, args: &DataArgs, seed: u64) -> Result<Data> {
+        self.reading(path, || input::read(path, &ReadOptions::from(args).seed(seed)))
+    }
+
+    /// Reads new points for a model.
+    pub(super) fn read_queries(&mut self, path: &Path, args: &DataArgs, model: &Model) -> Result<Data> {
+        self.reading(path, || input::read_queries(path, &ReadOptions::from(args), model))
+    }
+
+    fn reading(&mut self, path: &Path, read: impl FnOnce() -> Result<Data>) -> Result<Data> {
         let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
         self.meter.begin(&format!("reading {name}"));
-        let data = self.timed("read", |_| input::read(path, &ReadOptions::from(args)));
+        let data = self.timed("read", |_| read());
         self.meter.clear();
         data
     }

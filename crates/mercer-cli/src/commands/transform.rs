@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::blocks::{in_blocks, output_format, warn_of_scales};
+use super::blocks::{in_blocks, warn_of_scales};
 use super::session::{Session, threads};
-use crate::args::{Format, TransformArgs};
+use crate::args::TransformArgs;
 use crate::failure::{ExitStatus, Failure, Result};
-use crate::output::{OutputFile, ScoreWriter};
+use crate::output::{self, OutputFile, ScoreWriter};
 use crate::records::Common;
 
 /// What the record of a transform has of its own.
@@ -29,13 +29,13 @@ struct TransformBody {
 pub(super) fn run(args: &TransformArgs) -> Result<ExitStatus> {
     let mut session = Session::start("transform", &args.report, args.progress.progress)?;
     session.check_standard_output(&args.output)?;
-    let format = output_format(&args.output)?;
+    let format = output::score_format(&args.output)?;
     let threads = threads(args.threads)?;
     session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
     let model = session.load(&args.model)?;
-    let data = session.read(&args.points, &args.data)?;
-    if format == Format::Npy && data.labels.is_some() {
-        session.console.note("labels are not written: a .npy array of scores has no place for them");
+    let data = session.read_queries(&args.points, &args.data, &model)?;
+    if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
+        session.console.note(&note);
     }
     warn_of_scales(&model, &data.points, &mut session);
 
@@ -43,7 +43,7 @@ pub(super) fn run(args: &TransformArgs) -> Result<ExitStatus> {
     let (n, k) = (data.points.n_samples(), model.n_components());
     session.timed("transform", |session| {
         let file = OutputFile::create(&args.output)?;
-        let mut writer = ScoreWriter::new(file, format, (n, k), data.labels.as_ref())?;
+        let mut writer = ScoreWriter::new(file, format, (n, k), data.labels.as_ref())?.ids(data.ids.as_ref());
         in_blocks(session, n, k, |rows, watch| {
             let scores = model.transform_watched(&data.points.slice(rows), &threads, watch);
             session.meter.clear();

@@ -17,6 +17,12 @@ pub(super) fn number(field: &[u8]) -> Option<f64> {
     fast_float2::parse(field.trim_ascii()).ok()
 }
 
+/// Whether a field says that there is no value.
+pub(super) fn is_missing(field: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(field.trim_ascii()).to_ascii_lowercase();
+    text.is_empty() || MISSING.contains(&text.as_str())
+}
+
 /// A piece of a file as it can be shown in a message.
 pub(super) fn quoted(field: &[u8]) -> String {
     let text = String::from_utf8_lossy(field);
@@ -33,10 +39,16 @@ pub(super) fn for_foreign_file(beginning: &[u8]) -> Option<(&'static str, &'stat
         Some(("the file is UTF-16", "save it as UTF-8"))
     } else if beginning.starts_with(b"\x93NUMPY") {
         Some(("the file is a NumPy array", "read it with --format npy"))
+    } else if beginning.starts_with(b"PAR1") {
+        Some(("the file is a Parquet file", "read it with --format parquet"))
+    } else if beginning.starts_with(b"ARROW1") {
+        Some(("the file is an Arrow file", "read it with --format arrow"))
+    } else if beginning.starts_with(b"PK\x03\x04") {
+        Some(("the file is a zip file", "if NumPy made it, read it with --format npz"))
     } else if beginning.starts_with(&[0x1f, 0x8b]) {
-        Some(("the file is compressed", "unpack it with gunzip first"))
+        Some(("the file is compressed by gzip", "let its name end in .gz, or unpack it with gunzip"))
     } else if beginning.contains(&0) {
-        Some(("the file is not text", "give a .csv, .tsv or .npy file"))
+        Some(("the file is not text", "say what it is by --format"))
     } else {
         None
     }
@@ -48,8 +60,8 @@ pub(super) fn for_foreign_file(beginning: &[u8]) -> Option<(&'static str, &'stat
 pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: usize) -> String {
     let trimmed = field.trim_ascii();
     let text = String::from_utf8_lossy(trimmed);
-    if trimmed.is_empty() || MISSING.contains(&text.to_ascii_lowercase().as_str()) || number(trimmed).is_some() {
-        return "every value must be a finite number: fill the gap or remove the row".to_owned();
+    if is_missing(trimmed) || number(trimmed).is_some() {
+        return super::FILL_GAPS.to_owned();
     }
     // With several columns the delimiter is right, and a comma stands where a dot should.
     if n_columns > 1 && delimiter != b',' && number(text.replace(',', ".").as_bytes()).is_some() {
@@ -80,15 +92,32 @@ fn typed(delimiter: u8) -> String {
 
 /// The names that a mistyped column may have meant, or simply the names.
 pub(super) fn similar_columns(wanted: &str, names: &[String]) -> String {
-    let same = |name: &&String| name.trim().eq_ignore_ascii_case(wanted.trim());
-    if let Some(name) = names.iter().find(same) {
-        return format!("there is a column \"{name}\"");
+    // A header that was not taken apart.
+    if let [only] = names
+        && let Some(other) = DELIMITERS.into_iter().find(|&other| other != b' ' && only.as_bytes().contains(&other))
+    {
+        return format!("the columns seem to be separated by {0}: use --delimiter {0}", typed(other));
+    }
+    similar("column", wanted, names)
+}
+
+/// The names that a mistyped one may have meant, or simply the names; `kind` is what they name.
+pub(super) fn similar(kind: &str, wanted: &str, names: &[String]) -> String {
+    /// A third of the letters may be wrong.
+    const LIKENESS: f64 = 0.66;
+    let likeness = |name: &String| {
+        strsim::normalized_damerau_levenshtein(&name.trim().to_lowercase(), &wanted.trim().to_lowercase())
+    };
+    let nearest = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    if let Some(name) = nearest.filter(|name| likeness(name) >= LIKENESS) {
+        return format!("there is {} {kind} \"{name}\"", if kind.starts_with('a') { "an" } else { "a" });
     }
     let mut list = names.iter().take(COLUMNS_SHOWN).map(|name| quoted(name.as_bytes())).collect::<Vec<_>>().join(", ");
     if names.len() > COLUMNS_SHOWN {
         list.push_str(", …");
     }
-    format!("the columns are {list}")
+    let are = if names.len() == 1 { format!("the only {kind} is") } else { format!("the {kind}s are") };
+    format!("{are} {list}")
 }
 
 #[cfg(test)]
@@ -131,7 +160,8 @@ mod tests {
             (b"\xff\xfe1\x00".as_slice(), "UTF-16"),
             (b"\x93NUMPY\x01", "NumPy"),
             (b"\x1f\x8b\x08", "compressed"),
-            (b"PK\x03\x04\x00", "not text"),
+            (b"PK\x03\x04\x00", "zip"),
+            (b"\x89PNG\x00", "not text"),
         ] {
             let (problem, _) = for_foreign_file(beginning).unwrap();
             assert!(problem.contains(expected), "{problem}");
@@ -140,8 +170,9 @@ mod tests {
     }
 
     #[test]
-    fn a_column_in_another_case_is_suggested() {
+    fn the_nearest_column_is_suggested() {
         let names = ["Species".to_owned(), "width".to_owned()];
+        assert_eq!(similar_columns("widht", &names), "there is a column \"width\"");
         assert_eq!(similar_columns("species", &names), "there is a column \"Species\"");
         assert_eq!(similar_columns("colour", &names), "the columns are \"Species\", \"width\"");
     }

@@ -1,18 +1,41 @@
 //! Data files: what they hold, and complaints that help.
+//!
+//! Every reader gives a [`Raw`] table: values in the format of the file, label and id apart. What the flags say about rows and
+//! scaling is done once, in [`finish`].
 
 mod advice;
+mod array;
+mod arrow;
+mod blocks;
+mod columnar;
+mod columns;
 mod csv;
-mod mapped;
+mod format;
+mod idx;
+mod images;
+mod libsvm;
 mod npy;
 mod npy_header;
-mod numbered_lines;
+mod npz;
+mod numbers;
+mod options;
+mod parquet;
+mod source;
 
-use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 
-use mercer::Points;
+use mercer::data::{Scaling, sample_rows};
+use mercer::{Model, Points};
 
-use crate::args::{ColumnName, DataArgs, Delimiter, Format};
+pub(crate) use format::format_of;
+pub(crate) use options::ReadOptions;
+
+use self::array::Array;
+use self::format::NamedFormat;
+use self::options::{Header, Rescale};
+use self::source::Bytes;
+use crate::args::Format;
 use crate::failure::{Failure, InputError, Result};
 
 /// The contents of a data file.
@@ -20,13 +43,17 @@ use crate::failure::{Failure, InputError, Result};
 pub(crate) struct Data {
     /// The file, as messages name it.
     pub(crate) name: String,
-    /// The points, one per row.
+    /// The points, one per row, scaled as was asked.
     pub(crate) points: Points,
     /// The column that was taken out as label.
     pub(crate) labels: Option<Labels>,
+    /// The column that names the rows.
+    pub(crate) ids: Option<Labels>,
+    /// How the points were scaled; goes with the model that is learned from them.
+    pub(crate) scaling: Option<Scaling>,
 }
 
-/// A label for each point.
+/// A word for each point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Labels {
     /// Name of the column.
@@ -37,126 +64,182 @@ pub(crate) struct Labels {
 
 /// The name of a label column in a file without names.
 const UNNAMED_LABEL: &str = "label";
+/// The name of an id column in a file without names.
+const UNNAMED_ID: &str = "id";
 
-/// Whether the first row of a text file is a header.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Header {
-    /// It is one if it is not all numbers.
-    #[default]
-    Detect,
-    Present,
-    Absent,
+/// What to do about a file that ends too early.
+const MAKE_AGAIN: &str = "copy or make the file again";
+/// What to do about a value that no kernel can use.
+const FILL_GAPS: &str = "every value must be a finite number: fill the gap or remove the row";
+
+/// A table as a reader found it.
+struct Raw {
+    values: Array,
+    n_samples: usize,
+    n_features: usize,
+    labels: Option<Labels>,
+    ids: Option<Labels>,
+    finite: Finite,
 }
 
-/// How to read a data file.
-#[derive(Clone, Debug)]
-pub(crate) struct ReadOptions {
-    header: Header,
-    delimiter: Option<u8>,
-    label: Option<ColumnName>,
-    scale: f64,
-    format: Option<Format>,
-}
-
-impl From<&DataArgs> for ReadOptions {
-    fn from(args: &DataArgs) -> Self {
-        let header = match (args.header, args.no_header) {
-            (true, _) => Header::Present,
-            (false, true) => Header::Absent,
-            (false, false) => Header::Detect,
-        };
-        Self {
-            header,
-            delimiter: args.delimiter.map(|Delimiter(byte)| byte),
-            label: args.label.clone(),
-            scale: args.scale.map_or(1.0, |factor| factor.0),
-            format: args.format,
-        }
-    }
+/// Whether it is known that all values are finite.
+enum Finite {
+    /// The reader has looked, and would have named the place.
+    Checked,
+    /// Nobody has looked; the columns' places in the file are for the message.
+    Unchecked(Vec<usize>),
 }
 
 /// Reads a data file, or CSV from standard input if the path is `-`.
 pub(crate) fn read(path: &Path, options: &ReadOptions) -> Result<Data> {
     if path == Path::new("-") {
+        let name = "standard input";
         return match options.format.unwrap_or(Format::Csv) {
             format @ (Format::Csv | Format::Tsv) => {
-                csv::read("standard input", std::io::stdin().lock(), &options.for_text(format))
+                finish(name, csv::read(name, std::io::stdin(), None, &options.for_text(format))?, options)
             }
-            Format::Npy => Err(Failure::usage("a .npy array cannot be read from standard input; give a file")),
+            other => {
+                let name = format::name(other);
+                Err(Failure::usage(format!("{name} cannot be read from standard input; give a file")))
+            }
         };
     }
     let name = path.display().to_string();
-    if path.is_dir() {
-        return Err(InputError::new(&name, "this is a directory")
-            .hint("give one .csv, .tsv or .npy file in it")
-            .into());
-    }
-    match format_of(path, options.format)? {
-        format @ (Format::Csv | Format::Tsv) => {
-            let file = File::open(path).map_err(Failure::file("reading", path))?;
-            csv::read(&name, file, &options.for_text(format))
+    let raw = read_raw(path, &name, options)?;
+    finish(&name, raw, options)
+}
+
+/// Reads new points for a model, which scales them itself.
+///
+/// A scaling that was asked for again must be the model's own; a model without one (from an older file, or fitted without)
+/// takes points multiplied by `--scale`.
+pub(crate) fn read_queries(path: &Path, options: &ReadOptions, model: &Model) -> Result<Data> {
+    let options = options.clone().n_features(model.n_features());
+    let own = model.scaling();
+    match (&options.rescale, own) {
+        (Rescale::None, _) | (Rescale::By(_), None) => read(path, &options),
+        (Rescale::Standardize, _) => Err(Failure::usage(
+            "--standardize belongs to the fit: new points standardized by their own means could not be compared; leave it out",
+        )),
+        (Rescale::By(factor), Some(own)) => {
+            let same = own.common_factor().is_some_and(|common| (common - factor).abs() <= 1e-12 * common);
+            if same {
+                return read(path, &options.unscaled());
+            }
+            let does = match own.common_factor() {
+                Some(common) => format!("multiplies its data by {common}"),
+                None => "standardizes its data".to_owned(),
+            };
+            Err(Failure::usage(format!("the model {does} by itself: leave --scale out")))
         }
-        Format::Npy => npy::read(path, options),
     }
 }
 
 /// Reads text that is already in memory.
 pub(crate) fn read_embedded(name: &str, text: &'static [u8], options: &ReadOptions) -> Result<Data> {
-    csv::read(name, text, &options.for_text(Format::Csv))
+    let length = Some(text.len() as u64);
+    finish(name, csv::read(name, text, length, &options.for_text(Format::Csv))?, options)
 }
 
-/// The format that was asked for, or else the one that the name of the file says.
-pub(crate) fn format_of(path: &Path, asked: Option<Format>) -> Result<Format> {
-    if let Some(format) = asked {
-        return Ok(format);
+fn read_raw(path: &Path, name: &str, options: &ReadOptions) -> Result<Raw> {
+    if path.is_dir() && options.format.is_none_or(|format| format == Format::Images) {
+        return images::read_folder(path, name, options);
     }
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "csv" | "txt" => Ok(Format::Csv),
-        "tsv" => Ok(Format::Tsv),
-        "npy" => Ok(Format::Npy),
-        _ => {
-            let problem = "the name does not say what the format is";
-            let error = InputError::new(&path.display().to_string(), problem);
-            Err(error.hint("name it .csv, .tsv or .npy, or say --format csv, tsv or npy").into())
+    if path.is_dir() {
+        return Err(InputError::new(name, "this is a directory").hint("a folder is read as images only").into());
+    }
+    let NamedFormat { format, packing } = format::of(path, options.format)?;
+    options.check_flags(format)?;
+    match format {
+        Format::Csv | Format::Tsv => {
+            let length =
+                std::fs::metadata(path).ok().filter(|_| packing == source::Packing::None).map(|found| found.len());
+            csv::read(name, source::stream(path, packing)?, length, &options.for_text(format))
         }
+        Format::Npy => npy::read(name, Bytes::open(path, name, packing)?, options),
+        Format::Npz => npz::read(name, source::open_file(path)?, options),
+        Format::Idx => idx::read(path, name, Bytes::open(path, name, packing)?, options),
+        Format::Libsvm => libsvm::read(name, &Bytes::open(path, name, packing)?, options),
+        Format::Parquet => parquet::read(name, source::open_file(path)?, options),
+        Format::Arrow => arrow::read(name, &source::open_file(path)?, options),
+        Format::Images => images::read_list(path, name, options),
     }
 }
 
-impl ReadOptions {
-    /// The same, with the delimiter that goes with a text format unless another was asked for.
-    fn for_text(&self, format: Format) -> Self {
-        let usual = if format == Format::Tsv { b'\t' } else { b',' };
-        Self { delimiter: Some(self.delimiter.unwrap_or(usual)), ..self.clone() }
+/// Takes the rows that were asked for, checks and scales them.
+fn finish(name: &str, raw: Raw, options: &ReadOptions) -> Result<Data> {
+    let Raw { mut values, n_samples, n_features, labels, ids, finite } = raw;
+    let range = row_range(name, options, n_samples)?;
+    if range != (0..n_samples) {
+        values = values.rows(n_features, range.clone());
     }
+    let sampled = options.sample.filter(|&size| size < range.len()).map(|size| {
+        let rows = sample_rows(range.len(), size, options.seed);
+        values = values.select_rows(n_features, &rows);
+        rows
+    });
+    let n_samples = sampled.as_ref().map_or(range.len(), Vec::len);
+    let row_in_file = |row: usize| range.start + sampled.as_ref().map_or(row, |rows| rows[row]);
+    if let Finite::Unchecked(columns) = &finite {
+        check_finite(name, &values, columns, row_in_file)?;
+    }
+    let pick = |labels: Labels| Labels { values: pick_rows(labels.values, &range, sampled.as_deref()), ..labels };
+    let (labels, ids) = (labels.map(pick), ids.map(pick));
+    let scaling = match options.rescale {
+        Rescale::None => None,
+        Rescale::By(factor) => Some(Scaling::uniform(factor, n_features)?),
+        Rescale::Standardize => Some(values.standardizing(n_features)),
+    };
+    let points = values.into_points(n_samples, n_features, scaling.as_ref()).map_err(Failure::in_data(name))?;
+    Ok(Data { name: name.to_owned(), points, labels, ids, scaling })
+}
 
-    /// The place of the label column, if one was asked for.
-    fn label_column(&self, file: &str, names: Option<&[String]>, n_columns: usize) -> Result<Option<usize>> {
-        let Some(label) = &self.label else { return Ok(None) };
-        if let Some(place) = label.find(names, n_columns) {
-            return Ok(Some(place));
-        }
-        let problem = format!("there is no column \"{}\" among the {n_columns} columns", label.0);
-        let error = InputError::new(file, problem);
-        Err(match names {
-            Some(names) => error.hint(advice::similar_columns(&label.0, names)),
-            None => error.hint("without a header, --label takes a number: 1 is the first column, -1 the last"),
-        }
-        .into())
+fn row_range(name: &str, options: &ReadOptions, n_samples: usize) -> Result<Range<usize>> {
+    let Some(rows) = options.rows else { return Ok(0..n_samples) };
+    let end = rows.end.unwrap_or(n_samples);
+    if rows.start >= n_samples || end > n_samples {
+        let asked = format!("{}:{}", rows.start, rows.end.map_or(String::new(), |end| end.to_string()));
+        let problem = format!("--rows {asked} was asked for, but there are {n_samples} rows");
+        return Err(InputError::new(name, problem)
+            .hint("rows are counted from 0, and the last one is excluded")
+            .into());
     }
+    Ok(rows.start..end)
+}
+
+fn pick_rows(mut values: Vec<String>, range: &Range<usize>, sampled: Option<&[usize]>) -> Vec<String> {
+    values.truncate(range.end);
+    values.drain(..range.start);
+    match sampled {
+        Some(rows) => rows.iter().map(|&row| std::mem::take(&mut values[row])).collect(),
+        None => values,
+    }
+}
+
+/// Refuses the first value that is not finite, by its place as `NumPy` would index it.
+fn check_finite(name: &str, values: &Array, columns: &[usize], row_in_file: impl Fn(usize) -> usize) -> Result<()> {
+    let place = match values {
+        Array::F32(values) => first_not_finite(values.as_ref(), |x: f32| x.is_finite()),
+        Array::F64(values) => first_not_finite(values.as_ref(), |x: f64| x.is_finite()),
+        Array::U8(_) => None,
+    };
+    let Some((index, value)) = place else { return Ok(()) };
+    let (row, column) = (row_in_file(index / columns.len()), columns[index % columns.len()]);
+    Err(InputError::new(name, format!("the value at [{row}, {column}] is {value}")).hint(FILL_GAPS).into())
+}
+
+/// Place and value of the first number that is not finite.
+fn first_not_finite<T: Copy + ToString>(values: &[T], is_finite: impl Fn(T) -> bool) -> Option<(usize, String)> {
+    // Whole blocks without a branch in between, which is what makes it as fast as memory.
+    const BLOCK: usize = 4096;
+    values.chunks(BLOCK).enumerate().find_map(|(block, chunk)| {
+        if chunk.iter().fold(true, |all, &x| all & is_finite(x)) {
+            return None;
+        }
+        let inside = chunk.iter().position(|&x| !is_finite(x))?;
+        Some((block * BLOCK + inside, chunk[inside].to_string()))
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_says_the_format_unless_a_flag_does() {
-        assert_eq!(format_of(Path::new("a.CSV"), None).unwrap(), Format::Csv);
-        assert_eq!(format_of(Path::new("a.npy"), None).unwrap(), Format::Npy);
-        assert_eq!(format_of(Path::new("a.npy"), Some(Format::Tsv)).unwrap(), Format::Tsv);
-        let failure = format_of(Path::new("points.dat"), None).unwrap_err();
-        assert_eq!(failure.to_string(), "points.dat: the name does not say what the format is");
-        assert_eq!(failure.hint(), Some("name it .csv, .tsv or .npy, or say --format csv, tsv or npy"));
-    }
-}
+mod tests;

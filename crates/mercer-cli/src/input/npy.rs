@@ -3,54 +3,41 @@
 //! Values in rows, in this machine's byte order, of type f32, f64 or u8, are used where they are in the mapped file.
 //! Everything else is converted to a copy: bool to u8, f16 to f32, integers to f64.
 
-use std::fs::File;
-use std::path::Path;
-
 use bytemuck::Pod;
-use memmap2::Mmap;
-use mercer::Points;
 
-use super::mapped::{self, Numbers};
-use super::npy_header::{Element, NpyHeader, Order};
-use super::{Data, Labels, ReadOptions, UNNAMED_LABEL};
+use super::array::Array;
+use super::columns::Selection;
+use super::npy_header::{Element, HeaderProblem, NpyHeader, Order};
+use super::numbers::Numbers;
+use super::source::Bytes;
+use super::{Finite, Labels, MAKE_AGAIN, Raw, ReadOptions, UNNAMED_ID, UNNAMED_LABEL};
 use crate::failure::{Failure, InputError, Result};
 
 /// Reads points from a `.npy` file; an array with more than two axes becomes rows along its first.
-pub(super) fn read(path: &Path, options: &ReadOptions) -> Result<Data> {
-    let name = path.display().to_string();
-    let map = open(path, &name)?;
-    let header = NpyHeader::parse(&map).map_err(|found| {
-        let error = InputError::new(&name, found.problem);
-        found.hint.into_iter().fold(error, InputError::hint)
-    })?;
-    let (n_samples, n_columns) = matrix_shape(&name, &header.shape)?;
-    let end = check_length(&name, &header, map.len(), n_samples * n_columns)?;
-
-    let label = options.label_column(&name, None, n_columns)?;
-    if label.is_some() && n_columns == 1 {
-        return Err(InputError::new(&name, "the label is the only column: there is no data").into());
-    }
-    let (array, labels) = match label {
-        None => (Array::in_file(map, &header, end), None),
-        Some(column) => {
-            let (array, values) = Array::in_file(map, &header, end).without_column(n_columns, column);
-            (array, Some(Labels { name: UNNAMED_LABEL.to_owned(), values }))
-        }
-    };
-    let n_features = n_columns - usize::from(label.is_some());
-    let points = array.into_points(n_samples, n_features, options.scale).map_err(Failure::in_data(&name))?;
-    points.check_finite().map_err(|error| not_finite(&name, error))?;
-    Ok(Data { name, points, labels })
+pub(super) fn read(name: &str, bytes: Bytes, options: &ReadOptions) -> Result<Raw> {
+    let header = NpyHeader::parse(&bytes).map_err(|found| header_failure(name, found))?;
+    matrix(name, bytes, &header, options)
 }
 
-fn open(path: &Path, name: &str) -> Result<Mmap> {
-    let file = File::open(path).map_err(Failure::file("reading", path))?;
-    let length = file.metadata().map_err(Failure::file("reading", path))?.len();
-    // A file of no bytes cannot be mapped.
-    if length == 0 {
-        return Err(InputError::new(name, "the file is empty").into());
-    }
-    mapped::map(&file).map_err(Failure::file("reading", path))
+/// The failure that a header with a problem is.
+pub(super) fn header_failure(name: &str, found: HeaderProblem) -> Failure {
+    let error = InputError::new(name, found.problem);
+    found.hint.into_iter().fold(error, InputError::hint).into()
+}
+
+/// The matrix behind a header that describes numbers, without its label and id columns.
+pub(super) fn matrix(name: &str, bytes: Bytes, header: &NpyHeader, options: &ReadOptions) -> Result<Raw> {
+    let (n_samples, n_columns) = matrix_shape(name, &header.shape)?;
+    let end = check_length(name, header, bytes.len(), n_samples * n_columns)?;
+    let selection = Selection::new(options, name, None, n_columns)?;
+    let array = Array::in_file(bytes, header, end);
+    let text = |column: Option<usize>, name: &str| {
+        column.map(|column| Labels { name: name.to_owned(), values: array.column_as_text(n_columns, column) })
+    };
+    let (labels, ids) = (text(selection.label, UNNAMED_LABEL), text(selection.id, UNNAMED_ID));
+    let values = if selection.is_all(n_columns) { array } else { array.columns(n_columns, &selection.features) };
+    let n_features = selection.features.len();
+    Ok(Raw { values, n_samples, n_features, labels, ids, finite: Finite::Unchecked(selection.features) })
 }
 
 /// Rows and columns of the array.
@@ -72,46 +59,28 @@ fn matrix_shape(name: &str, shape: &[usize]) -> Result<(usize, usize)> {
 }
 
 /// Where the values end, if the file is as long as its header says.
-fn check_length(name: &str, header: &NpyHeader, length: usize, n_values: usize) -> Result<usize> {
+pub(super) fn check_length(name: &str, header: &NpyHeader, length: usize, n_values: usize) -> Result<usize> {
     let end = n_values.checked_mul(header.element.size()).and_then(|bytes| bytes.checked_add(header.data_start));
     match end {
         Some(end) if end <= length => Ok(end),
         _ => {
-            let found = (length - header.data_start) / header.element.size();
+            let found = length.saturating_sub(header.data_start) / header.element.size();
             let problem = format!("the file is truncated: it holds {found} of the {n_values} values it announces");
-            Err(InputError::new(name, problem).hint("copy or make the file again").into())
+            Err(InputError::new(name, problem).hint(MAKE_AGAIN).into())
         }
     }
-}
-
-fn not_finite(name: &str, error: mercer::Error) -> Failure {
-    match error {
-        mercer::Error::NotFinite { row, column, value } => {
-            let problem = format!("the value at [{row}, {column}] is {value}");
-            let hint = "every value must be a finite number: fill the gap or remove the row";
-            InputError::new(name, problem).hint(hint).into()
-        }
-        other => Failure::Library(other),
-    }
-}
-
-/// The values, row by row.
-enum Array {
-    F32(Numbers<f32>),
-    F64(Numbers<f64>),
-    U8(Numbers<u8>),
 }
 
 impl Array {
     /// The values between the header and `end`.
-    fn in_file(map: Mmap, header: &NpyHeader, end: usize) -> Self {
+    pub(super) fn in_file(bytes: Bytes, header: &NpyHeader, end: usize) -> Self {
         let start = header.data_start;
         let in_place = header.order == Order::C && !header.swapped;
         match header.element {
-            Element::F32 if in_place => Self::F32(Numbers::in_map(map, start, end)),
-            Element::F64 if in_place => Self::F64(Numbers::in_map(map, start, end)),
-            Element::U8 if in_place => Self::U8(Numbers::in_map(map, start, end)),
-            _ => Self::converted(&map[start..end], header),
+            Element::F32 if in_place => Self::F32(Numbers::in_place(bytes, start, end)),
+            Element::F64 if in_place => Self::F64(Numbers::in_place(bytes, start, end)),
+            Element::U8 if in_place => Self::U8(Numbers::in_place(bytes, start, end)),
+            _ => Self::converted(&bytes[start..end], header),
         }
     }
 
@@ -134,43 +103,8 @@ impl Array {
             Element::F16 => Self::F32(decode(bytes, swapped, shape, |b| half_to_single(u16::from_ne_bytes(b)))),
             Element::F32 => Self::F32(decode(bytes, swapped, shape, f32::from_ne_bytes)),
             Element::F64 => Self::F64(decode(bytes, swapped, shape, f64::from_ne_bytes)),
-        }
-    }
-
-    /// The other columns, and one column as text.
-    fn without_column(self, n_columns: usize, column: usize) -> (Self, Vec<String>) {
-        match self {
-            Self::F32(values) => {
-                let (rest, labels) = take_column(values.as_ref(), n_columns, column);
-                (Self::F32(rest), labels)
-            }
-            Self::F64(values) => {
-                let (rest, labels) = take_column(values.as_ref(), n_columns, column);
-                (Self::F64(rest), labels)
-            }
-            Self::U8(values) => {
-                let (rest, labels) = take_column(values.as_ref(), n_columns, column);
-                (Self::U8(rest), labels)
-            }
-        }
-    }
-
-    /// The points, each value multiplied by `scale`.
-    fn into_points(self, n_samples: usize, n_features: usize, scale: f64) -> mercer::Result<Points> {
-        // Multiplying by one would copy a mapped file for nothing.
-        let unscaled = (scale - 1.0).abs() < f64::EPSILON;
-        match self {
-            Self::U8(values) => Points::from_u8(values, n_samples, n_features, scale),
-            Self::F32(values) if unscaled => Points::from_f32(values, n_samples, n_features),
-            Self::F64(values) if unscaled => Points::from_f64(values, n_samples, n_features),
-            Self::F32(values) => {
-                let scaled: Vec<f32> = values.as_ref().iter().map(|&x| (f64::from(x) * scale) as f32).collect();
-                Points::from_f32(scaled, n_samples, n_features)
-            }
-            Self::F64(values) => {
-                let scaled: Vec<f64> = values.as_ref().iter().map(|&x| x * scale).collect();
-                Points::from_f64(scaled, n_samples, n_features)
-            }
+            // No reader asks for the numbers of an array of text.
+            Element::Text(_) | Element::Unicode(_) => Self::F64(Numbers::Owned(Vec::new())),
         }
     }
 }
@@ -223,12 +157,6 @@ fn fortran_places(shape: &[usize]) -> impl Iterator<Item = usize> {
         }
         here
     })
-}
-
-fn take_column<T: Pod + std::fmt::Display>(values: &[T], n_columns: usize, column: usize) -> (Numbers<T>, Vec<String>) {
-    let labels = values.iter().skip(column).step_by(n_columns).map(ToString::to_string).collect();
-    let rest = values.chunks_exact(n_columns).flat_map(|row| row[..column].iter().chain(&row[column + 1..]));
-    (Numbers::Owned(rest.copied().collect()), labels)
 }
 
 /// An IEEE half-precision number, widened exactly.

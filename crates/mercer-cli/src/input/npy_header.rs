@@ -35,6 +35,10 @@ pub(super) enum Element {
     F16,
     F32,
     F64,
+    /// So many bytes, filled up with zeros.
+    Text(usize),
+    /// So many characters of four bytes each, filled up with zeros.
+    Unicode(usize),
 }
 
 impl Element {
@@ -45,7 +49,29 @@ impl Element {
             Self::I16 | Self::U16 | Self::F16 => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
             Self::I64 | Self::U64 | Self::F64 => 8,
+            Self::Text(length) => length,
+            Self::Unicode(length) => 4 * length,
         }
+    }
+
+    /// The name that `NumPy` has for it.
+    pub(super) fn name(self) -> String {
+        let name = match self {
+            Self::Bool => "bool",
+            Self::I8 => "int8",
+            Self::I16 => "int16",
+            Self::I32 => "int32",
+            Self::I64 => "int64",
+            Self::U8 => "uint8",
+            Self::U16 => "uint16",
+            Self::U32 => "uint32",
+            Self::U64 => "uint64",
+            Self::F16 => "float16",
+            Self::F32 => "float32",
+            Self::F64 => "float64",
+            Self::Text(_) | Self::Unicode(_) => "text",
+        };
+        name.to_owned()
     }
 }
 
@@ -79,8 +105,18 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 const CONVERT: &str = "convert it in NumPy: np.save(\"points.npy\", array.astype(\"float64\"))";
 
 impl NpyHeader {
-    /// Reads the header at the beginning of a file.
+    /// Reads the header at the beginning of a file of numbers.
     pub(super) fn parse(file: &[u8]) -> Result<Self, HeaderProblem> {
+        let header = Self::parse_any(file)?;
+        match header.element {
+            Element::Text(length) => Err(not_numbers("text", &format!("S{length}"))),
+            Element::Unicode(length) => Err(not_numbers("text", &format!("U{length}"))),
+            _ => Ok(header),
+        }
+    }
+
+    /// Reads the header at the beginning of a file of numbers or text.
+    pub(super) fn parse_any(file: &[u8]) -> Result<Self, HeaderProblem> {
         let (text, data_start) = header_text(file)?;
         let mut scanner = Scanner { rest: text };
         let (mut descr, mut fortran_order, mut shape) = (None, None, None);
@@ -129,8 +165,7 @@ fn header_text(file: &[u8]) -> Result<(&[u8], usize), HeaderProblem> {
 fn element(descr: &[u8]) -> Result<(Element, bool), HeaderProblem> {
     let refuse = |what: &str| {
         let name = String::from_utf8_lossy(descr);
-        let shown = name.trim_start_matches(['<', '>', '|', '=']);
-        Err(HeaderProblem { problem: format!("the array holds {what} (dtype {shown})"), hint: Some(CONVERT) })
+        Err(not_numbers(what, name.trim_start_matches(['<', '>', '|', '='])))
     };
     let (swapped, name) = match descr {
         [b'<', name @ ..] => (cfg!(target_endian = "big"), name),
@@ -152,11 +187,22 @@ fn element(descr: &[u8]) -> Result<(Element, bool), HeaderProblem> {
         b"f8" => Element::F64,
         [b'O', ..] => return refuse("Python objects, which only Python can read"),
         [b'c', ..] => return refuse("complex numbers"),
-        [b'U' | b'S', ..] => return refuse("text"),
+        [kind @ (b'U' | b'S'), digits @ ..] => {
+            let length = std::str::from_utf8(digits).ok().and_then(|text| text.parse::<u32>().ok());
+            match (kind, length.filter(|&length| length > 0)) {
+                (b'S', Some(length)) => Element::Text(length as usize),
+                (_, Some(length)) => Element::Unicode(length as usize),
+                (_, None) => return refuse("text"),
+            }
+        }
         [b'M' | b'm', ..] => return refuse("dates or times"),
         _ => return refuse("values that are not numbers Mercer knows"),
     };
     Ok((element, swapped && element.size() > 1))
+}
+
+fn not_numbers(what: &str, dtype: &str) -> HeaderProblem {
+    HeaderProblem { problem: format!("the array holds {what} (dtype {dtype})"), hint: Some(CONVERT) }
 }
 
 /// Reads the pieces of a Python literal.

@@ -10,7 +10,10 @@ use crate::failure::{Failure, Result};
 
 /// A file that appears under its name only when it is complete. Dropped before [`commit`](Self::commit), it leaves nothing.
 pub(crate) struct OutputFile {
+    /// The name as it was typed, for messages.
     path: PathBuf,
+    /// What that leads to.
+    place: PathBuf,
     target: Target,
 }
 
@@ -29,21 +32,21 @@ impl OutputFile {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             let target = Target::StandardOutput(BufWriter::new(io::stdout()));
-            return Ok(Self { path: path.to_owned(), target });
+            return Ok(Self { path: path.to_owned(), place: path.to_owned(), target });
         }
         // A link keeps pointing where it did: what it points to is replaced.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let target = match fs::metadata(&path) {
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let target = match fs::metadata(&place) {
             Ok(found) if found.is_dir() => {
                 return Err(Failure::usage(format!("{} is a directory; give the name of a file", path.display())));
             }
             Ok(found) if !found.is_file() => {
-                let file = File::options().write(true).open(&path).map_err(Failure::file("writing", &path))?;
+                let file = File::options().write(true).open(&place).map_err(Failure::file("writing", path))?;
                 Target::InPlace(BufWriter::new(file))
             }
-            _ => Target::Aside(BufWriter::new(temporary_beside(&path)?)),
+            _ => Target::Aside(BufWriter::new(temporary_beside(&place).map_err(Failure::file("writing", path))?)),
         };
-        Ok(Self { path, target })
+        Ok(Self { path: path.to_owned(), place, target })
     }
 
     /// Makes the file appear under its name, on disk and complete.
@@ -56,11 +59,16 @@ impl OutputFile {
                     let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
                     // Before the rename: a crash must not leave the new name with none of the new bytes.
                     file.as_file().sync_all()?;
-                    file.persist(&self.path).map(drop).map_err(|error| error.error)
+                    file.persist(&self.place).map(drop).map_err(|error| error.error)
                 };
                 finish().map_err(Failure::file("writing", &self.path))
             }
         }
+    }
+
+    /// The file, as messages name it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The failure that an error while writing here is.
@@ -93,7 +101,7 @@ impl Write for OutputFile {
 }
 
 /// An empty file in the same directory, so that renaming never has to copy.
-fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -107,8 +115,8 @@ fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     // Asked first, because the error that names the temporary file would only confuse.
-    fs::metadata(directory).map_err(Failure::file("writing", path))?;
-    builder.tempfile_in(directory).map_err(|error| Failure::file("writing", path)(error.kind().into()))
+    fs::metadata(directory)?;
+    builder.tempfile_in(directory).map_err(|error| error.kind().into())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 
 pub(crate) use aside::OutputFile;
-pub(crate) use scores::ScoreWriter;
+pub(crate) use scores::{ScoreWriter, left_out, score_format};
 pub(crate) use summary::summary;
 
 use crate::failure::Result;

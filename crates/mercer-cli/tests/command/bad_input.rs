@@ -15,8 +15,9 @@ fn refused(name: &str, contents: &[u8], flags: &str, expected: &str) {
 
 #[test]
 fn an_empty_file() {
-    refused("x.csv", b"", "", "error: x.csv: the file is empty\n");
-    refused("x.npy", b"", "", "error: x.npy: the file is empty\n");
+    for name in ["x.csv", "x.tsv", "x.npy", "x.npz", "x.idx", "x.libsvm", "x.parquet", "x.arrow"] {
+        refused(name, b"", "", &format!("error: {name}: the file is empty\n"));
+    }
 }
 
 #[test]
@@ -53,8 +54,7 @@ fn values_that_are_missing_or_not_finite() {
 
 #[test]
 fn text_that_is_not_utf8() {
-    let expected = "error: x.csv, line 2, column 2: \"\u{fffd}\" is not a number\n\
-                    hint: if the column is a label, take it out with --label 2; otherwise remove or encode it\n";
+    let expected = "error: x.csv, line 2, column 2: \"\u{fffd}\" is not UTF-8 text\nhint: save the file as UTF-8\n";
     refused("x.csv", b"1,2\n3,\xe9\n", "", expected);
     refused("x.csv", b"\xff\xfe1\x00,\x002\x00", "", "error: x.csv: the file is UTF-16\nhint: save it as UTF-8\n");
 }
@@ -64,6 +64,25 @@ fn another_delimiter() {
     let expected = "error: x.csv, line 2, column 1 (a;b): \"1;2\" is not a number\n\
                     hint: the columns seem to be separated by ';': use --delimiter ';'\n";
     refused("x.csv", b"a;b\n1;2\n", "", expected);
+    let label = "error: x.csv: there is no column \"b\" among the only column\n\
+                 hint: the columns seem to be separated by ';': use --delimiter ';'\n";
+    refused("x.csv", b"a;b\n1;2\n", "--label b", label);
+    let tab = "error: x.csv, line 1, column 1: \"1\\t2\" is not a number\n\
+               hint: the columns seem to be separated by tab: use --delimiter tab; if the first row is a header, say --header\n";
+    refused("x.csv", b"1\t2\n3\t4\n", "--no-header", tab);
+}
+
+#[test]
+fn a_decimal_comma() {
+    let expected = "error: x.csv, line 2, column 1 (a): \"1,5\" is not a number\n\
+                    hint: numbers need a decimal dot, not a comma\n";
+    refused("x.csv", b"a;b\n1,5;2\n", "--delimiter ;", expected);
+}
+
+#[test]
+fn two_columns_of_one_name() {
+    let expected = "error: x.csv: two columns are called \"a\": 1 and 3\nhint: give each column a name of its own\n";
+    refused("x.csv", b"a,b,a\n1,2,3\n", "", expected);
 }
 
 #[test]
@@ -71,6 +90,8 @@ fn a_label_that_is_not_there() {
     let expected =
         "error: x.csv: there is no column \"kind\" among the 2 columns\nhint: the columns are \"a\", \"b\"\n";
     refused("x.csv", b"a,b\n1,2\n", "--label kind", expected);
+    let nearest = "error: x.csv: there is no column \"Knid\" among the 2 columns\nhint: there is a column \"kind\"\n";
+    refused("x.csv", b"a,kind\n1,2\n", "--label Knid", nearest);
 }
 
 #[test]
@@ -90,7 +111,7 @@ fn arrays_that_cannot_be_used() {
 #[test]
 fn a_name_that_says_nothing() {
     let expected = "error: x.dat: the name does not say what the format is\n\
-                    hint: name it .csv, .tsv or .npy, or say --format csv, tsv or npy\n";
+                    hint: say it by --format: csv, tsv, parquet, arrow, npy, npz, idx, libsvm or images\n";
     refused("x.dat", b"1,2\n", "", expected);
 }
 
@@ -157,7 +178,12 @@ fn files_that_cannot_be_opened() {
     let directory = Directory::new();
     directory.write("x.csv", bent_line());
     for (words, expected) in [
-        ("fit . -o x.mercer", "error: .: this is a directory\nhint: give one .csv, .tsv or .npy file in it\n"),
+        (
+            "fit . -o x.mercer",
+            "error: .: there are no images in this folder\n\
+             hint: give a file, or a folder with images (png, jpg, jpeg, bmp, pgm, ppm)\n",
+        ),
+        ("fit . --format csv -o x.mercer", "error: .: this is a directory\nhint: a folder is read as images only\n"),
         ("fit none.csv -o x.mercer", "error: reading none.csv: no such file or directory\n"),
         ("fit none.npy -o x.mercer", "error: reading none.npy: no such file or directory\n"),
         ("fit x.csv -o none/x.mercer", "error: writing none/x.mercer: no such file or directory\n"),

@@ -88,6 +88,11 @@ impl Outcome {
     }
 }
 
+/// A file of `testdata/formats`, which other programs wrote.
+pub(crate) fn example(name: &str) -> Vec<u8> {
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/formats").join(name)).unwrap()
+}
+
 /// Twelve points on a bent line with a label, as CSV with a header.
 pub(crate) fn bent_line() -> String {
     let rows = (0..12).map(|i| {

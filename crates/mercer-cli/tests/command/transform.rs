@@ -52,14 +52,47 @@ fn points_come_from_standard_input_and_scores_go_to_standard_output() {
 }
 
 #[test]
-fn a_forgotten_scale_is_noticed_for_bytes() {
+fn the_model_remembers_how_its_data_was_scaled() {
     let directory = Directory::new();
     directory.write("images.npy", npy("|u1", "(4, 2)", &[0, 9, 200, 30, 7, 255, 80, 90]));
-    directory.run("fit images.npy --scale 1/255 -o images.mercer").done();
-    let outcome = directory.run("transform images.mercer images.npy").done();
-    assert!(outcome.stderr.contains("is --scale missing?"), "{}", outcome.stderr);
-    let outcome = directory.run("transform images.mercer images.npy --scale 1/255").done();
-    assert!(!outcome.stderr.contains("--scale"), "{}", outcome.stderr);
+    directory.run("fit images.npy --scale 1/255 --gamma 2 -n 2 -o images.mercer").done();
+    let model = Model::load(&directory.path("images.mercer")).unwrap();
+    assert!(model.basis().is_bytes(), "bytes stay bytes");
+    let plain = directory.run("transform images.mercer images.npy").done();
+    assert!(!plain.stderr.contains("warning"), "{}", plain.stderr);
+    let expected = model.training_scores();
+    for (i, row) in numbers(&plain.stdout).iter().enumerate() {
+        // Single precision, and scores of order one.
+        assert!(row.iter().enumerate().all(|(j, score)| (score - expected[(i, j)]).abs() < 1e-5), "row {i}: {row:?}");
+    }
+    let again = directory.run("transform images.mercer images.npy --scale 1/255").done();
+    assert_eq!(again.stdout, plain.stdout, "typed again, it is not applied again");
+    let other = directory.run("transform images.mercer images.npy --scale 1/2");
+    assert_eq!(other.code, Some(2));
+    let expected = "error: the model multiplies its data by 0.00392156862745098 by itself: leave --scale out\n";
+    assert_eq!(other.stderr, expected);
+}
+
+#[test]
+fn a_standardized_fit_is_standardized_data_fitted() {
+    let directory = Directory::new();
+    let rows: Vec<[f64; 2]> = (0..9).map(|i| [f64::from(i * i), 1000.0 + f64::from(i)]).collect();
+    let csv = |rows: &[[f64; 2]]| rows.iter().map(|[x, y]| format!("{x},{y}\n")).collect::<Vec<_>>().concat();
+    directory.write("raw.csv", csv(&rows));
+    let mean = |j: usize| rows.iter().map(|row| row[j]).sum::<f64>() / 9.0;
+    let deviation = |j: usize| (rows.iter().map(|row| (row[j] - mean(j)).powi(2)).sum::<f64>() / 9.0).sqrt();
+    let scaled: Vec<[f64; 2]> = rows.iter().map(|row| [0, 1].map(|j| (row[j] - mean(j)) / deviation(j))).collect();
+    directory.write("scaled.csv", csv(&scaled));
+    directory.run("fit raw.csv --standardize --gamma 0.5 -n 2 -o raw.mercer").done();
+    directory.run("fit scaled.csv --gamma 0.5 -n 2 -o scaled.mercer").done();
+    let raw = numbers(&directory.run("transform raw.mercer raw.csv").done().stdout);
+    let scaled = numbers(&directory.run("transform scaled.mercer scaled.csv").done().stdout);
+    for (a, b) in raw.concat().iter().zip(scaled.concat()) {
+        assert!((a - b).abs() < 1e-10, "{a} {b}");
+    }
+    let outcome = directory.run("fit raw.csv --standardize --kernel precomputed -o x.mercer");
+    assert_eq!(outcome.code, Some(2));
+    assert_eq!(outcome.stderr, "error: --standardize is not for --kernel precomputed: its columns are points\n");
 }
 
 #[test]

@@ -30,7 +30,7 @@ use crate::watch::{Threads, Watch};
 impl Model {
     /// The largest principal angle, in radians, between the spans of two models' components in feature space.
     ///
-    /// Both models must have been fitted to `points`, with the same kernel. If one has fewer components than the other, it is the
+    /// Both models must have been fitted to `points`, as they are, with the same kernel. If one has fewer components than the other, it is the
     /// largest angle that its span makes with the other's.
     ///
     /// # Errors
@@ -43,8 +43,8 @@ impl Model {
         }
         check_same(self, other, points)?;
         let (a, b) = (self.folded_coefficients(), other.folded_coefficients());
-        let (scores_a, scores_b) =
-            (self.transform_watched(points, threads, watch)?, other.transform_watched(points, threads, watch)?);
+        let context = self.context_for(points, threads, watch)?;
+        let (scores_a, scores_b) = (self.scores(points, &context)?, other.scores(points, &context)?);
         // On these threads: faer would otherwise start a pool that outlives the run.
         let sine_squared = threads.run(|| {
             sine_squared((a.as_ref(), scores_a.as_ref()), (b.as_ref(), scores_b.as_ref())).ok_or_else(|| {

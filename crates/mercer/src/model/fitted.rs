@@ -230,7 +230,12 @@ impl Model {
     /// As [`transform`](Self::transform), and [`Error::Interrupted`].
     pub fn transform_watched(&self, queries: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
         let context = self.context_for(queries, threads, watch)?;
-        let mut scores = self.slab(&context)?.product(&self.scaled(queries)?, &context)?;
+        self.scores(&*self.scaled(queries)?, &context)
+    }
+
+    /// Scores of points as the fit would have seen them.
+    pub(super) fn scores(&self, scaled: &Points, context: &Context<'_>) -> Result<Mat<f64>> {
+        let mut scores = self.slab(context)?.product(scaled, context)?;
         self.subtract_offsets(&mut scores);
         Ok(scores)
     }

@@ -2,8 +2,8 @@
 //!
 //! Only this module knows that there is such a thing as kernel PCA.
 
-mod checkpoint;
 mod angle;
+mod checkpoint;
 mod file;
 mod finish;
 mod fit;

@@ -3,8 +3,12 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
+use super::super::{Data, source::Packing};
 use super::*;
 use crate::args::{ColumnName, DataArgs, ScaleFactor};
+use mercer::Points;
+use std::fs::File;
+use std::path::Path;
 
 /// A `.npy` file with this header and these bytes.
 fn file(descr: &str, fortran: bool, shape: &str, values: &[u8]) -> (TempDir, PathBuf) {
@@ -27,6 +31,11 @@ fn file(descr: &str, fortran: bool, shape: &str, values: &[u8]) -> (TempDir, Pat
 fn options(label: Option<&str>, scale: f64) -> ReadOptions {
     let label = label.map(|text| ColumnName(text.to_owned()));
     ReadOptions::from(&DataArgs { label, scale: Some(ScaleFactor(scale)), ..DataArgs::default() })
+}
+
+fn read(path: &Path, options: &ReadOptions) -> Result<Data> {
+    let name = path.display().to_string();
+    super::super::finish(&name, super::read(&name, Bytes::open(path, &name, Packing::None)?, options)?, options)
 }
 
 fn points(descr: &str, fortran: bool, shape: &str, values: &[u8]) -> Points {

@@ -1,0 +1,174 @@
+//! Delimited text in blocks that end where a record ends, so that blocks and pieces of them can be read at the same time.
+//!
+//! A line break ends a record unless it stands between quotes. Where a block has no quotes, which is the usual case for
+//! numbers, its last line break will do; otherwise the block is walked through as the csv crate does.
+
+use std::io::{self, Read};
+
+/// Text that is read at once: enough for all threads, little beside the matrix.
+const BLOCK: usize = 8 << 20;
+
+/// Blocks of a source, one after the other.
+pub(super) struct Blocks<R> {
+    source: R,
+    delimiter: u8,
+    /// The beginning of a record whose end has not been read.
+    rest: Vec<u8>,
+    block: usize,
+    is_first: bool,
+}
+
+impl<R: Read> Blocks<R> {
+    pub(super) fn new(source: R, delimiter: u8) -> Self {
+        Self::with_size(source, delimiter, BLOCK)
+    }
+
+    fn with_size(source: R, delimiter: u8, block: usize) -> Self {
+        Self { source, delimiter, rest: Vec::new(), block, is_first: true }
+    }
+
+    /// The next block: whole records, except at the end of a source that stops within one. `None` at the end.
+    pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut text = std::mem::take(&mut self.rest);
+        loop {
+            let before = text.len();
+            // A record longer than a block: twice as much, so that it is not walked through again and again.
+            let wanted = self.block.max(before);
+            Read::by_ref(&mut self.source).take(wanted as u64).read_to_end(&mut text)?;
+            if std::mem::take(&mut self.is_first) && text.starts_with(BYTE_ORDER_MARK) {
+                text.drain(..BYTE_ORDER_MARK.len());
+            }
+            if text.len() - before < wanted {
+                // The end of the source; what is left is the last record, whether its line ends or not.
+                return Ok((!text.is_empty()).then_some(text));
+            }
+            let end = last_record_end(&text, self.delimiter);
+            if end > 0 {
+                self.rest = text.split_off(end);
+                return Ok(Some(text));
+            }
+        }
+    }
+}
+
+/// What some programs put before UTF-8 text.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Cuts a block into about `n` pieces of whole records.
+pub(super) fn pieces(text: &[u8], delimiter: u8, n: usize) -> Vec<&[u8]> {
+    let quoted = has_quotes(text).then(|| record_ends(text, delimiter));
+    let end_after = |place: usize| match &quoted {
+        Some(ends) => ends.get(ends.partition_point(|&end| end < place)).copied().unwrap_or(text.len()),
+        None => memchr::memchr(b'\n', &text[place..]).map_or(text.len(), |found| place + found + 1),
+    };
+    let mut pieces = Vec::with_capacity(n);
+    let mut start = 0;
+    for i in 1..=n {
+        let nominal = (text.len() / n * i).max(start);
+        let end = if i == n { text.len() } else { end_after(nominal) };
+        if end > start {
+            pieces.push(&text[start..end]);
+            start = end;
+        }
+    }
+    pieces
+}
+
+fn has_quotes(text: &[u8]) -> bool {
+    memchr::memchr(b'"', text).is_some()
+}
+
+/// Where the last whole record of a block ends; 0 if there is none.
+fn last_record_end(text: &[u8], delimiter: u8) -> usize {
+    if has_quotes(text) {
+        record_ends(text, delimiter).last().copied().unwrap_or(0)
+    } else {
+        memchr::memrchr(b'\n', text).map_or(0, |place| place + 1)
+    }
+}
+
+/// Where records end, by the rules of the csv crate: a quote opens only at the beginning of a field; between quotes, two of them
+/// are one; after a closing quote anything else continues the field without quotes.
+fn record_ends(text: &[u8], delimiter: u8) -> Vec<usize> {
+    #[derive(Clone, Copy)]
+    enum State {
+        FieldStart,
+        Plain,
+        Quoted,
+        /// After a quote between quotes.
+        QuoteInQuoted,
+    }
+    let mut ends = Vec::new();
+    let mut state = State::FieldStart;
+    for (place, &byte) in text.iter().enumerate() {
+        state = match (state, byte) {
+            (State::Quoted, b'"') => State::QuoteInQuoted,
+            (State::Quoted, _) | (State::FieldStart | State::QuoteInQuoted, b'"') => State::Quoted,
+            (_, b'\n') => {
+                ends.push(place + 1);
+                State::FieldStart
+            }
+            (_, b'\r') => State::FieldStart,
+            (_, byte) if byte == delimiter => State::FieldStart,
+            _ => State::Plain,
+        };
+    }
+    ends
+}
+
+#[cfg(test)]
+mod tests {
+    use csv::ReaderBuilder;
+
+    use super::*;
+
+    /// Every text of up to six of these characters: all the ways in which quotes, breaks and delimiters can meet.
+    fn all_texts() -> impl Iterator<Item = Vec<u8>> {
+        const ALPHABET: &[u8] = b"a,\"\n\r";
+        (0..=6_u32).flat_map(|length| {
+            (0..5_usize.pow(length)).map(move |mut code| {
+                let mut text = Vec::new();
+                for _ in 0..length {
+                    text.push(ALPHABET[code % 5]);
+                    code /= 5;
+                }
+                text
+            })
+        })
+    }
+
+    fn records(text: &[u8]) -> Vec<csv::ByteRecord> {
+        let reader = ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text);
+        reader.into_byte_records().map(|record| record.unwrap()).collect()
+    }
+
+    #[test]
+    fn pieces_hold_the_same_records_as_the_whole() {
+        for text in all_texts() {
+            for n in [2, 3] {
+                let found: Vec<csv::ByteRecord> = pieces(&text, b',', n).into_iter().flat_map(records).collect();
+                assert_eq!(found, records(&text), "{:?}", String::from_utf8_lossy(&text));
+            }
+        }
+    }
+
+    #[test]
+    fn blocks_hold_the_same_records_as_the_whole() {
+        for text in all_texts() {
+            let mut blocks = Blocks::with_size(text.as_slice(), b',', 2);
+            let mut found = Vec::new();
+            while let Some(block) = blocks.next().unwrap() {
+                found.extend(records(&block));
+            }
+            assert_eq!(found, records(&text), "{:?}", String::from_utf8_lossy(&text));
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_taken_off_once() {
+        let mut blocks = Blocks::with_size(b"\xef\xbb\xbf1,2\n\xef\xbb\xbf3,4\n".as_slice(), b',', 7);
+        assert_eq!(blocks.next().unwrap().unwrap(), b"1,2\n");
+        assert_eq!(blocks.next().unwrap().unwrap(), b"\xef\xbb\xbf3,4\n");
+        assert_eq!(blocks.next().unwrap(), None);
+    }
+}

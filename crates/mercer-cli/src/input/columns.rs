@@ -1,0 +1,176 @@
+//! Which columns of a table are the points, and which are label and id.
+
+use std::collections::HashMap;
+
+use super::{ReadOptions, advice};
+use crate::args::ColumnName;
+use crate::failure::{InputError, Result};
+
+/// The columns that were asked for, by their place in the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Selection {
+    /// Columns of the points, in the order they are used in.
+    pub(super) features: Vec<usize>,
+    pub(super) label: Option<usize>,
+    pub(super) id: Option<usize>,
+}
+
+impl Selection {
+    /// Finds the columns that the options name among those of a file.
+    pub(super) fn new(options: &ReadOptions, file: &str, names: Option<&[String]>, n_columns: usize) -> Result<Self> {
+        let columns = Columns { file, names, count: n_columns };
+        columns.check_names()?;
+        let label = options.label.as_ref().map(|label| columns.find(label, "--label")).transpose()?;
+        let id = options.id.as_ref().map(|id| columns.find(id, "--id")).transpose()?;
+        let wanted = if options.columns.is_empty() {
+            (0..n_columns).collect()
+        } else {
+            columns.find_all(&options.columns, "--columns")?
+        };
+        let dropped = columns.find_all(&options.drop, "--drop")?;
+        let is_feature = |place: &usize| Some(*place) != label && Some(*place) != id && !dropped.contains(place);
+        let features: Vec<usize> = wanted.into_iter().filter(is_feature).collect();
+        if features.is_empty() {
+            let problem = match (n_columns, options.label.is_some() || options.id.is_some()) {
+                (1, true) => "the label is the only column: there is no data",
+                _ => "no column is left for the points",
+            };
+            return Err(InputError::new(file, problem)
+                .hint("use fewer of --label, --id, --drop, or more --columns")
+                .into());
+        }
+        if let Some(twice) = first_repeated(&features) {
+            let problem = format!("column {} was asked for twice in --columns", columns.shown(twice));
+            return Err(InputError::new(file, problem).into());
+        }
+        Ok(Self { features, label, id })
+    }
+
+    /// Whether the points are all columns as they stand.
+    pub(super) fn is_all(&self, n_columns: usize) -> bool {
+        self.features.len() == n_columns && self.features.is_sorted()
+    }
+}
+
+/// The columns of a file.
+struct Columns<'a> {
+    file: &'a str,
+    names: Option<&'a [String]>,
+    count: usize,
+}
+
+impl Columns<'_> {
+    /// Refuses a header in which a name stands twice. Columns without a name are no trouble.
+    fn check_names(&self) -> Result<()> {
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for (place, name) in self.names.unwrap_or_default().iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+            if let Some(first) = places.insert(name, place) {
+                let shown = advice::quoted(name.as_bytes());
+                let problem = format!("two columns are called {shown}: {} and {}", first + 1, place + 1);
+                return Err(InputError::new(self.file, problem).hint("give each column a name of its own").into());
+            }
+        }
+        Ok(())
+    }
+
+    fn find(&self, wanted: &ColumnName, flag: &str) -> Result<usize> {
+        if let Some(place) = wanted.find(self.names, self.count) {
+            return Ok(place);
+        }
+        let n = self.count;
+        let among = if n == 1 { "the only column".to_owned() } else { format!("the {n} columns") };
+        let problem = format!("there is no column \"{}\" among {among}", wanted.0);
+        let error = InputError::new(self.file, problem);
+        Err(match self.names {
+            Some(names) => error.hint(advice::similar_columns(&wanted.0, names)),
+            None => error.hint(format!("without a header, {flag} takes a number: 1 is the first column, -1 the last")),
+        }
+        .into())
+    }
+
+    /// The places of several columns; `3-10` stands for all from 3 to 10 unless a column is called so.
+    fn find_all(&self, wanted: &[ColumnName], flag: &str) -> Result<Vec<usize>> {
+        let mut places = Vec::new();
+        for column in wanted {
+            let range =
+                column.0.split_once('-').and_then(|(a, b)| a.parse::<usize>().ok().zip(b.parse::<usize>().ok()));
+            match range {
+                Some((first, last)) if self.names.is_none_or(|names| !names.contains(&column.0)) => {
+                    if first < 1 || last < first || last > self.count {
+                        let problem =
+                            format!("there are no columns {first} to {last} among the {} columns", self.count);
+                        return Err(InputError::new(self.file, problem).hint("columns are counted from 1").into());
+                    }
+                    places.extend(first - 1..last);
+                }
+                _ => places.push(self.find(column, flag)?),
+            }
+        }
+        Ok(places)
+    }
+
+    fn shown(&self, place: usize) -> String {
+        match self.names.and_then(|names| names.get(place)) {
+            Some(name) => format!("{} ({name})", place + 1),
+            None => (place + 1).to_string(),
+        }
+    }
+}
+
+fn first_repeated(places: &[usize]) -> Option<usize> {
+    let mut seen = std::collections::HashSet::new();
+    places.iter().copied().find(|place| !seen.insert(*place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::DataArgs;
+
+    fn names() -> Vec<String> {
+        ["name", "a", "b", "3-4", "kind"].map(str::to_owned).to_vec()
+    }
+
+    fn list(words: &[&str]) -> Vec<ColumnName> {
+        words.iter().map(|word| ColumnName((*word).to_owned())).collect()
+    }
+
+    fn select(args: &DataArgs) -> std::result::Result<Selection, String> {
+        Selection::new(&ReadOptions::from(args), "x.csv", Some(&names()), 5).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn label_id_and_dropped_columns_are_no_features() {
+        let args = DataArgs {
+            label: Some(ColumnName("kind".to_owned())),
+            id: Some(ColumnName("1".to_owned())),
+            drop: list(&["b"]),
+            ..DataArgs::default()
+        };
+        assert_eq!(select(&args), Ok(Selection { features: vec![1, 3], label: Some(4), id: Some(0) }));
+    }
+
+    #[test]
+    fn columns_come_in_the_order_they_are_asked_for_and_in_ranges() {
+        let columns = |words: &[&str]| select(&DataArgs { columns: list(words), ..DataArgs::default() });
+        assert_eq!(columns(&["b", "a"]).unwrap().features, [2, 1]);
+        assert_eq!(columns(&["2-3", "-1"]).unwrap().features, [1, 2, 4]);
+        assert_eq!(columns(&["3-4"]).unwrap().features, [3], "the column of that name");
+        assert_eq!(columns(&["b", "3"]).unwrap_err(), "x.csv: column 3 (b) was asked for twice in --columns");
+        assert_eq!(columns(&["2-9"]).unwrap_err(), "x.csv: there are no columns 2 to 9 among the 5 columns");
+    }
+
+    #[test]
+    fn something_must_be_left() {
+        let error = select(&DataArgs { drop: list(&["1-5"]), ..DataArgs::default() }).unwrap_err();
+        assert!(error.contains("there is no column") || error.ends_with("no column is left for the points"), "{error}");
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_is_refused() {
+        let names = ["a", "", "b", "", "a"].map(str::to_owned);
+        let options = ReadOptions::from(&DataArgs::default());
+        let error = Selection::new(&options, "x.csv", Some(&names), 5).unwrap_err();
+        assert_eq!(error.to_string(), "x.csv: two columns are called \"a\": 1 and 5");
+    }
+}

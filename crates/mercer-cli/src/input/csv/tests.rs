@@ -1,0 +1,144 @@
+use super::super::{Data, finish};
+use super::*;
+use crate::args::{ColumnName, DataArgs, ScaleFactor};
+
+fn options(label: Option<&str>) -> ReadOptions {
+    let label = label.map(|text| ColumnName(text.to_owned()));
+    ReadOptions::from(&DataArgs { label, ..DataArgs::default() })
+}
+
+fn parse(text: &[u8], options: &ReadOptions) -> Result<Data> {
+    finish("x.csv", read("x.csv", text, Some(text.len() as u64), options)?, options)
+}
+
+fn rows(data: &Data) -> Vec<Vec<f64>> {
+    (0..data.points.n_samples()).map(|row| data.points.row(row)).collect()
+}
+
+/// Message and hint of the refusal.
+fn refusal(text: &[u8], options: &ReadOptions) -> (String, String) {
+    let failure = parse(text, options).unwrap_err();
+    (failure.to_string(), failure.hint().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn a_first_row_of_numbers_is_data_and_one_of_words_is_not() {
+    let expected = [[1.0, 2.0], [3.0, 4.5]];
+    assert_eq!(rows(&parse(b"1,2\n3,4.5\n", &options(None)).unwrap()), expected);
+    assert_eq!(rows(&parse(b"a,b\r\n1, 2\r\n3,4.5", &options(None)).unwrap()), expected);
+    assert_eq!(rows(&parse(b"\xef\xbb\xbf1,2\n\n3,4.5\n\n", &options(None)).unwrap()), expected, "mark, empty lines");
+}
+
+#[test]
+fn flags_overrule_what_the_first_row_looks_like() {
+    let present = ReadOptions { header: Header::Present, ..options(None) };
+    assert_eq!(rows(&parse(b"1,2\n3,4\n", &present).unwrap()), [[3.0, 4.0]]);
+    let absent = ReadOptions { header: Header::Absent, ..options(None) };
+    assert_eq!(refusal(b"a,b\n1,2\n", &absent).0, "x.csv, line 1, column 1: \"a\" is not a number");
+}
+
+#[test]
+fn a_label_is_taken_out_by_name() {
+    let data = parse(b"w,kind,h\n1,\"big, red\",2\n3,blue,4\n", &options(Some("kind"))).unwrap();
+    assert_eq!(rows(&data), [[1.0, 2.0], [3.0, 4.0]]);
+    let labels = data.labels.unwrap();
+    assert_eq!((labels.name.as_str(), labels.values), ("kind", vec!["big, red".to_owned(), "blue".to_owned()]));
+}
+
+#[test]
+fn a_numbered_label_of_words_does_not_make_the_first_row_a_header() {
+    let data = parse(b"1,2,red\n3,4,blue\n", &options(Some("-1"))).unwrap();
+    assert_eq!(rows(&data), [[1.0, 2.0], [3.0, 4.0]]);
+    assert_eq!(data.labels.unwrap().name, "label");
+}
+
+#[test]
+fn values_are_multiplied_by_the_scale() {
+    let scaled = ReadOptions::from(&DataArgs { scale: Some(ScaleFactor(0.5)), ..DataArgs::default() });
+    assert_eq!(rows(&parse(b"2,4\n", &scaled).unwrap()), [[1.0, 2.0]]);
+}
+
+#[test]
+fn empty_and_header_only_files_are_refused() {
+    assert_eq!(refusal(b"", &options(None)).0, "x.csv: the file is empty");
+    assert_eq!(refusal(b"\n\n", &options(None)).0, "x.csv: the file is empty");
+    let (message, hint) = refusal(b"a,b\n", &options(None));
+    assert_eq!(message, "x.csv: there is a header but no rows");
+    assert_eq!(hint, "if the first row is data, say --no-header");
+}
+
+#[test]
+fn a_ragged_row_is_named_by_its_line() {
+    let (message, hint) = refusal(b"a,b\n1,2\n\n3\n", &options(None));
+    assert_eq!(message, "x.csv, line 4: 1 column, but line 1 has 2");
+    let quoted = refusal(b"a,b\r\n1,\"2\r\n\"\r\n\r\n\"3\n\n\"\r\n", &options(None)).0;
+    assert_eq!(quoted, "x.csv, line 5: 1 column, but line 1 has 2", "line breaks in quotes count, too");
+    assert!(hint.starts_with("every row needs the same columns"));
+}
+
+#[test]
+fn text_gaps_and_infinities_are_named_by_line_and_column() {
+    let (message, hint) = refusal(b"w,kind\n1,red\n", &options(None));
+    assert_eq!(message, "x.csv, line 2, column 2 (kind): \"red\" is not a number");
+    assert!(hint.contains("--label kind"));
+    assert_eq!(refusal(b"1,2\n3,\n", &options(None)).0, "x.csv, line 2, column 2: the value is missing");
+    let not_finite = refusal(b"1,2\nnan,3\n", &options(None)).0;
+    assert_eq!(not_finite, "x.csv, line 2, column 1: \"nan\" is not a finite number");
+    let huge = refusal(b"1,1e999\n", &options(None)).0;
+    assert_eq!(huge, "x.csv, line 1, column 2: \"1e999\" is not a finite number");
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_shown_and_refused() {
+    for (text, label, place) in [
+        (b"1,2\n4,\xe9\n".as_slice(), None, "line 2, column 2"),
+        (b"a,\xe9\n2,3\n", None, "line 1, column 2"),
+        (b"1,\xe9\n", Some("2"), "line 1, column 2"),
+    ] {
+        let (message, hint) = refusal(text, &options(label));
+        assert_eq!(message, format!("x.csv, {place}: \"\u{fffd}\" is not UTF-8 text"));
+        assert_eq!(hint, "save the file as UTF-8");
+    }
+}
+
+#[test]
+fn a_gap_in_the_first_row_does_not_make_it_a_header() {
+    let (message, hint) = refusal(b"1,,3\n4,5,6\n", &options(None));
+    assert_eq!(message, "x.csv, line 1, column 2: the value is missing");
+    assert!(hint.ends_with("if the first row is a header, say --header"), "{hint}");
+}
+
+#[test]
+fn lines_are_counted_over_many_blocks() {
+    // Some 20 MB, so several blocks, with a wrong field near the end.
+    let mut text = String::new();
+    for i in 0..1_200_000 {
+        text.push_str(if i == 1_111_110 { "0.5,none,1\n" } else { "1.25,-3e2,1234\n" });
+    }
+    let (message, _) = refusal(text.as_bytes(), &options(None));
+    assert_eq!(message, "x.csv, line 1111111, column 2: \"none\" is not a number");
+    let good = text.replace("none", "0");
+    let data = parse(good.as_bytes(), &options(None)).unwrap();
+    assert_eq!(data.points.n_samples(), 1_200_000);
+    assert_eq!(data.points.row(1_111_110), [0.5, 0.0, 1.0]);
+    assert_eq!(data.points.row(1_199_999), [1.25, -300.0, 1234.0]);
+}
+
+#[test]
+fn another_delimiter_is_suggested() {
+    let (_, hint) = refusal(b"a;b\n1;2\n", &options(None));
+    assert_eq!(hint, "the columns seem to be separated by ';': use --delimiter ';'");
+}
+
+#[test]
+fn a_missing_label_column_lists_the_ones_there_are() {
+    let (message, hint) = refusal(b"a,b\n1,2\n", &options(Some("kind")));
+    assert_eq!(message, "x.csv: there is no column \"kind\" among the 2 columns");
+    assert_eq!(hint, "the columns are \"a\", \"b\"");
+    assert!(refusal(b"1,2\n", &options(Some("3"))).1.starts_with("without a header"));
+}
+
+#[test]
+fn a_label_alone_is_not_data() {
+    assert_eq!(refusal(b"1\n2\n", &options(Some("1"))).0, "x.csv: the label is the only column: there is no data");
+}

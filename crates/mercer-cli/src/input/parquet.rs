@@ -1,0 +1,42 @@
+//! Apache Parquet.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+use super::columnar::{BATCH, Columnar, damaged, guarded};
+use super::{Raw, ReadOptions};
+use crate::failure::{Failure, InputError, Result};
+
+/// Reads points from the columns of a Parquet file.
+pub(super) fn read(name: &str, file: File, options: &ReadOptions) -> Result<Raw> {
+    check_magic(name, &file)?;
+    guarded(name, "Parquet", || {
+        let builder =
+            ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(name, "Parquet", error))?;
+        let mut table = Columnar::new(name, builder.schema(), options)?;
+        let mask = ProjectionMask::roots(builder.parquet_schema(), table.needed().iter().copied());
+        let batches = builder.with_projection(mask).with_batch_size(BATCH).build();
+        for batch in batches.map_err(|error| damaged(name, "Parquet", error))? {
+            table.push(&batch.map_err(|error| damaged(name, "Parquet", error))?)?;
+        }
+        table.finish()
+    })
+}
+
+fn check_magic(name: &str, mut file: &File) -> Result<()> {
+    let io = |source| Failure::File { doing: "reading", path: name.into(), source };
+    let mut start = Vec::new();
+    Read::by_ref(&mut file).take(4).read_to_end(&mut start).map_err(io)?;
+    file.rewind().map_err(io)?;
+    match start.as_slice() {
+        [] => Err(InputError::new(name, "the file is empty").into()),
+        b"PAR1" => Ok(()),
+        b"PARE" => {
+            Err(InputError::new(name, "the Parquet file is encrypted").hint("write it without encryption").into())
+        }
+        _ => Err(InputError::new(name, "the file is not a Parquet file").hint("say what it is by --format").into()),
+    }
+}

@@ -1,0 +1,108 @@
+//! Where the bytes of a file come from.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::ops::Deref;
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+use memmap2::Mmap;
+
+use crate::failure::{Failure, InputError, Result};
+
+/// Whether a file is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    None,
+    Gzip,
+}
+
+/// The bytes of a whole file: mapped, or in memory because they had to be unpacked.
+pub(super) enum Bytes {
+    Map(Mmap),
+    Memory(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Map(map) => map,
+            Self::Memory(bytes) => bytes,
+        }
+    }
+}
+
+impl Bytes {
+    /// All bytes of a file that is not empty.
+    pub(super) fn open(path: &Path, name: &str, packing: Packing) -> Result<Self> {
+        let file = open_file(path)?;
+        if packing == Packing::Gzip {
+            let mut bytes = Vec::new();
+            gunzip(file).read_to_end(&mut bytes).map_err(|error| unpacking(path, name, error))?;
+            if bytes.is_empty() {
+                return Err(InputError::new(name, "the file is empty").into());
+            }
+            return Ok(Self::Memory(bytes));
+        }
+        let metadata = file.metadata().map_err(Failure::file("reading", path))?;
+        // A pipe or a device has no length and cannot be mapped.
+        if !metadata.is_file() {
+            let mut bytes = Vec::new();
+            BufReader::new(file).read_to_end(&mut bytes).map_err(Failure::file("reading", path))?;
+            return if bytes.is_empty() { Err(empty(name)) } else { Ok(Self::Memory(bytes)) };
+        }
+        // A file of no bytes cannot be mapped.
+        if metadata.len() == 0 {
+            return Err(empty(name));
+        }
+        map(&file).map(Self::Map).map_err(Failure::file("reading", path))
+    }
+}
+
+/// The bytes of a file one after the other.
+pub(super) fn stream(path: &Path, packing: Packing) -> Result<Box<dyn Read + Send>> {
+    let file = open_file(path)?;
+    Ok(match packing {
+        Packing::None => Box::new(file),
+        Packing::Gzip => Box::new(gunzip(file)),
+    })
+}
+
+/// Opens a file, and refuses a folder.
+pub(super) fn open_file(path: &Path) -> Result<File> {
+    File::open(path).map_err(Failure::file("reading", path))
+}
+
+/// The failure that an error while unpacking is: of the contents, unless the system says otherwise.
+pub(super) fn unpacking(path: &Path, name: &str, error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => {
+            InputError::new(name, "the compressed file is truncated").hint("copy or make the file again").into()
+        }
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+            let problem = format!("the file cannot be unpacked: {error}");
+            InputError::new(name, problem).hint("is it really compressed by gzip? if not, rename it").into()
+        }
+        _ => Failure::file("reading", path)(error),
+    }
+}
+
+fn empty(name: &str) -> Failure {
+    InputError::new(name, "the file is empty").into()
+}
+
+fn gunzip(file: File) -> MultiGzDecoder<BufReader<File>> {
+    const BUFFER: usize = 1 << 16;
+    MultiGzDecoder::new(BufReader::with_capacity(BUFFER, file))
+}
+
+/// Maps a file that is only read.
+#[expect(unsafe_code, reason = "the system call is unsafe: another process could change the file")]
+fn map(file: &File) -> io::Result<Mmap> {
+    // SAFETY: the mapping is read-only and private to this process. If somebody else changes the file meanwhile, the values
+    // read are theirs (any bit pattern is a number); if somebody shortens it, the system ends this process. Both are the
+    // usual contract of memory-mapped input, and neither lets wrong memory be read.
+    unsafe { Mmap::map(file) }
+}

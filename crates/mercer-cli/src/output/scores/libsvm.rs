@@ -1,0 +1,52 @@
+//! Scores as libsvm text: the label, or 0 if there is none, and the scores by number.
+
+use std::fmt::Write;
+
+use faer::MatRef;
+
+use super::{Layout, ScoreSink, number, put};
+use crate::failure::{Failure, Result};
+use crate::input::Labels;
+use crate::output::OutputFile;
+
+/// Lines such as `3 1:0.5 2:-0.25`.
+pub(super) struct LibsvmSink<'a> {
+    file: OutputFile,
+    layout: Layout<'a>,
+}
+
+/// Refuses labels that are not numbers, which the format has no place for.
+pub(super) fn check_labels(labels: Option<&Labels>) -> Result<()> {
+    let wrong = labels.and_then(|labels| labels.values.iter().find(|label| label.parse::<f64>().is_err()));
+    match wrong {
+        Some(label) => Err(Failure::usage(format!(
+            "labels in a libsvm file are numbers, but \"{label}\" is none: write .csv or .parquet instead"
+        ))),
+        None => Ok(()),
+    }
+}
+
+impl<'a> LibsvmSink<'a> {
+    pub(super) fn new(file: OutputFile, layout: Layout<'a>) -> Self {
+        Self { file, layout }
+    }
+}
+
+impl ScoreSink for LibsvmSink<'_> {
+    fn write(&mut self, first_row: usize, scores: MatRef<'_, f64>) -> Result<()> {
+        let mut text = String::new();
+        for i in 0..scores.nrows() {
+            text.push_str(self.layout.labels.map_or("0", |labels| &labels.values[first_row + i]));
+            for j in 0..scores.ncols() {
+                // Into memory, which does not fail.
+                let _ = write!(text, " {}:{}", j + 1, number(scores[(i, j)]));
+            }
+            text.push('\n');
+        }
+        put(&mut self.file, text.as_bytes())
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.file.commit()
+    }
+}

@@ -1,0 +1,177 @@
+//! Scores, one row per point and one column per component, in any format.
+//!
+//! Ids come first and labels last, where the format has a place for them.
+
+mod columnar;
+mod libsvm;
+mod numpy;
+mod text;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use faer::MatRef;
+
+use super::OutputFile;
+use crate::args::Format;
+use crate::failure::{Failure, Result};
+use crate::input::{self, Labels};
+
+/// What goes into a file beside the scores.
+#[derive(Clone)]
+struct Layout<'a> {
+    /// The file, as messages name it.
+    path: PathBuf,
+    /// A name for each column of scores.
+    names: Vec<String>,
+    n_samples: usize,
+    labels: Option<&'a Labels>,
+    ids: Option<&'a Labels>,
+}
+
+impl Layout<'_> {
+    /// The failure that an error of a writer is which has taken the file over.
+    fn failure(&self, source: io::Error) -> Failure {
+        Failure::File { doing: "writing", path: self.path.clone(), source }
+    }
+
+    /// The failure that an error is which is not the system's.
+    fn refusal(&self, error: impl std::fmt::Display) -> Failure {
+        Failure::usage(format!("{} cannot be written: {error}", self.path.display()))
+    }
+}
+
+/// One way to write scores.
+trait ScoreSink {
+    /// Writes the next rows, of which the first has this number.
+    fn write(&mut self, first_row: usize, scores: MatRef<'_, f64>) -> Result<()>;
+    /// Writes what comes after the last row and makes the file appear.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// Writes scores block by block.
+pub(crate) struct ScoreWriter<'a> {
+    layout: Layout<'a>,
+    format: Format,
+    /// Where nothing has been written yet.
+    file: Option<OutputFile>,
+    sink: Option<Box<dyn ScoreSink + 'a>>,
+    rows_written: usize,
+}
+
+impl<'a> ScoreWriter<'a> {
+    /// A writer for `n_samples` rows of `n_components` scores. Nothing is written before the first of them.
+    pub(crate) fn new(
+        file: OutputFile,
+        format: Format,
+        (n_samples, n_components): (usize, usize),
+        labels: Option<&'a Labels>,
+    ) -> Result<Self> {
+        let names = (1..=n_components).map(|component| format!("pc{component}")).collect();
+        Self::with_columns(file, format, n_samples, names, labels)
+    }
+
+    /// As [`new`](Self::new), for columns of other names.
+    pub(crate) fn with_columns(
+        file: OutputFile,
+        format: Format,
+        n_samples: usize,
+        names: Vec<String>,
+        labels: Option<&'a Labels>,
+    ) -> Result<Self> {
+        if format == Format::Libsvm {
+            libsvm::check_labels(labels)?;
+        }
+        let layout = Layout { path: file.path().to_owned(), names, n_samples, labels, ids: None };
+        Ok(Self { layout, format, file: Some(file), sink: None, rows_written: 0 })
+    }
+
+    /// The same, with a column that names the rows.
+    pub(crate) fn ids(mut self, ids: Option<&'a Labels>) -> Self {
+        self.layout.ids = ids;
+        self
+    }
+
+    /// Writes the next rows.
+    pub(crate) fn write(&mut self, scores: MatRef<'_, f64>) -> Result<()> {
+        let first_row = self.rows_written;
+        self.start()?.write(first_row, scores)?;
+        self.rows_written += scores.nrows();
+        Ok(())
+    }
+
+    /// Makes the file appear.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.start()?;
+        self.sink.map_or(Ok(()), ScoreSink::finish)
+    }
+
+    /// The sink, made when it is first needed.
+    fn start(&mut self) -> Result<&mut (dyn ScoreSink + 'a)> {
+        if let Some(file) = self.file.take() {
+            let layout = self.layout.clone();
+            self.sink = Some(match self.format {
+                Format::Csv | Format::Tsv => Box::new(text::TextSink::new(file, layout, self.format)?),
+                Format::Npy => Box::new(numpy::NpySink::new(file, &layout)?),
+                Format::Npz => Box::new(numpy::NpzSink::new(file, layout)?),
+                Format::Parquet => Box::new(columnar::ParquetSink::new(file, layout)?),
+                Format::Arrow => Box::new(columnar::ArrowSink::new(file, layout)?),
+                Format::Libsvm => Box::new(libsvm::LibsvmSink::new(file, layout)),
+                other @ (Format::Idx | Format::Images) => return Err(not_for_scores(other)),
+            });
+        }
+        let sink = self.sink.as_deref_mut();
+        Ok(sink.expect("there is a file before the sink is made, and a sink after"))
+    }
+}
+
+/// The format of scores that the name of a file says; standard output takes CSV.
+pub(crate) fn score_format(path: &Path) -> Result<Format> {
+    if path == Path::new("-") {
+        return Ok(Format::Csv);
+    }
+    if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
+        return Err(Failure::usage(format!("{}: scores are not compressed; leave .gz out", path.display())));
+    }
+    match input::format_of(path, None)? {
+        other @ (Format::Idx | Format::Images) => Err(not_for_scores(other)),
+        format => Ok(format),
+    }
+}
+
+/// What a format has no place for, as a note for people.
+pub(crate) fn left_out(format: Format, labels: Option<&Labels>, ids: Option<&Labels>) -> Option<String> {
+    let (labels_lost, ids_lost) = match format {
+        Format::Npy => (labels.is_some(), ids.is_some()),
+        Format::Libsvm => (false, ids.is_some()),
+        _ => (false, false),
+    };
+    let what = match (labels_lost, ids_lost) {
+        (true, true) => "labels and ids",
+        (true, false) => "labels",
+        (false, true) => "ids",
+        (false, false) => return None,
+    };
+    let place = if format == Format::Npy { "a .npy array of scores" } else { "a libsvm file" };
+    Some(format!("{what} are not written: {place} has no place for them"))
+}
+
+fn not_for_scores(format: Format) -> Failure {
+    let name = if format == Format::Idx { "IDX" } else { "an image list" };
+    let known = ".csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm";
+    Failure::usage(format!("scores are not written as {name}; let the name end in {known}"))
+}
+
+/// Writes bytes, with the failure that goes with the file.
+fn put(file: &mut OutputFile, bytes: &[u8]) -> Result<()> {
+    file.write_all(bytes).map_err(|error| file.failure(error))
+}
+
+/// The shortest text that reads back as the same number.
+fn number(x: f64) -> String {
+    let plain = (1e-5..1e16).contains(&x.abs()) || x == 0.0;
+    if plain { x.to_string() } else { format!("{x:e}") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Files that cannot be read or written, a disk that is full, a process that is killed: the old file or none.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use super::support::{Directory, bent_line, mercer};
+
+/// A directory with a model, points for it, and a file of scores that must survive.
+fn with_old_scores(rows: usize) -> Directory {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    directory.run("fit points.csv --label half -n 3 -o points.mercer --quiet").done();
+    let line = |i: usize| format!("{},{}\n", (i % 1013) as f64 / 250.0, (i * i % 10_007) as f64 / 1000.0);
+    directory.write("many.csv", (0..rows).map(line).collect::<String>());
+    directory.write("scores.csv", "old");
+    directory
+}
+
+/// Runs the command by a shell that allows files of at most so many blocks of 512 bytes.
+#[cfg(unix)]
+fn run_with_small_disk(directory: &Directory, blocks: usize, words: &str) -> (Option<i32>, String) {
+    // The signal that a process gets at the limit is left ignored, so that writing fails as on a full disk.
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" {words}");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_mercer")])
+        .current_dir(directory.root())
+        .output()
+        .unwrap();
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_old_scores() {
+    let directory = with_old_scores(20_000);
+    for name in ["scores.csv", "scores.npy", "scores.npz", "scores.parquet", "scores.arrow", "scores.libsvm"] {
+        directory.write(name, "old");
+        let before = directory.files();
+        let (code, stderr) =
+            run_with_small_disk(&directory, 100, &format!("transform points.mercer many.csv -o {name} --quiet"));
+        assert_eq!((code, stderr.as_str()), (Some(2), format!("error: writing {name}: file too large\n").as_str()));
+        assert_eq!(directory.read(name), "old");
+        assert_eq!(directory.files(), before, "{name}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_old_model() {
+    let directory = with_old_scores(2000);
+    directory.write("old.mercer", "old");
+    let before = directory.files();
+    let (code, stderr) = run_with_small_disk(&directory, 40, "fit many.csv -n 3 --gamma 0.01 -o old.mercer --quiet");
+    assert_eq!((code, stderr.as_str()), (Some(2), "error: writing old.mercer: file too large\n"));
+    assert_eq!(directory.read("old.mercer"), "old");
+    assert_eq!(directory.files(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_process_leaves_the_old_scores() {
+    let directory = with_old_scores(300_000);
+    let mut child = mercer()
+        .args(["transform", "points.mercer", "many.csv", "-o", "scores.csv", "--quiet"])
+        .current_dir(directory.root())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Until the file beside the old one has begun to fill.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let is_writing = || {
+        let parts = fs::read_dir(directory.root()).unwrap().filter_map(Result::ok);
+        parts.into_iter().any(|entry| {
+            entry.file_name().to_string_lossy().ends_with(".part")
+                && entry.metadata().is_ok_and(|found| found.len() > 0)
+        })
+    };
+    while !is_writing() && child.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "nothing was written within a minute");
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    let status = child.wait().unwrap();
+    let scores = directory.read("scores.csv");
+    if status.success() {
+        assert_eq!(scores.lines().count(), 300_001, "it was done before it was killed: then it is complete");
+    } else {
+        assert_eq!(scores, "old");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_place_without_permission_is_refused_before_the_work() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = with_old_scores(10);
+    let folder = directory.path("locked");
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).unwrap();
+    fs::set_permissions(directory.path("many.csv"), fs::Permissions::from_mode(0o000)).unwrap();
+    // The superuser may do anything; then there is nothing to test.
+    if fs::write(folder.join("probe"), "").is_ok() {
+        return;
+    }
+    let outcome = directory.run("transform points.mercer points.csv --label half -o locked/scores.csv");
+    assert_eq!(
+        (outcome.code, outcome.stderr.as_str()),
+        (Some(2), "error: writing locked/scores.csv: permission denied\n")
+    );
+    let outcome = directory.run("transform points.mercer many.csv -o new.csv");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), "error: reading many.csv: permission denied\n"));
+}
+
+#[test]
+fn a_place_that_is_not_there_is_refused_before_the_work() {
+    let directory = with_old_scores(10);
+    let before = directory.files();
+    for (words, expected) in [
+        ("transform points.mercer none.csv -o new.csv", "error: reading none.csv: no such file or directory\n"),
+        ("transform points.mercer many.csv -o no/new.csv", "error: writing no/new.csv: no such file or directory\n"),
+        ("fit none.parquet -o x.mercer", "error: reading none.parquet: no such file or directory\n"),
+        ("fit none.npz -o x.mercer", "error: reading none.npz: no such file or directory\n"),
+        ("fit none.list -o x.mercer", "error: reading none.list: no such file or directory\n"),
+    ] {
+        let outcome = directory.run(words);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), expected), "{words}");
+        assert_eq!(directory.files(), before);
+    }
+}
