@@ -57,13 +57,14 @@ def warm_up(work):
     work(numpy.random.default_rng(0).random((64, 8), dtype=numpy.float32))
 
 
-def answer(measured, **more):
+def answer(measured, more_versions=(), **more):
     """Prints what was measured."""
     versions = {
         "python": platform.python_version(),
         "numpy": numpy.__version__,
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
+        **dict(more_versions),
     }
     if "OPENBLAS_CORETYPE" in os.environ:
         versions["openblas routines"] = os.environ["OPENBLAS_CORETYPE"]

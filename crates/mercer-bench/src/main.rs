@@ -53,6 +53,8 @@ enum Command {
     PlanEstimates(Options),
     /// How long the command takes to start
     StartUp(Options),
+    /// A gigabyte of CSV against pandas and polars
+    ReadCsv(Options),
     /// Makes the page of results from the records
     Table(table::TableOptions),
     /// One fit in a process of its own
@@ -67,6 +69,9 @@ enum Command {
     /// One transform in a process of its own
     #[command(hide = true)]
     TransformOnce(child::TransformOnce),
+    /// One reading of a file in a process of its own
+    #[command(hide = true)]
+    ReadOnce(child::ReadOnce),
 }
 
 fn main() -> ExitCode {
@@ -88,11 +93,13 @@ fn run(command: Command) -> Result<()> {
         Command::Growth(options) => (Benchmark::Growth, options),
         Command::PlanEstimates(options) => (Benchmark::PlanEstimates, options),
         Command::StartUp(options) => (Benchmark::StartUp, options),
+        Command::ReadCsv(options) => (Benchmark::ReadCsv, options),
         Command::Table(options) => return table::run(&options),
         Command::FitOnce(request) => return child::print(&request.run()?),
         Command::PlanOnce(request) => return child::print(&request.run()?),
         Command::ProductOnce(request) => return child::print(&request.run()?),
         Command::TransformOnce(request) => return child::print(&request.run()?),
+        Command::ReadOnce(request) => return child::print(&request.run()?),
     };
     benchmark.run(&Setup::new(options)?)
 }

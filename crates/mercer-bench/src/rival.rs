@@ -1,4 +1,4 @@
-//! scikit-learn, run by small scripts on the same files with the same number of threads.
+//! scikit-learn, pandas and polars, run by small scripts on the same files with the same number of threads.
 
 use std::process::Command;
 
@@ -17,7 +17,8 @@ pub(crate) struct Rival {
 }
 
 /// Environment variables by which numerical libraries are told how many threads to use.
-const THREAD_VARIABLES: [&str; 3] = ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"];
+const THREAD_VARIABLES: [&str; 4] =
+    ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"];
 
 /// The AVX-512 routines of `OpenBLAS` crash on some sizes with some processors; those for older processors do not.
 const OLDER_ROUTINES: (&str, &str) = ("OPENBLAS_CORETYPE", "Haswell");
@@ -26,6 +27,11 @@ impl Rival {
     /// A script that reads these points.
     pub(crate) fn new(script: &'static str, points: &PointsFile) -> Self {
         Self { script, arguments: points.flags() }
+    }
+
+    /// A script that reads no points.
+    pub(crate) fn bare(script: &'static str) -> Self {
+        Self { script, arguments: Vec::new() }
     }
 
     /// Adds an argument.

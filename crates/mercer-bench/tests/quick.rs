@@ -119,6 +119,15 @@ fn start_up_writes_a_complete_record() {
 }
 
 #[test]
+fn read_csv_without_rivals_says_how_much_memory_it_took() {
+    check_complete(
+        "read_csv",
+        2,
+        &["doubles: memory of ours to the matrix", "grey values: memory of ours to the matrix"],
+    );
+}
+
+#[test]
 fn the_page_of_results_is_what_the_records_say() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_mercer-bench"))

@@ -2,12 +2,14 @@
 //!
 //! Data flows one way: what was typed (`args`) → what it means, one file per command (`commands`) → the library →
 //! files (`output`, `picture`), records (`records`) and talk (`console`, `progress`). Only [`main`] knows about the
-//! process: its arguments and its exit code.
+//! process: its arguments and its exit code. [`read_points`] is what benchmarks call.
 
 mod args;
 mod commands;
 mod console;
 mod failure;
+#[cfg(any(fuzzing, test))]
+pub mod fuzzing;
 mod input;
 mod interrupt;
 mod output;
@@ -16,6 +18,7 @@ mod progress;
 mod records;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -23,6 +26,16 @@ use clap::{CommandFactory, Parser};
 use crate::args::Cli;
 use crate::console::Console;
 use crate::failure::{ExitStatus, Failure};
+
+/// Reads the points of a data file as the command does when no flag is given.
+///
+/// # Errors
+///
+/// What the command would say.
+pub fn read_points(path: &Path) -> Result<mercer::Points, String> {
+    let options = input::ReadOptions::from(&args::DataArgs::default());
+    input::read(path, &options).map(|data| data.points).map_err(|failure| failure.to_string())
+}
 
 /// Runs the command that the process was started with and returns its exit code.
 pub fn main() -> ExitCode {

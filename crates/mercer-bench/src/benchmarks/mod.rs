@@ -4,6 +4,7 @@ mod fit_vs_sklearn;
 mod growth;
 mod mnist_full;
 mod plan_estimates;
+mod read_csv;
 mod start_up;
 mod tile_floor;
 mod transform_vs_sklearn;
@@ -22,6 +23,7 @@ pub(crate) enum Benchmark {
     Growth,
     PlanEstimates,
     StartUp,
+    ReadCsv,
 }
 
 /// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
@@ -29,7 +31,7 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::TileFloor,
         Self::FitVsSklearn,
         Self::MnistFull,
@@ -37,6 +39,7 @@ impl Benchmark {
         Self::Growth,
         Self::PlanEstimates,
         Self::StartUp,
+        Self::ReadCsv,
     ];
 
     /// The name of the command and of the record.
@@ -49,6 +52,7 @@ impl Benchmark {
             Self::Growth => "growth",
             Self::PlanEstimates => "plan_estimates",
             Self::StartUp => "start_up",
+            Self::ReadCsv => "read_csv",
         }
     }
 
@@ -62,6 +66,7 @@ impl Benchmark {
             Self::Growth => growth::QUESTION,
             Self::PlanEstimates => plan_estimates::QUESTION,
             Self::StartUp => start_up::QUESTION,
+            Self::ReadCsv => read_csv::QUESTION,
         }
     }
 
@@ -76,6 +81,7 @@ impl Benchmark {
             Self::Growth => growth::measure,
             Self::PlanEstimates => plan_estimates::measure,
             Self::StartUp => start_up::measure,
+            Self::ReadCsv => read_csv::measure,
         };
         let mut findings = Findings::default();
         measure(setup, &mut findings)?;

@@ -6,6 +6,7 @@
 mod fit_once;
 mod plan_once;
 mod product_once;
+mod read_once;
 mod transform_once;
 
 use std::io::Write;
@@ -17,6 +18,7 @@ use serde::de::DeserializeOwned;
 pub(crate) use fit_once::{FitAnswer, FitOnce};
 pub(crate) use plan_once::{PlanAnswer, PlanOnce};
 pub(crate) use product_once::{ProductAnswer, ProductOnce};
+pub(crate) use read_once::{ReadAnswer, ReadOnce};
 pub(crate) use transform_once::{TransformAnswer, TransformOnce};
 
 use crate::failure::{Failure, Result};

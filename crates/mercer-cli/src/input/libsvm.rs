@@ -3,8 +3,6 @@
 //! Points are dense in this program, so the file is read twice: for its size, which is checked against the memory there is, and
 //! for its values.
 
-use mercer::MemoryBudget;
-
 use super::array::Array;
 use super::columns::Selection;
 use super::numbers::Numbers;
@@ -82,7 +80,7 @@ impl Size {
         // Trailing zeros are not in the file; a model knows better how many columns there are.
         let n_columns = options.n_features.map_or(found, |wanted| wanted.max(found));
         let needed = n_samples as u128 * n_columns as u128 * size_of::<f64>() as u128;
-        let budget = MemoryBudget::Auto.bytes();
+        let budget = options.dense_limit;
         if needed > u128::from(budget) {
             return Err(Failure::Library(mercer::Error::OverBudget {
                 what: format!("{name} as a dense matrix of {n_samples} rows and {n_columns} columns"),

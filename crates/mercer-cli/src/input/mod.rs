@@ -141,6 +141,22 @@ pub(crate) fn read_embedded(name: &str, text: &'static [u8], options: &ReadOptio
     finish(name, csv::read(name, text, length, &options.for_text(Format::Csv))?, options)
 }
 
+/// Reads bytes that a fuzzer made.
+#[cfg(any(fuzzing, test))]
+pub(crate) fn read_bytes(reader: crate::fuzzing::Reader, bytes: &[u8], options: &ReadOptions) -> Result<Data> {
+    use crate::fuzzing::Reader;
+    let name = "input";
+    let in_memory = || Bytes::Memory(bytes.to_vec());
+    let raw = match reader {
+        Reader::Csv => csv::read(name, bytes, Some(bytes.len() as u64), &options.for_text(Format::Csv)),
+        Reader::Npy => npy::read(name, in_memory(), options),
+        Reader::Npz => npz::read(name, std::io::Cursor::new(bytes), options),
+        Reader::Idx => idx::read(Path::new(name), name, in_memory(), options),
+        Reader::Libsvm => libsvm::read(name, bytes, options),
+    };
+    finish(name, raw?, options)
+}
+
 fn read_raw(path: &Path, name: &str, options: &ReadOptions) -> Result<Raw> {
     if path.is_dir() && options.format.is_none_or(|format| format == Format::Images) {
         return images::read_folder(path, name, options);

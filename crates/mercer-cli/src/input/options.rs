@@ -1,5 +1,7 @@
 //! How a data file is to be read, from what was typed.
 
+use mercer::MemoryBudget;
+
 use super::format;
 use crate::args::{ColumnName, DataArgs, Delimiter, Format, ImageSize, Pixels, RowRange};
 use crate::failure::{Failure, Result};
@@ -42,6 +44,8 @@ pub(crate) struct ReadOptions {
     pub(super) format: Option<Format>,
     /// Columns that the points must have where the file leaves it open: sparse files do not mention trailing zeros.
     pub(super) n_features: Option<usize>,
+    /// Bytes that a sparse file may take as a dense matrix.
+    pub(super) dense_limit: u64,
 }
 
 impl From<&DataArgs> for ReadOptions {
@@ -73,6 +77,7 @@ impl From<&DataArgs> for ReadOptions {
             resize: args.resize,
             format: args.format,
             n_features: None,
+            dense_limit: MemoryBudget::Auto.bytes(),
         }
     }
 }
@@ -87,6 +92,13 @@ impl ReadOptions {
     /// The same, with the number of columns that a sparse file is to have.
     pub(super) fn n_features(mut self, n_features: usize) -> Self {
         self.n_features = Some(n_features);
+        self
+    }
+
+    /// The same, with another limit for sparse files than the memory there is.
+    #[cfg(any(fuzzing, test))]
+    pub(crate) fn dense_limit(mut self, bytes: u64) -> Self {
+        self.dense_limit = bytes;
         self
     }
 
