@@ -125,3 +125,19 @@ fn kibibytes(text: &str, label: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(label))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_that_is_forgotten_is_lower_afterwards() {
+        let mut buffer = Buffer::<u8>::zeroed(256 << 20);
+        buffer.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+        let high = peak();
+        drop(buffer);
+        assert!(peak() >= high, "a peak stays until it is forgotten");
+        assert!(reset_peak());
+        assert!(peak() < high, "{} is not below {high}", peak());
+    }
+}

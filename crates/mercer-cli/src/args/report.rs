@@ -23,21 +23,17 @@ pub(crate) struct ReportArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct ProgressArgs {
-    /// How progress is shown on standard error [auto: a bar on a terminal, plain lines elsewhere]
+    /// How progress is shown on standard error; auto is a bar on a terminal and plain lines elsewhere
     #[arg(long, value_name = "STYLE", value_enum, default_value_t)]
     pub(crate) progress: ProgressChoice,
 }
 
-/// How progress is shown.
+/// How progress is shown. (Comments on the variants would become paragraphs of every command's help.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProgressChoice {
-    /// A bar on a terminal, plain lines elsewhere.
     #[default]
     Auto,
-    /// One line that is rewritten.
     Bar,
-    /// One line for every step.
     Plain,
-    /// Nothing.
     None,
 }

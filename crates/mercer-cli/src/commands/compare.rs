@@ -8,7 +8,7 @@ use mercer::{ErrorKind, GramChoice, KernelPca, Model, SolverChoice, Watch, forma
 use serde::Serialize;
 
 use super::fit::check_standardize;
-use super::learn::{Learned, learn};
+use super::learn::{Learned, Limits, learn};
 use super::session::{Session, threads};
 use super::settings::settings;
 use crate::args::{CompareArgs, MethodName};
@@ -138,14 +138,15 @@ fn run_one(
 ) -> Result<Run> {
     let before = mercer::reset_peak_memory().then(mercer::peak_memory);
     let start = Instant::now();
-    let outcome = learn(settings, data, session.time_left(args.solve.time_limit), session);
+    let limits = Limits { time: session.time_left(args.solve.time_limit), share: args.solve.variance };
+    let outcome = learn(settings, data, limits, session);
     let seconds = start.elapsed().as_secs_f64();
     let peak_growth_bytes = before.map(|before| mercer::peak_memory().saturating_sub(before));
     let record = MethodRecord { method: method.to_string(), seconds, error: None, result: None };
     match outcome {
-        Ok(Learned { model, .. }) => {
-            let result = Some(MethodResult::new(&model, peak_growth_bytes));
-            Ok((MethodRecord { result, ..record }, Ok(model)))
+        Ok(learned) => {
+            let result = Some(MethodResult::new(&learned, peak_growth_bytes));
+            Ok((MethodRecord { result, ..record }, Ok(learned.model)))
         }
         Err(failure) if is_finding(&failure) => {
             Ok((MethodRecord { error: Some(failure.to_string()), ..record }, Err(failure)))
@@ -163,8 +164,8 @@ fn is_finding(failure: &Failure) -> bool {
 }
 
 impl MethodResult {
-    fn new(model: &Model, peak_growth_bytes: Option<u64>) -> Self {
-        let record = model.record();
+    fn new(learned: &Learned, peak_growth_bytes: Option<u64>) -> Self {
+        let record = learned.model.record();
         Self {
             gram: record.gram.clone(),
             solver: record.solver.clone(),
@@ -173,7 +174,7 @@ impl MethodResult {
             kernel_entries: record.kernel_entries,
             peak_growth_bytes,
             largest_residual: record.residuals.iter().copied().fold(0.0, f64::max),
-            converged: record.converged,
+            converged: learned.status() == ExitStatus::Done,
             explained_variance: record.explained_variance_ratio.iter().sum(),
             largest_angle: None,
         }

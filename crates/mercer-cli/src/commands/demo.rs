@@ -7,7 +7,7 @@ use faer::MatRef;
 use mercer::kernel::{KernelSpec, Width};
 use mercer::{KernelPca, Model, RunRecord};
 
-use super::learn::{complete, learn};
+use super::learn::{Limits, complete, learn};
 use super::session::Session;
 use crate::args::{DataArgs, DemoArgs, Format, ScaleFactor};
 use crate::failure::{ExitStatus, Failure, Result};
@@ -40,7 +40,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
     let (data, labels) = session.timed("read", |_| read_digits())?;
 
     let spec = KernelSpec::new("gaussian").width(Width::Bandwidth(BANDWIDTH));
-    let learned = learn(&KernelPca::new(spec).n_components(N_COMPONENTS), &data, None, &session)?;
+    let learned = learn(&KernelPca::new(spec).n_components(N_COMPONENTS), &data, Limits::default(), &session)?;
     let model = &learned.model;
     model.save(&args.out.join(MODEL))?;
     let scores = model.training_scores();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::learn::{complete, learn};
+use super::learn::{Limits, complete, learn};
 use super::plan;
 use super::session::Session;
 use super::settings::settings;
@@ -25,8 +25,8 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         _ => return plan::show(&settings, &args.solve, &data, session),
     };
 
-    let limit = session.time_left(args.solve.time_limit);
-    let learned = learn(&settings, &data, limit, &session)?;
+    let limits = Limits { time: session.time_left(args.solve.time_limit), share: args.solve.variance };
+    let learned = learn(&settings, &data, limits, &session)?;
     learned.model.save(output)?;
     session.console.note(&format!("model saved as {}", output.display()));
     learned.admit(output, &session);

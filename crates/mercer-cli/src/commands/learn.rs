@@ -10,25 +10,34 @@ use super::session::Session;
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 
+/// Between which limits a fit goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Limits {
+    /// How long it may take.
+    pub(super) time: Option<Duration>,
+    /// The share of the variance that it is to explain.
+    pub(super) share: Option<f64>,
+}
+
+/// A share that is reached but for rounding is reached.
+const ROUNDING: f64 = 1e-12;
+
 /// A model, and whether somebody or the clock ended its fit.
 pub(super) struct Learned {
     /// The model.
     pub(super) model: Model,
     was_stopped: bool,
+    /// It was stopped before it explained the share of the variance that was asked for.
+    is_short: bool,
 }
 
 /// Fits with progress on standard error, until it is done, interrupted, or out of time.
-pub(super) fn learn(
-    settings: &KernelPca,
-    data: &Data,
-    limit: Option<Duration>,
-    session: &Session<'_>,
-) -> Result<Learned> {
+pub(super) fn learn(settings: &KernelPca, data: &Data, limits: Limits, session: &Session<'_>) -> Result<Learned> {
     session.interrupt.wait_for_safe_points();
     let observer = |progress: &Progress| session.meter.observe(progress);
     let mut watch = Watch::new().interrupt(session.interrupt.flag()).observer(&observer);
-    if let Some(limit) = limit {
-        watch = watch.time_limit(limit);
+    if let Some(time) = limits.time {
+        watch = watch.time_limit(time);
     }
     let fitted = settings.fit_watched(&data.points, &watch);
     session.meter.clear();
@@ -43,18 +52,24 @@ pub(super) fn learn(
         Some(scaling) => model.with_scaling(scaling.clone())?,
         None => model,
     };
-    Ok(Learned { model, was_stopped })
+    let explained: f64 = model.explained_variance_ratio().iter().sum();
+    let is_short = was_stopped && limits.share.is_some_and(|share| explained < share * (1.0 - ROUNDING));
+    Ok(Learned { model, was_stopped, is_short })
 }
 
 impl Learned {
     /// How a command ends that has saved this model.
     pub(super) fn status(&self) -> ExitStatus {
-        if self.model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged }
+        if self.is_as_asked() { ExitStatus::Done } else { ExitStatus::NotConverged }
     }
 
-    /// Says of a model that did not converge why, where it is, and how good it is.
+    fn is_as_asked(&self) -> bool {
+        self.model.converged() && !self.is_short
+    }
+
+    /// Says of a model that is not what was asked for why, where it is, and how good it is.
     pub(super) fn admit(&self, saved_as: &Path, session: &Session<'_>) {
-        if self.model.converged() {
+        if self.is_as_asked() {
             return;
         }
         let why = match (session.interrupt.is_set(), self.was_stopped) {

@@ -139,6 +139,18 @@ fn a_time_limit_does_the_same() {
 }
 
 #[test]
+fn a_share_of_the_variance_that_was_not_reached_in_time_is_not_done() {
+    let directory = Directory::new();
+    directory.write("noise.npy", noise(2000, 10));
+    let outcome = directory.run("fit noise.npy --variance 0.9999 --gamma 1 --time-limit 3s -o noise.mercer");
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("out of time: noise.mercer holds the best model so far"), "{}", outcome.stderr);
+    assert!(
+        Model::load(&directory.path("noise.mercer")).unwrap().explained_variance_ratio().iter().sum::<f64>() < 0.9999
+    );
+}
+
+#[test]
 fn twice_quits_at_once_and_leaves_nothing() {
     let directory = Directory::new();
     directory.write("noise.npy", noise(2500, 10));
