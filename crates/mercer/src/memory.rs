@@ -136,8 +136,8 @@ mod tests {
         buffer.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
         let high = peak();
         drop(buffer);
-        assert!(peak() >= high, "a peak stays until it is forgotten");
         assert!(reset_peak());
-        assert!(peak() < high, "{} is not below {high}", peak());
+        // Half of what was given back: other tests of this process take memory meanwhile.
+        assert!(peak() + (128 << 20) < high, "{} is not far below {high}", peak());
     }
 }
