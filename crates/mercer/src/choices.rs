@@ -119,6 +119,30 @@ pub enum Negative {
 }
 named!(Negative, "negative", Error => "error", Clip => "clip", Flip => "flip");
 
+/// Which negative eigenvalues [`Negative`] is about, and by what components are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum NegativeScope {
+    /// All that the solver saw: what was not asked for speaks about the kernel, too.
+    #[default]
+    Seen,
+    /// Those among the components asked for, which are the largest: as in scikit-learn.
+    Asked,
+    /// Those among the components asked for, which are the largest by absolute value: as with scikit-learn's randomised solver.
+    AskedByModulus,
+}
+
+/// What is done with components whose eigenvalue cannot be told from zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ZeroComponents {
+    /// They are not returned; if no other is left, that is an error.
+    #[default]
+    Drop,
+    /// They are not returned, even if no other is left.
+    DropAll,
+    /// They are returned with an eigenvalue of exactly zero and scores of zero, so that there are as many as were asked for.
+    Keep,
+}
+
 /// Whether the points are centred in feature space.
 ///
 /// ```

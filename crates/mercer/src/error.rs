@@ -129,6 +129,27 @@ pub enum Error {
         value: f64,
     },
 
+    /// The user's kernel failed.
+    #[error("the {kernel} kernel failed: {source}")]
+    CustomKernelFailed {
+        /// The kernel's name.
+        kernel: String,
+        /// What it failed with.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+
+    /// The matrix of a ridge regression is not positive definite.
+    #[error(
+        "`alpha` must be larger, but it is {alpha}: the kernel matrix of the {n_samples} scores plus alpha on its diagonal is not \
+         positive definite"
+    )]
+    Singular {
+        /// The weight of the ridge.
+        alpha: f64,
+        /// Rows of the matrix.
+        n_samples: usize,
+    },
+
     /// The kernel cannot be used in this way.
     #[error("{what} does not work with the {kernel} kernel: {reason}")]
     UnsuitableKernel {
@@ -242,6 +263,8 @@ impl Error {
             | Self::UnsuitableKernel { .. }
             | Self::Decomposition { .. }
             | Self::CustomKernel { .. }
+            | Self::CustomKernelFailed { .. }
+            | Self::Singular { .. }
             | Self::ModelFile { .. } => ErrorKind::InvalidInput,
             Self::OverBudget { .. } => ErrorKind::OverBudget,
             Self::NotConverged { .. } => ErrorKind::NotConverged,

@@ -31,6 +31,7 @@
 //! - [`gram`]: the matrix of all pairs as an operator that can be multiplied with blocks of vectors.
 //! - [`eigen`]: leading eigenpairs of such an operator.
 //! - [`KernelPca`]: settings; [`Model`]: what a fit gives; [`Plan`]: what a fit will do and cost; [`RunRecord`]: what it did.
+//! - [`product`]: products with the kernel matrix, without kernel PCA; [`preimage`]: from scores back to points.
 //! - [`Watch`]: progress, time limits and interruption.
 //!
 //! # Quality travels with the answer
@@ -53,19 +54,24 @@ pub mod kernel;
 mod memory;
 mod model;
 pub mod plan;
+pub mod preimage;
+pub mod product;
 pub mod record;
 mod scalar;
 pub mod simd;
 mod tile;
 pub mod watch;
 
-pub use choices::{Center, Components, GramChoice, MemoryBudget, Negative, SolverChoice};
+pub use choices::{
+    Center, Components, GramChoice, MemoryBudget, Negative, NegativeScope, SolverChoice, ZeroComponents,
+};
 pub use data::Points;
 pub use error::{Error, ErrorKind, Result, bytes as format_bytes};
 pub use kernel::Kernel;
 pub use memory::{peak as peak_memory, reset_peak as reset_peak_memory};
 pub use model::{Checkpoint, KernelChoice, KernelPca, Model, Novelty};
 pub use plan::Plan;
+pub use product::KernelProduct;
 pub use record::RunRecord;
 pub use scalar::{Precision, Scalar};
 pub use watch::Watch;

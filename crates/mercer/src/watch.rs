@@ -45,7 +45,12 @@ impl Threads {
     ///
     /// If the system refuses to start the threads.
     pub fn all() -> Result<Self> {
-        Self::new(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
+        Self::new(Self::available())
+    }
+
+    /// How many processors the machine has for this process.
+    pub fn available() -> usize {
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
     }
 
     /// How many threads there are.
@@ -77,6 +82,10 @@ pub enum Phase {
     Solving,
     /// Scores of points.
     Transforming,
+    /// A product with a kernel matrix.
+    Multiplying,
+    /// Learning the way from scores back to points.
+    Reconstructing,
 }
 
 impl Phase {
@@ -87,6 +96,8 @@ impl Phase {
             Self::Starting => "starting",
             Self::Solving => "solving",
             Self::Transforming => "transforming",
+            Self::Multiplying => "multiplying",
+            Self::Reconstructing => "reconstructing",
         }
     }
 }

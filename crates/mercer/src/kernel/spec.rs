@@ -128,6 +128,28 @@ impl KernelSpec {
         Ok(kernel)
     }
 
+    /// The kernel for points that are not known yet: a width that depends on them is one.
+    ///
+    /// # Errors
+    ///
+    /// As [`resolve`](Self::resolve).
+    pub fn resolve_without_points(&self) -> Result<Kernel> {
+        let width = match self.width {
+            Some(Width::Scale | Width::Median) => Some(Width::Gamma(1.0)),
+            width => width,
+        };
+        Self { width, ..self.clone() }.resolve(&Points::from_f64(Vec::new(), 0, 1)?)
+    }
+
+    /// The kernel called `name` with all of its parameters at their defaults and a width of one: for asking what it has.
+    ///
+    /// # Errors
+    ///
+    /// If there is no kernel of that name.
+    pub fn specimen(name: &str) -> Result<Kernel> {
+        Self::new(name).resolve_without_points()
+    }
+
     /// A parameter that would be ignored is a misunderstanding: say so.
     fn refuse_unused(&self, kernel: &Kernel) -> Result<()> {
         let has = |parameter| kernel.parameters().contains(&parameter);

@@ -35,6 +35,8 @@ use crate::scalar::Precision;
 /// 1: the first. 2: with `factor` and `shift`, which a program that reads only 1 would leave out; files without them are still
 /// written as 1.
 const FORMAT_VERSION: u32 = 2;
+/// What messages call a model that is not in a file.
+const IN_MEMORY: &str = "model in memory";
 /// The header entry that makes a safetensors file a model.
 const KEY: &str = "mercer";
 
@@ -75,6 +77,36 @@ impl Model {
                 reason: "a function cannot be written to a file",
             });
         }
+        self.with_views(path, |views, metadata| {
+            write_aside(path, |aside| {
+                safetensors::serialize_to_file(views, Some(metadata), aside).map_err(|error| match error {
+                    SafeTensorError::IoError(source) => Error::Io { doing: "writing", path: path.to_owned(), source },
+                    other => bad(path, other.to_string()),
+                })
+            })
+        })
+    }
+
+    /// The bytes of the model's file.
+    ///
+    /// A kernel that is a function is only named in them: [`from_bytes`](Self::from_bytes) has to be given it back.
+    ///
+    /// # Errors
+    ///
+    /// If the header cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let path = Path::new(IN_MEMORY);
+        self.with_views(path, |views, metadata| {
+            safetensors::serialize(views, Some(metadata)).map_err(|error| bad(path, error.to_string()))
+        })
+    }
+
+    /// Calls `write` with the tensors and the header of the model's file.
+    fn with_views<R>(
+        &self,
+        path: &Path,
+        write: impl FnOnce(Vec<(&str, TensorView<'_>)>, HashMap<String, String>) -> Result<R>,
+    ) -> Result<R> {
         let tensors = self.tensors();
         let header = Header {
             format_version: if self.scaling().is_some() { FORMAT_VERSION } else { 1 },
@@ -97,12 +129,7 @@ impl Model {
             .collect::<std::result::Result<_, _>>()
             .map_err(|error| bad(path, error.to_string()))?;
         let metadata = HashMap::from([(KEY.to_owned(), json)]);
-        write_aside(path, |aside| {
-            safetensors::serialize_to_file(views, Some(metadata), aside).map_err(|error| match error {
-                SafeTensorError::IoError(source) => Error::Io { doing: "writing", path: path.to_owned(), source },
-                other => bad(path, other.to_string()),
-            })
-        })
+        write(views, metadata)
     }
 
     /// Reads a model from a file.
@@ -111,9 +138,20 @@ impl Model {
     ///
     /// If the file cannot be read, is not a model, is damaged, or was written by a later version.
     pub fn load(path: &Path) -> Result<Self> {
-        let bytes = read_checked(path, &|why| not_a_model(path, why))?;
-        let (_, metadata) =
-            SafeTensors::read_metadata(&bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
+        Self::read(path, &read_checked(path, &|why| not_a_model(path, why))?, None)
+    }
+
+    /// Reads a model from the bytes of its file, with its kernel if that is a function.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn from_bytes(bytes: &[u8], custom: Option<Kernel>) -> Result<Self> {
+        Self::read(Path::new(IN_MEMORY), bytes, custom)
+    }
+
+    fn read(path: &Path, bytes: &[u8], custom: Option<Kernel>) -> Result<Self> {
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
         let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
         let json = json.ok_or_else(|| not_a_model(path, "its header has no entry \"mercer\""))?;
         let version: VersionOnly =
@@ -129,8 +167,8 @@ impl Model {
         }
         let header: Header =
             serde_json::from_str(json).map_err(|error| bad(path, format!("the header cannot be read: {error}")))?;
-        let tensors = SafeTensors::deserialize(&bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
-        Reader { path, header, tensors }.model()
+        let tensors = SafeTensors::deserialize(bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
+        Reader { path, header, tensors, custom }.model()
     }
 
     /// The model's tensors, in the order of their names.
@@ -187,6 +225,7 @@ struct Reader<'a> {
     path: &'a Path,
     header: Header,
     tensors: SafeTensors<'a>,
+    custom: Option<Kernel>,
 }
 
 impl Reader<'_> {
@@ -259,6 +298,9 @@ impl Reader<'_> {
     }
 
     fn kernel(&self) -> Result<Kernel> {
+        if let Some(custom) = &self.custom {
+            return Ok(custom.clone());
+        }
         let record = &self.header.kernel;
         let mut spec = KernelSpec::new(record.name.clone());
         if let Some(gamma) = record.gamma {

@@ -7,7 +7,7 @@ use faer::Mat;
 use super::checkpoint::Totals;
 use super::fit::Prepared;
 use super::{KernelPca, Model, novelty};
-use crate::choices::{Center, Negative};
+use crate::choices::{Center, Negative, NegativeScope, ZeroComponents};
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome};
 use crate::error::{Error, Result};
@@ -53,7 +53,7 @@ impl Spectrum {
     fn shares(&self) -> Vec<f64> {
         let found: f64 = self.pairs.values.iter().map(|value| value.abs()).sum();
         let whole = self.total.max(found);
-        self.pairs.values.iter().map(|value| value.abs() / whole).collect()
+        self.pairs.values.iter().map(|value| if whole > 0.0 { value.abs() / whole } else { 0.0 }).collect()
     }
 
     /// The share of the variance that the pairs explain.
@@ -129,11 +129,19 @@ impl Finish<'_> {
     pub(super) fn model(mut self) -> Result<Model> {
         let precision = self.prepared.precision;
         if self.spectrum.pairs.values.iter().all(|value| value.abs() <= self.spectrum.noise(precision)) {
-            return Err(Error::NoVariance { n_samples: self.points.n_samples() });
+            if self.settings.zero == ZeroComponents::Drop {
+                return Err(Error::NoVariance { n_samples: self.points.n_samples() });
+            }
+            // Relative to a first eigenvalue of zero a residual means nothing.
+            self.spectrum.pairs.residuals.fill(0.0);
+            self.spectrum.pairs.converged = self.spectrum.pairs.values.len();
         }
         self.judge_negative()?;
         let complete = self.is_complete();
-        self.drop_rounding();
+        match self.settings.zero {
+            ZeroComponents::Drop | ZeroComponents::DropAll => self.drop_rounding(),
+            ZeroComponents::Keep => self.keep_rounding_as_zero(),
+        }
         self.warn(complete);
         fix_signs(&mut self.spectrum.pairs.vectors);
         let mut record = self.record(complete);
@@ -159,7 +167,13 @@ impl Finish<'_> {
         }
         let pairs = &self.spectrum.pairs;
         let largest = pairs.values.iter().copied().fold(0.0_f64, f64::max);
-        let Some(lowest) = pairs.most_negative else { return Ok(()) };
+        let lowest = match self.settings.negative_scope {
+            NegativeScope::Seen => pairs.most_negative,
+            NegativeScope::Asked | NegativeScope::AskedByModulus => {
+                pairs.values.iter().copied().filter(|&value| value < 0.0).min_by(f64::total_cmp)
+            }
+        };
+        let Some(lowest) = lowest else { return Ok(()) };
         let ratio = -lowest / largest.max(f64::MIN_POSITIVE);
         if ratio <= significant_negative(self.prepared.precision) {
             return Ok(());
@@ -177,15 +191,34 @@ impl Finish<'_> {
         Ok(())
     }
 
-    /// Drops pairs whose eigenvalue is rounding, or negative where those are not wanted.
-    fn drop_rounding(&mut self) {
+    /// Leading pairs whose eigenvalue is not rounding, nor negative where those are not wanted.
+    fn n_real(&self) -> usize {
         let noise = self.spectrum.noise(self.prepared.precision);
-        let asked = self.spectrum.pairs.values.len();
         let real = |value: &f64| match self.settings.negative {
             Negative::Flip => value.abs() > noise,
             Negative::Error | Negative::Clip => *value > noise,
         };
-        let kept = self.spectrum.pairs.values.iter().take_while(|value| real(value)).count();
+        self.spectrum.pairs.values.iter().take_while(|value| real(value)).count()
+    }
+
+    /// Makes the other eigenvalues zero, and those zero that a solver did not return because there is nothing left.
+    fn keep_rounding_as_zero(&mut self) {
+        let kept = self.n_real();
+        let pairs = &mut self.spectrum.pairs;
+        pairs.values[kept..].fill(0.0);
+        let asked = self.requested.unwrap_or(0).min(self.points.n_samples());
+        if pairs.outcome == Outcome::Converged && pairs.values.len() < asked {
+            pairs.values.resize(asked, 0.0);
+            pairs.residuals.resize(asked, 0.0);
+            let (n, found) = (pairs.vectors.nrows(), pairs.vectors.ncols());
+            pairs.vectors = Mat::from_fn(n, asked, |i, j| if j < found { pairs.vectors[(i, j)] } else { 0.0 });
+        }
+    }
+
+    /// Drops the other pairs.
+    fn drop_rounding(&mut self) {
+        let asked = self.spectrum.pairs.values.len();
+        let kept = self.n_real();
         if kept < asked {
             self.prepared.warnings.push(format!(
                 "{kept} of {asked} components are returned: the other eigenvalues cannot be told from rounding in {}",
@@ -291,6 +324,6 @@ fn fix_signs(vectors: &mut Mat<f64>) {
 fn dual_coefficients(pairs: &EigenPairs) -> Mat<f64> {
     Mat::from_fn(pairs.vectors.nrows(), pairs.values.len(), |i, j| {
         let lambda = pairs.values[j];
-        lambda.signum() * pairs.vectors[(i, j)] / lambda.abs().sqrt()
+        if lambda == 0.0 { 0.0 } else { lambda.signum() * pairs.vectors[(i, j)] / lambda.abs().sqrt() }
     })
 }

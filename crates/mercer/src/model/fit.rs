@@ -10,7 +10,7 @@ use super::checkpoint::{FileKeeper, Identity, Journal, Totals};
 use super::finish::{Finish, Spectrum};
 use super::kernel_pca::KernelChoice;
 use super::{KernelPca, Model, start};
-use crate::choices::{Center, Components, GramChoice, SolverChoice};
+use crate::choices::{Center, Components, GramChoice, Negative, NegativeScope, SolverChoice};
 use crate::data::Points;
 use crate::eigen::{
     BlockKrylov, Dense, EigenPairs, EigenSolver, Keeper, Lanczos, Order, Outcome, PowerIteration, Request,
@@ -132,6 +132,46 @@ impl Prepared {
             solver: settings.solver,
         }
     }
+}
+
+/// The plan for points of which only the shape is known.
+pub(super) fn plan_shape(
+    settings: &KernelPca,
+    n_samples: usize,
+    n_features: usize,
+    precision: Precision,
+) -> Result<Plan> {
+    settings.validate(n_samples)?;
+    if n_features == 0 {
+        return Err(Error::NoColumns { n_samples });
+    }
+    let kernel = match &settings.kernel {
+        KernelChoice::Known(kernel) => kernel.clone(),
+        KernelChoice::Spec(spec) => spec.resolve_without_points()?,
+    };
+    let precision = settings.precision.unwrap_or(precision);
+    let threads = match settings.threads {
+        Some(0) => return Err(Error::invalid("threads", "at least 1", 0)),
+        Some(threads) => threads,
+        None => Threads::available(),
+    };
+    let task = Task {
+        n_samples,
+        n_features,
+        is_bytes: false,
+        kernel: &kernel,
+        n_components: match settings.components {
+            Components::Count(k) => k,
+            Components::Variance(_) => FIRST_GUESS.min(n_samples),
+        },
+        precision,
+        tolerance: effective_tolerance(settings.tolerance, precision, n_samples, &mut Vec::new()),
+        budget: settings.memory.bytes(),
+        threads,
+        gram: settings.gram,
+        solver: settings.solver,
+    };
+    Plan::for_fit(&task, &Speeds::typical(n_features, threads))
 }
 
 /// The tolerance that will be used: the default, or the wish as far as rounding allows it.
@@ -379,9 +419,9 @@ fn patience(solver: SolverChoice, k: usize) -> usize {
 impl KernelPca {
     /// Which eigenvalues lead.
     pub(super) fn order(&self) -> Order {
-        match self.negative {
-            crate::choices::Negative::Flip => Order::Modulus,
-            crate::choices::Negative::Error | crate::choices::Negative::Clip => Order::Algebraic,
+        match (self.negative, self.negative_scope) {
+            (Negative::Flip, _) | (Negative::Error, NegativeScope::AskedByModulus) => Order::Modulus,
+            (Negative::Error | Negative::Clip, _) => Order::Algebraic,
         }
     }
 }

@@ -190,6 +190,14 @@ impl Model {
         self.coefficients.as_ref()
     }
 
+    /// Eigenvectors of the (centred) Gram matrix, one column per component; a component of eigenvalue zero has zeros.
+    pub fn eigenvectors(&self) -> Mat<f64> {
+        let values = self.eigenvalues();
+        Mat::from_fn(self.coefficients.nrows(), self.n_components(), |i, j| {
+            values[j].signum() * self.coefficients[(i, j)] * values[j].abs().sqrt()
+        })
+    }
+
     /// What kernel values of new points are centred with; `None` if the model is not centred.
     pub fn centering(&self) -> Option<&Centering> {
         self.centering.as_ref()

@@ -1,7 +1,9 @@
 //! The settings of kernel PCA.
 
 use super::{Checkpoint, Model, fit};
-use crate::choices::{Center, Components, GramChoice, MemoryBudget, Negative, SolverChoice};
+use crate::choices::{
+    Center, Components, GramChoice, MemoryBudget, Negative, NegativeScope, SolverChoice, ZeroComponents,
+};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelSpec};
@@ -44,6 +46,8 @@ pub struct KernelPca {
     pub(super) seed: u64,
     pub(super) negative: Negative,
     pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) negative_scope: NegativeScope,
+    pub(super) zero: ZeroComponents,
 }
 
 /// A kernel, or what one is made from when the points are known.
@@ -84,6 +88,8 @@ impl KernelPca {
             seed: 0,
             negative: Negative::Error,
             checkpoint: None,
+            negative_scope: NegativeScope::Seen,
+            zero: ZeroComponents::Drop,
         }
     }
 
@@ -178,6 +184,31 @@ impl KernelPca {
     pub fn checkpoint(mut self, checkpoint: Checkpoint) -> Self {
         self.checkpoint = Some(checkpoint);
         self
+    }
+
+    /// Sets which negative eigenvalues that is about (default: all that the solver saw).
+    #[must_use]
+    pub fn negative_scope(mut self, scope: NegativeScope) -> Self {
+        self.negative_scope = scope;
+        self
+    }
+
+    /// Sets what is done with components whose eigenvalue cannot be told from zero (default: they are not returned).
+    #[must_use]
+    pub fn zero_components(mut self, zero: ZeroComponents) -> Self {
+        self.zero = zero;
+        self
+    }
+
+    /// What [`fit`](Self::fit) would do with points of this shape, at the speed of a typical machine.
+    ///
+    /// `precision` is that of the points; widths that depend on the points play no part in a plan.
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan).
+    pub fn plan_shape(&self, n_samples: usize, n_features: usize, precision: Precision) -> Result<Plan> {
+        fit::plan_shape(self, n_samples, n_features, precision)
     }
 
     /// What [`fit`](Self::fit) would do with these points, and what it would cost.

@@ -12,19 +12,35 @@ use crate::simd::Isa;
 pub(crate) struct MatrixTiles {
     matrix: Points,
     isa: Isa,
-    /// Whether what stands above the diagonal is taken from below it, as LAPACK does: the matrix is then symmetric by construction.
-    mirror: bool,
+    /// Whether each entry is the mean of itself and its mirror image: the matrix is then symmetric by construction.
+    symmetric: bool,
 }
 
 impl MatrixTiles {
     /// The matrix whose rows are `matrix`.
     pub(crate) fn new(matrix: Points, isa: Isa) -> Self {
-        Self { matrix, isa, mirror: false }
+        Self { matrix, isa, symmetric: false }
     }
 
-    /// The symmetric matrix of which `matrix` holds the lower triangle; what it holds above the diagonal is not read.
+    /// The symmetric part of the square matrix whose rows are `matrix`; the matrix itself, to the bit, if it is symmetric.
     pub(crate) fn symmetric(matrix: Points, isa: Isa) -> Self {
-        Self { matrix, isa, mirror: true }
+        Self { matrix, isa, symmetric: true }
+    }
+
+    /// Calls `put(row, column, value)` for every entry within the matrix, with places counted from the start of the ranges.
+    fn entries(&self, rows: &Range<usize>, columns: &Range<usize>, mut put: impl FnMut(usize, usize, f64)) {
+        let inside = columns.start..columns.end.min(self.matrix.n_features());
+        for (i, row) in (rows.start..rows.end.min(self.matrix.n_samples())).enumerate() {
+            match self.matrix.rows(row..row + 1) {
+                RowsRef::F32(all) => {
+                    all[inside.clone()].iter().enumerate().for_each(|(j, &x)| put(i, j, f64::from(x)));
+                }
+                RowsRef::F64(all) => all[inside.clone()].iter().enumerate().for_each(|(j, &x)| put(i, j, x)),
+                RowsRef::U8 { values, scale } => {
+                    values[inside.clone()].iter().enumerate().for_each(|(j, &x)| put(i, j, f64::from(x) * scale));
+                }
+            }
+        }
     }
 }
 
@@ -32,25 +48,18 @@ impl<T: Scalar> TileSource<T> for MatrixTiles {
     fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()> {
         let geometry = Geometry::of::<T>(self.isa);
         let n_columns = columns.len();
-        let inside = columns.start..columns.end.min(self.matrix.n_features());
         out.fill(T::default());
-        for (i, row) in (rows.start..rows.end.min(self.matrix.n_samples())).enumerate() {
-            let mut put = |j: usize, value: f64| out[geometry.index(i, j, n_columns)] = T::from_f64(value);
-            match self.matrix.rows(row..row + 1) {
-                RowsRef::F32(all) => all[inside.clone()].iter().enumerate().for_each(|(j, &x)| put(j, f64::from(x))),
-                RowsRef::F64(all) => all[inside.clone()].iter().enumerate().for_each(|(j, &x)| put(j, x)),
-                RowsRef::U8 { values, scale } => {
-                    values[inside.clone()].iter().enumerate().for_each(|(j, &x)| put(j, f64::from(x) * scale));
-                }
-            }
+        if !self.symmetric {
+            self.entries(&rows, &columns, |i, j, x| out[geometry.index(i, j, n_columns)] = T::from_f64(x));
+            return Ok(());
         }
-        if self.mirror && rows == columns {
-            for i in 0..rows.len() {
-                for j in 0..i {
-                    out[geometry.index(j, i, n_columns)] = out[geometry.index(i, j, n_columns)];
-                }
-            }
-        }
+        let mut mirrored = vec![0.0; rows.len() * n_columns];
+        self.entries(&columns, &rows, |j, i, x| mirrored[i * n_columns + j] = x);
+        self.entries(&rows, &columns, |i, j, x| {
+            // Halves first: the sum of two large entries could overflow. Equal entries stay what they are.
+            let mean = 0.5 * x + 0.5 * mirrored[i * n_columns + j];
+            out[geometry.index(i, j, n_columns)] = T::from_f64(mean);
+        });
         Ok(())
     }
 }

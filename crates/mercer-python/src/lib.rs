@@ -1,0 +1,36 @@
+//! The extension module `_mercer` of the Python package `mercer`.
+//!
+//! Converts, releases the interpreter, calls the library, maps errors; there is no arithmetic in it. What users see is the
+//! package in `python/mercer`.
+
+mod convert;
+mod error;
+mod kernel;
+mod model;
+mod plan;
+mod product;
+mod run;
+mod settings;
+
+use pyo3::prelude::*;
+
+/// Kernel PCA that is exact at any size within a memory budget.
+#[pymodule(gil_used = false)]
+mod _mercer {
+    #[pymodule_export]
+    use crate::error::{ConvergenceError, MemoryBudgetError};
+    #[pymodule_export]
+    use crate::model::Model;
+    #[pymodule_export]
+    use crate::plan::plan;
+    #[pymodule_export]
+    use crate::product::{kernel_product, ridge_coefficients};
+
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.add("INSTRUCTIONS", format!("{:?}", mercer::simd::Isa::detect()).to_lowercase())
+    }
+}

@@ -1,0 +1,153 @@
+//! The fitted model, as Python sees it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mercer::watch::Threads;
+use mercer::{Precision, Result};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::convert::{array, array_of_points, points, vector};
+use crate::error::to_python;
+use crate::run::{Ended, run, run_through};
+use crate::settings::{KernelSettings, Settings};
+
+/// A fitted model. Made by `Model.fit`, `Model.load` and `Model.from_bytes`; never changes.
+#[pyclass(frozen, module = "mercer._mercer")]
+pub(crate) struct Model(Arc<mercer::Model>);
+
+#[pymethods]
+impl Model {
+    /// Fits. `on_partial` is called with the best model so far if an exception (Ctrl-C) ends the fit early.
+    #[staticmethod]
+    #[pyo3(signature = (x, settings, *, time_limit=None, progress=None, on_partial=None))]
+    fn fit(
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        settings: Settings<'_>,
+        time_limit: Option<f64>,
+        progress: Option<&Bound<'_, PyAny>>,
+        on_partial: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let (points, pca) = (points(x)?, settings.kernel_pca()?);
+        match run(py, time_limit, progress, move |watch| pca.fit_watched(&points, watch))? {
+            Ended::Done(model) => Ok(Self(Arc::new(model))),
+            Ended::Interrupted(error, partial) => {
+                if let (Some(model), Some(keep)) = (partial, on_partial) {
+                    keep.call1((Self(Arc::new(model)),))?;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Reads a model file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| mercer::Model::load(&path)).map(|model| Self(Arc::new(model))).map_err(to_python)
+    }
+
+    /// Reads the bytes of a model file; `kernel` is that of the fit, if it was a function.
+    #[staticmethod]
+    #[pyo3(signature = (data, kernel=None))]
+    fn from_bytes(py: Python<'_>, data: &[u8], kernel: Option<KernelSettings<'_>>) -> PyResult<Self> {
+        let custom = kernel.map(|kernel| kernel.custom()).transpose()?.flatten();
+        let read: Result<mercer::Model> = py.detach(|| mercer::Model::from_bytes(data, custom));
+        read.map(|model| Self(Arc::new(model))).map_err(to_python)
+    }
+
+    /// Writes the model to a file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.save(&path)).map_err(to_python)
+    }
+
+    /// The bytes of the model's file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.0.to_bytes()).map_err(to_python)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Scores of new points.
+    #[pyo3(signature = (x, *, threads=None, progress=None))]
+    fn transform<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (queries, model, precision) = (points(x)?, Arc::clone(&self.0), self.0.precision());
+        let scores = run_through(py, progress, move |watch| {
+            let threads = threads.map_or_else(Threads::all, Threads::new)?;
+            model.transform_watched(&queries, &threads, watch)
+        })?;
+        array(py, scores.as_ref(), precision)
+    }
+
+    /// Scores of the points that were learned from.
+    fn training_scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        array(py, self.0.training_scores().as_ref(), self.0.precision())
+    }
+
+    /// Eigenvalues of the centred kernel matrix.
+    fn eigenvalues<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        vector(py, self.0.eigenvalues(), self.0.precision())
+    }
+
+    /// Eigenvectors of the centred kernel matrix, one per column.
+    fn eigenvectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        array(py, self.0.eigenvectors().as_ref(), self.0.precision())
+    }
+
+    /// The residual of each component, in double precision.
+    fn residuals<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        vector(py, self.0.residuals(), Precision::F64)
+    }
+
+    /// The share of the variance that each component explains, in double precision.
+    fn explained_variance_ratio<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        vector(py, self.0.explained_variance_ratio(), Precision::F64)
+    }
+
+    /// A copy of the points that components are combinations of.
+    fn basis<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        array_of_points(py, self.0.basis())
+    }
+
+    /// How many points those are; none for a precomputed kernel.
+    fn basis_size(&self) -> usize {
+        self.0.basis().n_samples()
+    }
+
+    /// The record of the fit, as JSON.
+    fn record(&self) -> PyResult<String> {
+        serde_json::to_string(self.0.record()).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Coordinates of a point.
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    /// Whether every component reached the tolerance.
+    #[getter]
+    fn converged(&self) -> bool {
+        self.0.converged()
+    }
+
+    /// "float32" or "float64".
+    #[getter]
+    fn precision(&self) -> &'static str {
+        match self.0.precision() {
+            Precision::F32 => "float32",
+            Precision::F64 => "float64",
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<mercer model: {} components of {} samples>", self.0.n_components(), self.0.n_samples())
+    }
+}

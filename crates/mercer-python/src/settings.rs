@@ -1,0 +1,183 @@
+//! Settings: from the dictionary that the package makes to the library's.
+
+use mercer::kernel::{KernelSpec, Parameter, Width};
+use mercer::{
+    Center, GramChoice, Kernel, KernelChoice, KernelPca, MemoryBudget, Negative, NegativeScope, Points, Precision,
+    SolverChoice, ZeroComponents,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::to_python;
+use crate::kernel::callable;
+
+/// A kernel as the package describes it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct KernelSettings<'py> {
+    /// A name or a function.
+    kernel: Bound<'py, PyAny>,
+    /// Whether a function takes blocks of points.
+    takes_blocks: bool,
+    /// Arguments of a function.
+    keywords: Option<Bound<'py, PyDict>>,
+    gamma: Option<Gamma>,
+    bandwidth: Option<f64>,
+    degree: Option<u32>,
+    coef0: Option<f64>,
+    /// The tail exponent of the rational quadratic kernel.
+    tail: Option<f64>,
+}
+
+/// How the width is found.
+#[derive(FromPyObject)]
+enum Gamma {
+    Number(f64),
+    Name(String),
+}
+
+impl KernelSettings<'_> {
+    /// The kernel or its specification. Parameters that a kernel does not have are left out, as scikit-learn does.
+    pub(crate) fn choice(&self) -> PyResult<KernelChoice> {
+        let Ok(name) = self.kernel.extract::<String>() else {
+            let function = callable(&self.kernel, self.keywords.clone(), self.takes_blocks);
+            return Ok(KernelChoice::Known(function));
+        };
+        let specimen = KernelSpec::specimen(&name).map_err(to_python)?;
+        let has = |parameter| specimen.parameters().contains(&parameter);
+        let mut spec = KernelSpec::new(name.clone());
+        match (self.width()?, has(Parameter::Gamma)) {
+            (Some(width), true) => spec = spec.width(width),
+            // A number is what scikit-learn's users may leave in place when they change the kernel.
+            (None | Some(Width::Gamma(_)), _) => {}
+            (Some(width), false) => {
+                return Err(PyValueError::new_err(format!(
+                    "the {name} kernel has no width: gamma and bandwidth must be left out, but the width is {width}"
+                )));
+            }
+        }
+        if let (Some(degree), Kernel::Polynomial(_)) = (self.degree, &specimen) {
+            spec = spec.degree(degree);
+        }
+        if let (Some(coef0), true) = (self.coef0, has(Parameter::Coef0)) {
+            spec = spec.coef0(coef0);
+        }
+        if let Some(tail) = self.tail {
+            spec = spec.alpha(tail);
+        }
+        Ok(KernelChoice::Spec(spec))
+    }
+
+    /// The kernel for these points.
+    pub(crate) fn resolve(&self, points: &Points) -> PyResult<Kernel> {
+        match self.choice()? {
+            KernelChoice::Known(kernel) => Ok(kernel),
+            KernelChoice::Spec(spec) => spec.resolve(points).map_err(to_python),
+        }
+    }
+
+    /// The kernel if it is a function.
+    pub(crate) fn custom(&self) -> PyResult<Option<Kernel>> {
+        Ok(match self.choice()? {
+            KernelChoice::Known(kernel) => Some(kernel),
+            KernelChoice::Spec(_) => None,
+        })
+    }
+
+    fn width(&self) -> PyResult<Option<Width>> {
+        match (&self.gamma, self.bandwidth) {
+            (Some(_), Some(_)) => {
+                Err(PyValueError::new_err("gamma and bandwidth say the same thing: give one of them"))
+            }
+            (None, Some(bandwidth)) => Ok(Some(Width::Bandwidth(bandwidth))),
+            (None, None) => Ok(None),
+            (Some(Gamma::Number(gamma)), None) => Ok(Some(Width::Gamma(*gamma))),
+            (Some(Gamma::Name(name)), None) => match name.as_str() {
+                "scale" => Ok(Some(Width::Scale)),
+                "median" => Ok(Some(Width::Median)),
+                other => Err(PyValueError::new_err(format!(
+                    "`gamma` must be a positive number, None, \"scale\" or \"median\", but it is \"{other}\""
+                ))),
+            },
+        }
+    }
+}
+
+/// What kernel PCA is asked for, as the package describes it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Settings<'py> {
+    kernel: KernelSettings<'py>,
+    n_components: usize,
+    center: bool,
+    gram: String,
+    solver: String,
+    precision: Option<String>,
+    tolerance: Option<f64>,
+    max_passes: Option<usize>,
+    memory_limit: Option<String>,
+    threads: Option<usize>,
+    seed: u64,
+    negative: String,
+    negative_scope: String,
+    zero_components: String,
+}
+
+impl Settings<'_> {
+    pub(crate) fn kernel_pca(&self) -> PyResult<KernelPca> {
+        let mut pca = KernelPca::new(self.kernel.choice()?)
+            .n_components(self.n_components)
+            .center(center(self.center))
+            .gram(self.gram.parse::<GramChoice>().map_err(to_python)?)
+            .solver(self.solver.parse::<SolverChoice>().map_err(to_python)?)
+            .memory(memory(self.memory_limit.as_deref())?)
+            .seed(self.seed)
+            .negative(self.negative.parse::<Negative>().map_err(to_python)?)
+            .negative_scope(match self.negative_scope.as_str() {
+                "asked" => NegativeScope::Asked,
+                "asked-by-modulus" => NegativeScope::AskedByModulus,
+                _ => NegativeScope::Seen,
+            })
+            .zero_components(match self.zero_components.as_str() {
+                "keep" => ZeroComponents::Keep,
+                _ => ZeroComponents::DropAll,
+            });
+        if let Some(name) = &self.precision {
+            pca = pca.precision(precision(name)?);
+        }
+        if let Some(tolerance) = self.tolerance {
+            pca = pca.tolerance(tolerance);
+        }
+        if let Some(max_passes) = self.max_passes {
+            pca = pca.max_passes(max_passes);
+        }
+        if let Some(threads) = self.threads {
+            pca = pca.threads(threads);
+        }
+        Ok(pca)
+    }
+}
+
+pub(crate) const fn center(center: bool) -> Center {
+    if center { Center::Yes } else { Center::No }
+}
+
+pub(crate) fn precision(name: &str) -> PyResult<Precision> {
+    match name {
+        "float32" => Ok(Precision::F32),
+        "float64" => Ok(Precision::F64),
+        other => Err(PyValueError::new_err(format!(
+            "`precision` must be None, \"float32\" or \"float64\", but it is \"{other}\""
+        ))),
+    }
+}
+
+/// A budget; the message names the parameter as it is called in Python.
+pub(crate) fn memory(limit: Option<&str>) -> PyResult<MemoryBudget> {
+    let Some(limit) = limit else { return Ok(MemoryBudget::Auto) };
+    limit.parse().map_err(|error| {
+        let text = to_python(error).to_string();
+        PyValueError::new_err(text.trim_start_matches("ValueError: ").replace("`memory`", "`memory_limit`"))
+    })
+}

@@ -1,0 +1,173 @@
+//! Pre-images by kernel ridge regression of the points on their scores.
+//!
+//! **Use it** when many points are to be reconstructed and the training points have faithful scores: learning is one
+//! factorisation, reconstructing one product with a kernel matrix. This is what scikit-learn's `fit_inverse_transform` does.
+//!
+//! **Cost**: `n³ / 3` multiply-adds for the factorisation, `2 n² d` for the solution. **Memory**: one matrix of `n²` numbers.
+//!
+//! # Method
+//!
+//! With scores `S` (n × k) of the points `X` (n × d), and the kernel now between scores, the coefficients are
+//! `C = (K(S, S) + α I)⁻¹ X`, and the pre-image of a score `s` is `K(s, S) C`: the learned map of [BWS04], with one regression
+//! per feature.
+//!
+//! # Numerics
+//!
+//! Kernel values, factorisation (Cholesky) and solution are in double precision, whatever the precision of the fit: the
+//! condition number is about `λ₁ / α`.
+//!
+//! # References
+//!
+//! - [BWS04] G. H. Bakır, J. Weston, B. Schölkopf, "Learning to find pre-images", Advances in Neural Information Processing
+//!   Systems 16 (2004) 449-456.
+
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::cholesky::llt;
+use faer::{Mat, MatMut, Par};
+
+use crate::choices::MemoryBudget;
+use crate::data::{Points, RowsRef};
+use crate::error::{Error, Result};
+use crate::gram::{EntryAccess, KernelGram};
+use crate::kernel::Kernel;
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// The learned way from scores back to points.
+///
+/// ```
+/// use mercer::preimage::RidgePreimage;
+/// use mercer::{Kernel, Points};
+/// use mercer::watch::{Threads, Watch};
+///
+/// // Points on a line, and their places on it.
+/// let points = Points::from_f64((0..20).flat_map(|i| [f64::from(i), 3.0]).collect::<Vec<_>>(), 20, 2)?;
+/// let scores = Points::from_f64((0..20).map(|i| f64::from(i) / 10.0).collect::<Vec<_>>(), 20, 1)?;
+/// let back = RidgePreimage::new(Kernel::gaussian(1.0)?).alpha(1e-6);
+/// let coefficients = back.fit(&scores, &points, &Threads::all()?, &Watch::new())?;
+/// assert_eq!((coefficients.nrows(), coefficients.ncols()), (20, 2));
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RidgePreimage {
+    kernel: Kernel,
+    alpha: f64,
+    memory: MemoryBudget,
+}
+
+/// Rows of the kernel matrix that are made at a time.
+const ROWS: usize = 480;
+
+/// How the factorisation is split, whatever the number of threads: the split decides the rounding.
+const SPLIT: Par = Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero"));
+
+impl RidgePreimage {
+    /// Pre-images with this kernel between scores and a ridge of one.
+    pub fn new(kernel: Kernel) -> Self {
+        Self { kernel, alpha: 1.0, memory: MemoryBudget::Auto }
+    }
+
+    /// Sets the weight of the ridge (default 1).
+    #[must_use]
+    pub fn alpha(mut self, alpha: f64) -> Self {
+        self.alpha = alpha;
+        self
+    }
+
+    /// Sets how much memory learning may take beyond the data (default: 70 % of what is available).
+    #[must_use]
+    pub fn memory(mut self, memory: MemoryBudget) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// Learns from points and their scores: one row of coefficients per point, one column per feature.
+    ///
+    /// The pre-images of new scores are [`KernelProduct`](crate::KernelProduct)s of these coefficients.
+    ///
+    /// # Errors
+    ///
+    /// If `alpha` is negative or too small, the kernel is precomputed, there is not one row of scores per point, or the matrix
+    /// does not fit the memory budget.
+    pub fn fit(&self, scores: &Points, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
+        let (n, d) = (points.n_samples(), points.n_features());
+        self.check(scores, n, d)?;
+        let context = Context::new(threads, watch, Phase::Reconstructing);
+        let mut matrix = self.matrix(scores, &context)?;
+        let mut solution = Mat::zeros(n, d);
+        for i in 0..n {
+            write_row(points.rows(i..i + 1), i, solution.as_mut());
+        }
+        context.check()?;
+        threads.run(|| -> Result<()> {
+            let parameters = faer::Spec::default();
+            let mut memory = MemBuffer::new(llt::factor::cholesky_in_place_scratch::<f64>(n, SPLIT, parameters));
+            let stack = MemStack::new(&mut memory);
+            llt::factor::cholesky_in_place(
+                matrix.as_mut(),
+                llt::factor::LltRegularization::default(),
+                SPLIT,
+                stack,
+                parameters,
+            )
+            .map_err(|_| Error::Singular { alpha: self.alpha, n_samples: n })?;
+            llt::solve::solve_in_place(matrix.as_ref(), solution.as_mut(), SPLIT, stack);
+            Ok(())
+        })?;
+        Ok(solution)
+    }
+
+    fn check(&self, scores: &Points, n: usize, d: usize) -> Result<()> {
+        if !(self.alpha >= 0.0 && self.alpha.is_finite()) {
+            return Err(Error::invalid("alpha", "a number that is not negative", self.alpha));
+        }
+        if matches!(self.kernel, Kernel::Precomputed) {
+            return Err(Error::UnsuitableKernel {
+                what: "learning pre-images",
+                kernel: self.kernel.name().to_owned(),
+                reason: "it has no values between scores",
+            });
+        }
+        if scores.n_samples() != n {
+            let requirement = format!("as many rows as there are points ({n})");
+            return Err(Error::invalid("scores", requirement, scores.n_samples()));
+        }
+        let (n, d) = (n as u64, d as u64);
+        // The matrix, the solution, and the rows being made with their tiles.
+        let needed = 8 * (n * n + n * d + 2 * n * n.min(ROWS as u64));
+        let budget = self.memory.bytes();
+        if needed > budget {
+            let advice = format!("a budget of {} would do", crate::error::bytes(needed));
+            return Err(Error::OverBudget {
+                what: format!("learning pre-images of {n} points"),
+                needed,
+                budget,
+                advice,
+            });
+        }
+        Ok(())
+    }
+
+    /// `K(S, S) + α I`.
+    fn matrix(&self, scores: &Points, context: &Context<'_>) -> Result<Mat<f64>> {
+        let n = scores.n_samples();
+        let gram = context.threads.run(|| KernelGram::<f64>::new(scores, &self.kernel, None))?;
+        let mut matrix = Mat::zeros(n, n);
+        for first in (0..n).step_by(ROWS) {
+            context.check()?;
+            context.report_fraction(first as f64 / n as f64);
+            let rows: Vec<usize> = (first..n.min(first + ROWS)).collect();
+            gram.rows(&rows, matrix.as_mut().subrows_mut(first, rows.len()), context)?;
+        }
+        for i in 0..n {
+            matrix[(i, i)] += self.alpha;
+        }
+        Ok(matrix)
+    }
+}
+
+/// Writes one point into a row of a matrix.
+fn write_row(row: RowsRef<'_>, i: usize, mut matrix: MatMut<'_, f64>) {
+    for (j, x) in row.to_f64().into_iter().enumerate() {
+        matrix[(i, j)] = x;
+    }
+}

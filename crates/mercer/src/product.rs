@@ -1,0 +1,412 @@
+//! Products with a kernel matrix, without kernel PCA around them.
+//!
+//! What a solver is made of is useful by itself: to check a method against, and to build others on. [`KernelProduct`] multiplies
+//! the kernel matrix of some points, or that between other points and them, with vectors, in bounded memory, and says how far the
+//! result is from one computed directly in double precision.
+
+use faer::{Mat, MatRef};
+use serde::{Deserialize, Serialize};
+
+use crate::choices::{Center, GramChoice, MemoryBudget};
+use crate::data::{Points, RowsRef, sample_rows};
+use crate::error::{Error, Result};
+use crate::gram::{Element, KernelGram, Store, StoreFormat, SymmetricOperator, slab_product};
+use crate::kernel::Kernel;
+use crate::record::KernelRecord;
+use crate::scalar::Precision;
+use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
+
+/// A product with a kernel matrix, as it is asked for.
+///
+/// ```
+/// use faer::Mat;
+/// use mercer::{Kernel, KernelProduct, Points, Watch};
+///
+/// let points = Points::from_f64(vec![0.0, 0.0, 3.0, 4.0], 2, 2)?;
+/// let (sums, record) =
+///     KernelProduct::new(Kernel::linear()).multiply(&points, Mat::full(2, 1, 1.0).as_ref(), None, &Watch::new())?;
+/// assert_eq!((sums[(0, 0)], sums[(1, 0)]), (0.0, 25.0));
+/// assert_eq!(record.kernel_entries, 4);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct KernelProduct {
+    kernel: Kernel,
+    center: Center,
+    gram: GramChoice,
+    precision: Option<Precision>,
+    tolerance: Option<f64>,
+    checked_rows: usize,
+    memory: MemoryBudget,
+    threads: Option<usize>,
+}
+
+/// What a product did and how good it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProductRecord {
+    /// Rows of the result.
+    pub n_rows: usize,
+    /// Points that the vectors belong to.
+    pub n_samples: usize,
+    /// Coordinates of each.
+    pub n_features: usize,
+    /// Vectors.
+    pub n_vectors: usize,
+    /// The kernel, with all its parameters.
+    pub kernel: KernelRecord,
+    /// Whether the points were centred in feature space.
+    pub centered: bool,
+    /// `tiled`, `stored`, `precomputed`, or `slab` for a matrix between two sets of points.
+    pub gram: String,
+    /// The precision of tiles.
+    pub precision: Precision,
+    /// The largest difference, over some rows, from the product (before centring) computed directly in double precision, relative
+    /// to the largest value there; nothing if no row was looked at.
+    pub measured_error: Option<f64>,
+    /// Rows that were computed directly.
+    pub checked_rows: usize,
+    /// Entries of the matrix that were computed.
+    pub kernel_entries: u64,
+    /// Seconds of the product, without the check.
+    pub seconds: f64,
+    /// The memory budget.
+    pub memory_budget_bytes: u64,
+    /// Threads that were used.
+    pub threads: usize,
+}
+
+/// Vectors that are multiplied at a time: more than this gain nothing.
+const COLUMNS: usize = 256;
+/// Rows that are computed directly, and where their choice comes from.
+const CHECKED_ROWS: usize = 8;
+const CHECK_SEED: u64 = 0x6d65_7263;
+/// Below this tolerance single precision is not tried.
+const F32_TOLERANCE: f64 = 1e-5;
+
+impl KernelProduct {
+    /// Products with this kernel, not centred.
+    pub fn new(kernel: Kernel) -> Self {
+        Self {
+            kernel,
+            center: Center::No,
+            gram: GramChoice::Auto,
+            precision: None,
+            tolerance: None,
+            checked_rows: CHECKED_ROWS,
+            memory: MemoryBudget::Auto,
+            threads: None,
+        }
+    }
+
+    /// Sets whether the points are centred in feature space (default: they are not).
+    #[must_use]
+    pub fn center(mut self, center: Center) -> Self {
+        self.center = center;
+        self
+    }
+
+    /// Sets how tiles are had when there are more vectors than are multiplied at a time.
+    #[must_use]
+    pub fn gram(mut self, gram: GramChoice) -> Self {
+        self.gram = gram;
+        self
+    }
+
+    /// Sets the precision of tiles (default: that of the data, or what the tolerance needs).
+    #[must_use]
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.precision = Some(precision);
+        self
+    }
+
+    /// Sets how many rows are computed directly to measure the error (default 8); none if zero.
+    #[must_use]
+    pub fn checked_rows(mut self, rows: usize) -> Self {
+        self.checked_rows = rows;
+        self
+    }
+
+    /// Sets what the measured error must not exceed.
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = Some(tolerance);
+        self
+    }
+
+    /// Sets how much memory the product may take beyond the data (default: 70 % of what is available).
+    #[must_use]
+    pub fn memory(mut self, memory: MemoryBudget) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// Sets the number of threads (default: one per processor). The answer does not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// `K(points, points) vectors`, or `K(queries, points) vectors`, with a record.
+    ///
+    /// For a precomputed kernel `points` is the kernel matrix and `queries` holds kernel values, one column per point.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is out of its domain, shapes do not fit, a number is not finite, the product does not fit the memory budget
+    /// or cannot be had to the tolerance, a custom kernel failed, or the run was stopped.
+    pub fn multiply(
+        &self,
+        points: &Points,
+        vectors: MatRef<'_, f64>,
+        queries: Option<&Points>,
+        watch: &Watch<'_>,
+    ) -> Result<(Mat<f64>, ProductRecord)> {
+        self.check(points, vectors, queries)?;
+        let threads = self.threads.map_or_else(Threads::all, Threads::new)?;
+        let context = Context::new(&threads, watch, Phase::Multiplying);
+        let data = points.precision();
+        let first = self.precision.unwrap_or(match self.tolerance {
+            Some(tolerance) if tolerance < F32_TOLERANCE => Precision::F64,
+            _ => data,
+        });
+        let (product, record) = self.multiply_in(first, points, vectors, queries, &context)?;
+        let (Some(tolerance), Some(error)) = (self.tolerance, record.measured_error) else {
+            return Ok((product, record));
+        };
+        if error <= tolerance {
+            return Ok((product, record));
+        }
+        if first == Precision::F32 && self.precision.is_none() {
+            return Self { precision: Some(Precision::F64), ..self.clone() }.multiply(points, vectors, queries, watch);
+        }
+        let requirement = format!("at least {error:.1e}, which is what {first} leaves");
+        Err(Error::invalid("tolerance", requirement, tolerance))
+    }
+
+    fn check(&self, points: &Points, vectors: MatRef<'_, f64>, queries: Option<&Points>) -> Result<()> {
+        let n = points.n_samples();
+        if let Some(tolerance) = self.tolerance
+            && !(tolerance > 0.0 && tolerance < 1.0)
+        {
+            return Err(Error::invalid("tolerance", "between 0 and 1", tolerance));
+        }
+        if self.tolerance.is_some() && self.checked_rows == 0 {
+            return Err(Error::invalid("checked_rows", "at least 1 where there is a tolerance", 0));
+        }
+        if matches!(self.kernel, Kernel::Precomputed) && points.n_features() != n {
+            return Err(Error::NotSquare { rows: n, columns: points.n_features() });
+        }
+        if vectors.nrows() != n {
+            return Err(Error::invalid("vectors", format!("of {n} rows, one per point"), vectors.nrows()));
+        }
+        for (column, values) in vectors.col_iter().enumerate() {
+            if let Some((row, &value)) = values.iter().enumerate().find(|(_, x)| !x.is_finite()) {
+                return Err(Error::NotFinite { row, column, value });
+            }
+        }
+        points.check_finite()?;
+        if let Some(queries) = queries {
+            let (expected, found) = (points.n_features(), queries.n_features());
+            if expected != found {
+                return Err(Error::FeatureMismatch { what: "`queries`", expected, found });
+            }
+            queries.check_finite()?;
+        }
+        Ok(())
+    }
+
+    fn multiply_in(
+        &self,
+        precision: Precision,
+        points: &Points,
+        vectors: MatRef<'_, f64>,
+        queries: Option<&Points>,
+        context: &Context<'_>,
+    ) -> Result<(Mat<f64>, ProductRecord)> {
+        let stopwatch = Stopwatch::start();
+        let mut vectors = vectors.to_owned();
+        if self.center == Center::Yes {
+            subtract_column_means(&mut vectors);
+        }
+        let budget = self.memory.bytes();
+        let made = match (precision, queries) {
+            (Precision::F32, None) => self.square::<f32>(points, vectors.as_ref(), budget, context)?,
+            (Precision::F64, None) => self.square::<f64>(points, vectors.as_ref(), budget, context)?,
+            (_, Some(queries)) => self.slab(precision, points, vectors.as_ref(), queries, context)?,
+        };
+        let mut seconds = stopwatch.seconds();
+        let (measured_error, checked_rows) = self.measure(&made.product, points, vectors.as_ref(), queries)?;
+        let stopwatch = Stopwatch::start();
+        let mut entries = made.entries;
+        let mut product = made.product;
+        match (self.center, queries) {
+            (Center::No, _) => {}
+            (Center::Yes, None) => subtract_column_means(&mut product),
+            (Center::Yes, Some(_)) => {
+                entries += self.subtract_offsets(precision, points, vectors.as_ref(), &mut product, budget, context)?;
+            }
+        }
+        seconds += stopwatch.seconds();
+        let record = ProductRecord {
+            n_rows: product.nrows(),
+            n_samples: points.n_samples(),
+            n_features: points.n_features(),
+            n_vectors: product.ncols(),
+            kernel: KernelRecord::from(&self.kernel),
+            centered: self.center == Center::Yes,
+            gram: made.gram.to_owned(),
+            precision,
+            measured_error,
+            checked_rows,
+            kernel_entries: entries,
+            seconds,
+            memory_budget_bytes: budget,
+            threads: context.threads.count(),
+        };
+        Ok((product, record))
+    }
+
+    /// The kernel matrix of the points times the vectors, some columns at a time.
+    fn square<T: Element>(
+        &self,
+        points: &Points,
+        vectors: MatRef<'_, f64>,
+        budget: u64,
+        context: &Context<'_>,
+    ) -> Result<Made> {
+        let (n, b) = (points.n_samples(), vectors.ncols());
+        let matrix = (n as u64).pow(2) * size_of::<T>() as u64;
+        // Packed points; per column: the vector in the tiles' precision, its sums, its result and its place in the answer.
+        let fixed = (n * (points.n_features() + 1) * size_of::<T>() + 8 * n * b) as u64;
+        let per_column = (n * (size_of::<T>() + 24)) as u64;
+        let columns = (budget.saturating_sub(fixed) / per_column.max(1)).min(COLUMNS as u64) as usize;
+        if columns == 0 {
+            let needed = fixed + per_column;
+            let advice = format!("a budget of {} would do", crate::error::bytes(needed));
+            let what = format!("a product of {n} points with {b} vectors");
+            return Err(Error::OverBudget { what, needed, budget, advice });
+        }
+        let given = matches!(self.kernel, Kernel::Precomputed);
+        let left = budget - fixed - per_column * columns.min(b) as u64;
+        // Tiles are worth keeping only if they are used again.
+        let again = b > columns;
+        let keep = match self.gram {
+            GramChoice::Tiled => 0,
+            GramChoice::Stored => left.min(matrix),
+            GramChoice::Auto if again => left.min(matrix),
+            GramChoice::Auto => 0,
+        };
+        let store = (keep > 0 && !given).then_some(Store { budget: keep, format: StoreFormat::Full });
+        let gram = context.threads.run(|| KernelGram::<T>::new(points, &self.kernel, store))?;
+        let mut product = Mat::zeros(n, b);
+        for first in (0..b).step_by(columns) {
+            let width = columns.min(b - first);
+            gram.apply(vectors.subcols(first, width), product.as_mut().subcols_mut(first, width), context)?;
+        }
+        let name = match (given, store.is_some()) {
+            (true, _) => "precomputed",
+            (false, true) => "stored",
+            (false, false) => "tiled",
+        };
+        Ok(Made { product, entries: gram.entries_computed(), gram: name })
+    }
+
+    /// The kernel matrix between the queries and the points times the vectors.
+    fn slab(
+        &self,
+        precision: Precision,
+        points: &Points,
+        vectors: MatRef<'_, f64>,
+        queries: &Points,
+        context: &Context<'_>,
+    ) -> Result<Made> {
+        let product = slab_product(&self.kernel, queries, points, vectors, precision, context)?;
+        let entries = queries.n_samples() as u64 * points.n_samples() as u64;
+        let gram = if matches!(self.kernel, Kernel::Precomputed) { "precomputed" } else { "slab" };
+        Ok(Made { product, entries, gram })
+    }
+
+    /// What centring leaves to subtract from a product with queries: the mean over the points of what they would have got.
+    fn subtract_offsets(
+        &self,
+        precision: Precision,
+        points: &Points,
+        vectors: MatRef<'_, f64>,
+        product: &mut Mat<f64>,
+        budget: u64,
+        context: &Context<'_>,
+    ) -> Result<u64> {
+        let own = match precision {
+            Precision::F32 => self.square::<f32>(points, vectors, budget, context)?,
+            Precision::F64 => self.square::<f64>(points, vectors, budget, context)?,
+        };
+        for j in 0..product.ncols() {
+            let mean = own.product.col(j).iter().sum::<f64>() / points.n_samples() as f64;
+            product.col_mut(j).iter_mut().for_each(|x| *x -= mean);
+        }
+        Ok(own.entries)
+    }
+
+    /// The largest error of some rows of a product, relative to the largest value there, and how many rows were looked at.
+    fn measure(
+        &self,
+        product: &Mat<f64>,
+        points: &Points,
+        vectors: MatRef<'_, f64>,
+        queries: Option<&Points>,
+    ) -> Result<(Option<f64>, usize)> {
+        let rows = sample_rows(product.nrows(), self.checked_rows, CHECK_SEED);
+        if rows.is_empty() {
+            return Ok((None, 0));
+        }
+        let (mut error, mut largest) = (0.0_f64, 0.0_f64);
+        for &row in &rows {
+            let values = self.kernel_row(row, points, queries)?;
+            for (j, vector) in vectors.col_iter().enumerate() {
+                let exact: f64 = values.iter().zip(vector.iter()).map(|(k, v)| k * v).sum();
+                error = error.max((product[(row, j)] - exact).abs());
+                largest = largest.max(exact.abs());
+            }
+        }
+        Ok((Some(if largest > 0.0 { error / largest } else { error }), rows.len()))
+    }
+
+    /// One row of the matrix, directly in double precision.
+    fn kernel_row(&self, row: usize, points: &Points, queries: Option<&Points>) -> Result<Vec<f64>> {
+        let n = points.n_samples();
+        if matches!(self.kernel, Kernel::Precomputed) {
+            return Ok(match queries {
+                Some(queries) => queries.row(row),
+                None => (0..n).zip(points.row(row)).map(|(j, x)| 0.5 * x + 0.5 * entry(points, j, row)).collect(),
+            });
+        }
+        let x = queries.unwrap_or(points).row(row);
+        (0..n).map(|j| self.kernel.evaluate(&x, &points.row(j))).collect()
+    }
+}
+
+/// A product before centring, and what it took.
+struct Made {
+    product: Mat<f64>,
+    entries: u64,
+    gram: &'static str,
+}
+
+/// One number of the data.
+fn entry(points: &Points, row: usize, column: usize) -> f64 {
+    match points.rows(row..row + 1) {
+        RowsRef::F32(values) => f64::from(values[column]),
+        RowsRef::F64(values) => values[column],
+        RowsRef::U8 { values, scale } => f64::from(values[column]) * scale,
+    }
+}
+
+/// `x ← H x` with `H = I - 11ᵀ/n`.
+fn subtract_column_means(x: &mut Mat<f64>) {
+    let n = x.nrows() as f64;
+    for j in 0..x.ncols() {
+        let mean = x.col(j).iter().sum::<f64>() / n;
+        x.col_mut(j).iter_mut().for_each(|value| *value -= mean);
+    }
+}

@@ -1,0 +1,56 @@
+"""Kernel PCA that is exact at any size within a memory budget.
+
+``from mercer import KernelPCA`` is a drop-in for scikit-learn's class of that name. Importing this package costs next to
+nothing: NumPy and scikit-learn are imported when something that needs them is first used.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from ._mercer import ConvergenceError, MemoryBudgetError, __version__
+
+if TYPE_CHECKING:
+    from ._base import ConvergenceWarning
+    from ._functions import Plan, kernel_product, plan
+    from ._kernel_pca import KernelPCA
+    from ._kernels import block_kernel
+    from ._load import load
+    from ._versions import show_versions
+
+# Where each name that is imported on first use lives.
+_LAZY = {
+    "ConvergenceWarning": "_base",
+    "KernelPCA": "_kernel_pca",
+    "Plan": "_functions",
+    "block_kernel": "_kernels",
+    "kernel_product": "_functions",
+    "load": "_load",
+    "plan": "_functions",
+    "show_versions": "_versions",
+}
+
+__all__ = [
+    "ConvergenceError",
+    "ConvergenceWarning",
+    "KernelPCA",
+    "MemoryBudgetError",
+    "Plan",
+    "__version__",
+    "block_kernel",
+    "kernel_product",
+    "load",
+    "plan",
+    "show_versions",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(_LAZY))

@@ -1,0 +1,40 @@
+"""Arrays as the extension module takes them: two-dimensional, C order, aligned, ``float64``, ``float32`` or ``uint8``."""
+
+from typing import Any
+
+import numpy as np
+
+# Kept as they are; everything else becomes the first of them.
+DTYPES = [np.float64, np.float32, np.uint8]
+
+
+def dense(X: Any) -> Any:
+    """Rows that were checked before, as the extension module takes them; a copy only if they are sparse or not aligned."""
+    if hasattr(X, "toarray"):
+        X = X.toarray(order="C")
+    return np.require(X, requirements=["C", "A"])
+
+
+def rows(X: Any, name: str) -> Any:
+    """Anything array-like as rows of numbers; a copy only if it has to be converted."""
+    if not hasattr(X, "tocsr"):
+        X = np.asarray(X)
+        if X.dtype.kind not in "fiub":
+            raise TypeError(f"{name} must hold real numbers, but its dtype is {X.dtype}")
+        if X.ndim != 2:
+            raise ValueError(f"{name} must be a 2D array, but it has {X.ndim} dimension(s)")
+    if X.dtype not in DTYPES:
+        X = X.astype(DTYPES[0])
+    return dense(X)
+
+
+def vectors(V: Any, name: str, n_rows: int) -> Any:
+    """Anything array-like as columns of ``float64``, one row per point."""
+    V = np.asarray(V)
+    if V.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, but its dtype is {V.dtype}")
+    if V.ndim not in (1, 2):
+        raise ValueError(f"{name} must be a 1D or 2D array, but it has {V.ndim} dimension(s)")
+    if V.shape[0] != n_rows:
+        raise ValueError(f"{name} must have {n_rows} rows, one per point, but it has {V.shape[0]}")
+    return np.require(V.reshape(n_rows, -1), dtype=np.float64, requirements=["A"])

@@ -1,0 +1,53 @@
+"""What estimators are built on: scikit-learn where it is installed, a small stand-in of our own where it is not.
+
+This is the only module that imports scikit-learn, and it is imported with the first estimator.
+"""
+
+from typing import Any
+
+from ._mercer import __version__
+
+try:
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+    from sklearn.exceptions import ConvergenceWarning, NotFittedError
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ModuleNotFoundError as error:
+    if error.name != "sklearn":
+        raise
+    from ._standalone import (
+        BaseEstimator,
+        ClassNamePrefixFeaturesOutMixin,
+        ConvergenceWarning,
+        NotFittedError,
+        TransformerMixin,
+        check_is_fitted,
+        validate_data,
+    )
+
+__all__ = ["ConvergenceWarning", "Estimator", "NotFittedError", "check_is_fitted", "validate_data"]
+
+
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What all estimators of this package share.
+
+    A fitted estimator keeps its model, an object of the extension module, in ``_model``. In pickles it is the bytes of its file.
+    """
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_model" in state:
+            state["_model"] = bytes(state["_model"].to_bytes())
+        state["_mercer_version"] = __version__
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        state.pop("_mercer_version", None)
+        model = state.pop("_model", None)
+        super().__setstate__(state)
+        if model is not None:
+            self._model = self._model_from_bytes(model)
+
+    def _model_from_bytes(self, data: bytes) -> Any:
+        """The model with these bytes."""
+        raise NotImplementedError(f"{type(self).__name__} must say how its model is read")

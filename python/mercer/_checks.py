@@ -1,0 +1,92 @@
+"""Checks of parameters, with messages that name the parameter, what is allowed and what was given."""
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+class InvalidParameterError(ValueError, TypeError):
+    """A parameter has a value, or a type, that is not allowed."""
+
+
+def refuse(owner: str, name: str, allowed: str, value: Any) -> InvalidParameterError:
+    """The exception for a parameter that is not what it must be."""
+    return InvalidParameterError(f"The {name!r} parameter of {owner} must be {allowed}. Got {value!r} instead.")
+
+
+def integer(owner: str, name: str, value: Any, minimum: int, *, optional: bool = False) -> int | None:
+    """An integer that is not below ``minimum``; ``None`` if that is allowed."""
+    if value is None and optional:
+        return None
+    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)) or value < minimum:
+        allowed = f"an int in the range [{minimum}, inf)" + (" or None" if optional else "")
+        raise refuse(owner, name, allowed, value)
+    return int(value)
+
+
+def real(
+    owner: str, name: str, value: Any, minimum: float, *, above: bool = False, optional: bool = False
+) -> float | None:
+    """A finite number that is not below ``minimum``, or is above it; ``None`` if that is allowed."""
+    if value is None and optional:
+        return None
+    fits = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
+    if not fits or value < minimum or (above and value == minimum):
+        start = "(" if above or math.isinf(minimum) else "["
+        allowed = f"a float in the range {start}{minimum}, inf)" + (" or None" if optional else "")
+        raise refuse(owner, name, allowed, value)
+    return float(value)
+
+
+def boolean(owner: str, name: str, value: Any) -> bool:
+    """A truth value."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise refuse(owner, name, "an instance of 'bool'", value)
+    return bool(value)
+
+
+def choice(owner: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """One of some names."""
+    if not isinstance(value, str) or value not in allowed:
+        names = ", ".join(repr(option) for option in allowed)
+        raise refuse(owner, name, f"a str among {{{names}}}", value)
+    return value
+
+
+def memory_limit(owner: str, value: Any) -> str | None:
+    """A budget as the library reads it: bytes, a text such as ``"4GiB"`` or ``"50%"``, or ``None``."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Integral) and not isinstance(value, (bool, np.bool_)) and value > 0:
+        return f"{int(value)}B"
+    raise refuse(owner, "memory_limit", "a positive int (bytes), a str such as '4GiB' or '50%', or None", value)
+
+
+def threads(owner: str, n_jobs: Any) -> int | None:
+    """A number of threads from ``n_jobs``: ``None`` and -1 are all processors, -2 all but one."""
+    if n_jobs is None:
+        return None
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, (bool, np.bool_)) or n_jobs == 0:
+        raise refuse(owner, "n_jobs", "an int other than 0, or None", n_jobs)
+    if n_jobs > 0:
+        return int(n_jobs)
+    import os
+
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, available + 1 + int(n_jobs))
+
+
+def seed(owner: str, random_state: Any) -> int:
+    """A seed from ``random_state``: ``None`` is 0, a generator is asked for a number."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and 0 <= random_state < 2**64:
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    allowed = "an int in the range [0, 2**64), a numpy.random.RandomState or Generator, or None"
+    raise refuse(owner, "random_state", allowed, random_state)

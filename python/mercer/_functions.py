@@ -1,0 +1,124 @@
+"""Functions beside the estimators: products with kernel matrices, and plans."""
+
+import json
+from typing import Any
+
+from . import _checks, _mercer
+from ._arrays import rows, vectors
+from ._kernels import describe
+
+
+class Plan(dict[str, Any]):
+    """What a fit would do: a dictionary of its fields, and a text when it is printed."""
+
+    def __init__(self, fields: dict[str, Any], text: str) -> None:
+        super().__init__(fields)
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text.rstrip()
+
+
+def plan(X: Any, *, dtype: str = "float64", **params: Any) -> Plan:
+    """What ``KernelPCA(**params).fit(X)`` would do and cost, without doing it.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features), or a tuple (n_samples, n_features)
+        With data, the estimate of the time rests on a short measurement; with a shape, on a typical machine.
+    dtype : {"float64", "float32"}
+        The precision of the data, if only its shape is given.
+    **params
+        Parameters of :class:`KernelPCA`.
+
+    Returns
+    -------
+    Plan
+        A dictionary (``gram``, ``solver``, ``expected_seconds``, ``expected_memory_bytes``, ``reasons``, ...) that prints as text.
+    """
+    from ._kernel_pca import KernelPCA
+
+    estimator = KernelPCA(**params)
+    if isinstance(X, tuple) and len(X) == 2 and all(isinstance(size, int) for size in X):
+        _checks.choice("plan", "dtype", dtype, ("float64", "float32"))
+        n_samples = X[0]
+        data: Any = (*X, dtype)
+    else:
+        data = rows(X, "X")
+        n_samples = data.shape[0]
+    fields, text = _mercer.plan(data, estimator._settings(n_samples))
+    return Plan(json.loads(fields), text)
+
+
+def kernel_product(
+    X: Any,
+    V: Any,
+    *,
+    kernel: Any = "linear",
+    gamma: Any = None,
+    bandwidth: float | None = None,
+    degree: int = 3,
+    coef0: float = 1,
+    kernel_params: dict[str, Any] | None = None,
+    queries: Any = None,
+    gram: str = "auto",
+    tolerance: float | None = None,
+    center: bool = False,
+    precision: str | None = None,
+    memory_limit: str | int | None = None,
+    n_jobs: int | None = None,
+    return_record: bool = False,
+) -> Any:
+    """The product ``K(X, X) @ V``, or ``K(queries, X) @ V``, without the matrix ``K``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Points; for ``kernel="precomputed"`` the kernel matrix.
+    V : array-like of shape (n_samples,) or (n_samples, n_vectors)
+        What the matrix is multiplied with.
+    kernel, gamma, bandwidth, degree, coef0, kernel_params
+        As in :class:`KernelPCA`.
+    queries : array-like of shape (n_queries, n_features), optional
+        Points that the rows of the matrix belong to, instead of ``X``.
+    gram : {"auto", "tiled", "stored"}
+        Whether the matrix is recomputed or kept when there are more vectors than are multiplied at a time.
+    tolerance : float, optional
+        What the measured error must not exceed; single precision gives way to double if it does.
+    center : bool
+        Whether the points are centred in feature space.
+    precision : {"float32", "float64"}, optional
+        The precision of the matrix; that of ``X`` by default.
+    memory_limit, n_jobs
+        As in :class:`KernelPCA`.
+    return_record : bool
+        Whether to return, beside the product, a dictionary with the method, the measured error, the entries computed and the
+        seconds.
+
+    Returns
+    -------
+    ndarray of shape (n_samples or n_queries,) or (..., n_vectors)
+        In the precision of the matrix; ``(product, record)`` with ``return_record``.
+    """
+    owner = "kernel_product"
+    X = rows(X, "X")
+    settings = {
+        "kernel": describe(
+            owner, kernel, gamma=gamma, bandwidth=bandwidth, degree=degree, coef0=coef0, kernel_params=kernel_params
+        ),
+        "center": _checks.boolean(owner, "center", center),
+        "gram": _checks.choice(owner, "gram", gram, ("auto", "tiled", "stored")),
+        "precision": precision,
+        "tolerance": _checks.real(owner, "tolerance", tolerance, 0, above=True, optional=True),
+        # The check is worth its time only if somebody looks at it.
+        "checked_rows": 8 if return_record or tolerance is not None else 0,
+        "memory_limit": _checks.memory_limit(owner, memory_limit),
+        "threads": _checks.threads(owner, n_jobs),
+    }
+    if queries is not None:
+        queries = rows(queries, "queries")
+    columns = vectors(V, "V", X.shape[0])
+    product, record = _mercer.kernel_product(X, columns, queries, settings)
+    if getattr(V, "ndim", 2) == 1 or columns.shape[1:] == (1,) and not hasattr(V, "ndim") and not hasattr(V[0], "__len__"):
+        product = product[:, 0]
+    return (product, json.loads(record)) if return_record else product

@@ -1,0 +1,446 @@
+"""Kernel PCA."""
+
+import json
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import _checks, _mercer, _progress
+from ._arrays import DTYPES, dense
+from ._base import ConvergenceWarning, Estimator, NotFittedError, check_is_fitted, validate_data
+from ._kernels import describe
+
+_EIGEN_SOLVERS = ("auto", "dense", "arpack", "randomized")
+_GRAMS = ("auto", "tiled", "stored")
+_SOLVERS = ("auto", "dense", "krylov", "lanczos", "subspace", "power")
+
+
+class KernelPCA(Estimator):
+    """Kernel principal component analysis, exact at any size within a memory budget.
+
+    A drop-in for scikit-learn's class of the same name: the same parameters, fitted attributes and behaviour, and more of each.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Number of components; ``None`` keeps all whose eigenvalue is not zero.
+    kernel : str or callable, default="linear"
+        ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"cosine"``, ``"precomputed"`` as in scikit-learn, and ``"laplacian"``,
+        ``"exponential"``, ``"matern32"``, ``"matern52"``, ``"rational-quadratic"``, ``"epanechnikov"``. A function is called for
+        every pair of points; wrapped in :func:`mercer.block_kernel`, for pairs of blocks of points.
+    gamma : float, "scale" or "median", default=None
+        Inverse width. ``None`` is ``1 / n_features``, ``"scale"`` is ``1 / (n_features * X.var())``, ``"median"`` is one over the
+        median of what it multiplies. Kernels without a width ignore a number.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=1
+        Constant term of the polynomial and sigmoid kernels.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel that is a function; ``{"alpha": ...}`` of the rational quadratic kernel.
+    alpha : float, default=1.0
+        Ridge of the regression that learns the inverse transform.
+    fit_inverse_transform : bool, default=False
+        Whether to learn the inverse transform.
+    eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
+        ``"dense"`` decomposes the matrix; the others leave the method to the plan. With ``"randomized"`` components are, as in
+        scikit-learn, the largest by absolute value.
+    tol : float, default=0
+        As ``tolerance``; 0 is its default.
+    max_iter : int, default=None
+        Passes over the kernel matrix after which the best answer so far is returned.
+    iterated_power : int or "auto", default="auto"
+        With ``eigen_solver="randomized"``, passes after the first one, at most.
+    remove_zero_eig : bool, default=False
+        Whether components with eigenvalue zero are dropped.
+    random_state : int, RandomState, Generator or None, default=None
+        Where random start vectors come from; ``None`` is 0, so that two fits of the same data give the same bits.
+    copy_X : bool, default=True
+        Whether the model keeps a copy of ``X``. Without it a C-ordered array is not copied at all, and must not be changed
+        while the model is in use.
+    n_jobs : int, default=None
+        Threads; ``None`` and -1 are all processors. Results do not depend on it.
+    gram : {"auto", "tiled", "stored"}, default="auto"
+        How products with the kernel matrix are made: recomputed tile by tile, or kept as far as the memory budget reaches.
+    solver : {"auto", "dense", "krylov", "lanczos", "subspace", "power"}, default="auto"
+        How eigenpairs are found.
+    tolerance : float, default=None
+        What the residual of every component must reach, relative to the first eigenvalue: 1e-5 in single, 1e-9 in double
+        precision by default.
+    memory_limit : int or str, default=None
+        Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default.
+    precision : {"float32", "float64"}, default=None
+        Precision of the kernel matrix and of the results: that of the data by default (``float32`` for ``uint8``).
+    inverse : {"ridge"}, default="ridge"
+        How the inverse transform is learned.
+    progress : bool or callable, default=False
+        Whether to show a bar, or a function ``f(phase, pass, expected_passes, fraction, residual)`` to call instead.
+    time_limit : float, default=None
+        Seconds after which the best answer so far is returned, with ``converged_ = False`` and a ``ConvergenceWarning``.
+    bandwidth : float, default=None
+        Width sigma in place of ``gamma``: ``gamma = 1 / (2 sigma**2)``.
+    center : bool, default=True
+        Whether the points are centred in feature space.
+    negative : {"error", "clip", "flip"}, default=None
+        What significant negative eigenvalues of a kernel that is not positive semi-definite are: an error if there is one, zero,
+        or counted with their absolute value. By default they are an error if they are among the components asked for.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the centred kernel matrix in decreasing order.
+    eigenvectors_ : ndarray of shape (n_samples, n_components)
+        Eigenvectors of the centred kernel matrix; the entry of largest absolute value of each is positive.
+    gamma_ : float
+        Inverse width that was used.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Points that were learned from.
+    dual_coef_, X_transformed_fit_ : ndarray
+        Coefficients of the inverse transform and the scores they belong to, with ``fit_inverse_transform``.
+    residuals_ : ndarray of shape (n_components,)
+        ``‖K v − λ v‖ / λ₁`` of each component, from products that were made.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of the total variance of each component.
+    total_variance_ : float
+        Trace of the centred kernel matrix: the sum of all its eigenvalues.
+    converged_ : bool
+        Whether every component reached the tolerance.
+    record_ : dict
+        What the fit did: method and reasons, passes, seconds, memory, warnings.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelPCA
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> pca = KernelPCA(n_components=3, kernel="rbf", gamma="median").fit(X)
+    >>> pca.transform(X).shape
+    (200, 3)
+    >>> pca.converged_
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        alpha: float = 1.0,
+        fit_inverse_transform: bool = False,
+        eigen_solver: str = "auto",
+        tol: float = 0,
+        max_iter: int | None = None,
+        iterated_power: Any = "auto",
+        remove_zero_eig: bool = False,
+        random_state: Any = None,
+        copy_X: bool = True,
+        n_jobs: int | None = None,
+        gram: str = "auto",
+        solver: str = "auto",
+        tolerance: float | None = None,
+        memory_limit: int | str | None = None,
+        precision: str | None = None,
+        inverse: str = "ridge",
+        progress: Any = False,
+        time_limit: float | None = None,
+        bandwidth: float | None = None,
+        center: bool = True,
+        negative: str | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.fit_inverse_transform = fit_inverse_transform
+        self.eigen_solver = eigen_solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.iterated_power = iterated_power
+        self.remove_zero_eig = remove_zero_eig
+        self.random_state = random_state
+        self.copy_X = copy_X
+        self.n_jobs = n_jobs
+        self.gram = gram
+        self.solver = solver
+        self.tolerance = tolerance
+        self.memory_limit = memory_limit
+        self.precision = precision
+        self.inverse = inverse
+        self.progress = progress
+        self.time_limit = time_limit
+        self.bandwidth = bandwidth
+        self.center = center
+        self.negative = negative
+
+    # Learning
+
+    def fit(self, X: Any, y: Any = None) -> "KernelPCA":
+        """Learns the components of the rows of ``X``.
+
+        Ctrl-C raises ``KeyboardInterrupt``; what was found until then is in the fitted attributes, if there is anything, with
+        ``converged_ = False``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, one per row; kernel values for ``kernel="precomputed"``. Sparse rows are made dense for the computation.
+        y : Ignored
+
+        Returns
+        -------
+        self : KernelPCA
+        """
+        owner = type(self).__name__
+        inverse = _checks.boolean(owner, "fit_inverse_transform", self.fit_inverse_transform)
+        if inverse and isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
+        alpha = _checks.real(owner, "alpha", self.alpha, 0)
+        _checks.choice(owner, "inverse", self.inverse, ("ridge",))
+        time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
+        copy = _checks.boolean(owner, "copy_X", self.copy_X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
+        if inverse and hasattr(X, "tocsr"):
+            raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
+        points = dense(X)
+        settings = self._settings(points.shape[0])
+
+        def keep(model: _mercer.Model) -> None:
+            self._adopt(model, X)
+
+        with _progress.bar(self.progress) as report:
+            model = _mercer.Model.fit(
+                points, settings, time_limit=time_limit, progress=report, on_partial=keep
+            )
+        self._adopt(model, X)
+        if not model.converged:
+            warnings.warn(self._why_not_converged(), ConvergenceWarning, stacklevel=2)
+        if inverse:
+            self._fit_inverse_transform(points, alpha)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Learns the components of the rows of ``X`` and returns their scores, which the fit knows already."""
+        self.fit(X, y, **params)
+        return self._model.training_scores()
+
+    def _settings(self, n_samples: int) -> dict[str, Any]:
+        """What is asked for, as the extension module takes it."""
+        owner = type(self).__name__
+        count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
+        eigen_solver = _checks.choice(owner, "eigen_solver", self.eigen_solver, _EIGEN_SOLVERS)
+        solver = _checks.choice(owner, "solver", self.solver, _SOLVERS)
+        if eigen_solver == "dense":
+            if solver not in ("auto", "dense"):
+                raise ValueError(f"eigen_solver='dense' and solver={solver!r} ask for two things: give one of them")
+            solver = "dense"
+        if self.negative is not None:
+            _checks.choice(owner, "negative", self.negative, ("error", "clip", "flip"))
+        scope = "asked-by-modulus" if eigen_solver == "randomized" else "asked"
+        remove = _checks.boolean(owner, "remove_zero_eig", self.remove_zero_eig)
+        return {
+            "kernel": self._kernel_settings(self.gamma, self.bandwidth),
+            "n_components": n_samples if count is None else min(count, n_samples),
+            "center": _checks.boolean(owner, "center", self.center),
+            "gram": _checks.choice(owner, "gram", self.gram, _GRAMS),
+            "solver": solver,
+            "precision": self.precision,
+            "tolerance": self._wanted_tolerance(),
+            "max_passes": self._wanted_passes(),
+            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
+            "threads": _checks.threads(owner, self.n_jobs),
+            "seed": _checks.seed(owner, self.random_state),
+            "negative": self.negative or "error",
+            "negative_scope": "seen" if self.negative else scope,
+            "zero_components": "drop" if remove or count is None else "keep",
+        }
+
+    def _kernel_settings(self, gamma: Any, bandwidth: Any) -> dict[str, Any]:
+        return describe(
+            type(self).__name__,
+            self.kernel,
+            gamma=gamma,
+            bandwidth=bandwidth,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
+
+    def _wanted_tolerance(self) -> float | None:
+        owner = type(self).__name__
+        tol = _checks.real(owner, "tol", self.tol, 0)
+        tolerance = _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True)
+        if tol and tolerance is not None:
+            raise ValueError("tol and tolerance say the same thing: give one of them")
+        return tol or tolerance
+
+    def _wanted_passes(self) -> int | None:
+        owner = type(self).__name__
+        passes = _checks.integer(owner, "max_iter", self.max_iter, 1, optional=True)
+        if isinstance(self.iterated_power, str):
+            _checks.choice(owner, "iterated_power", self.iterated_power, ("auto",))
+            return passes
+        power = _checks.integer(owner, "iterated_power", self.iterated_power, 0)
+        if self.eigen_solver == "randomized" and passes is None and power is not None:
+            return power + 1
+        return passes
+
+    def _adopt(self, model: _mercer.Model, X: Any) -> None:
+        """Makes a model this estimator's own, with the points it was learned from if they are at hand."""
+        record = json.loads(model.record())
+        self._model = model
+        self._X_fit = X
+        self.record_ = record
+        self.eigenvalues_ = model.eigenvalues()
+        self.eigenvectors_ = model.eigenvectors()
+        self.residuals_ = model.residuals()
+        self.explained_variance_ratio_ = model.explained_variance_ratio()
+        self.total_variance_ = record["total_variance"]
+        self.converged_ = model.converged
+        # As in scikit-learn, kernels without a width have one, too.
+        width = 1 / self.n_features_in_ if self.gamma is None or isinstance(self.gamma, str) else self.gamma
+        self.gamma_ = record["kernel"].get("gamma", width)
+
+    def _why_not_converged(self) -> str:
+        warned: list[str] = self.record_["warnings"]
+        return warned[-1] if warned else "not every component reached the tolerance"
+
+    def _fit_inverse_transform(self, points: Any, alpha: float | None) -> None:
+        self.X_transformed_fit_ = self._model.training_scores()
+        self.dual_coef_ = _mercer.ridge_coefficients(
+            dense(self.X_transformed_fit_),
+            points,
+            self._kernel_settings(self.gamma_, None),
+            alpha=alpha,
+            memory_limit=_checks.memory_limit(type(self).__name__, self.memory_limit),
+            threads=_checks.threads(type(self).__name__, self.n_jobs),
+            dtype=self._model.precision,
+        )
+
+    # Using
+
+    @property
+    def X_fit_(self) -> Any:
+        """Points that were learned from."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'X_fit_' before it is fitted")
+        if self.__dict__.get("_X_fit") is None:
+            # The model came from a file or a pickle and brought its points along.
+            self._X_fit = self._model.basis()
+        return self._X_fit
+
+    def transform(self, X: Any) -> Any:
+        """Scores of the rows of ``X``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_components)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
+        with _progress.bar(self.progress) as report:
+            return self._model.transform(
+                dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
+            )
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Points whose scores are near the rows of ``X``: the learned inverse, if ``fit_inverse_transform``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_components)
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_features)
+        """
+        if not self.fit_inverse_transform or (hasattr(self, "eigenvalues_") and not hasattr(self, "dual_coef_")):
+            raise NotFittedError(
+                "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
+                "transform is not available."
+            )
+        check_is_fitted(self)
+        from ._functions import kernel_product
+
+        return kernel_product(
+            self.X_transformed_fit_,
+            self.dual_coef_,
+            queries=X.toarray() if hasattr(X, "toarray") else X,
+            kernel=self.kernel,
+            gamma=self.gamma_,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            memory_limit=self.memory_limit,
+            n_jobs=self.n_jobs,
+        )
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a file that :func:`mercer.load` and the command ``mercer`` read.
+
+        The file holds kernel, points, components and the record of the fit; it does not hold a learned inverse transform, the
+        names of features, or a kernel that is a function (``ValueError``). A pickle holds all of them.
+        """
+        check_is_fitted(self)
+        self._model.save(os.fspath(path))
+
+    @classmethod
+    def _from_model(cls, model: _mercer.Model) -> "KernelPCA":
+        """The estimator that would have learned this model."""
+        record = json.loads(model.record())
+        kernel = record["kernel"]
+        tail = kernel.get("alpha")
+        estimator = cls(
+            n_components=max(record["n_components"], 1),
+            kernel=kernel["name"],
+            gamma=kernel.get("gamma"),
+            degree=kernel.get("degree", 3),
+            coef0=kernel.get("coef0", 1),
+            kernel_params=None if tail is None else {"alpha": tail},
+            tolerance=record["tolerance"],
+            precision=model.precision,
+            random_state=record["seed"],
+            center=record["centered"],
+        )
+        estimator.n_features_in_ = model.n_features
+        estimator._adopt(model, None)
+        return estimator
+
+    def _model_from_bytes(self, data: bytes) -> _mercer.Model:
+        kernel = self._kernel_settings(self.gamma, self.bandwidth) if callable(self.kernel) else None
+        return _mercer.Model.from_bytes(data, kernel)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        # The model holds dense points itself; a precomputed matrix and sparse rows it does not hold as they are.
+        if isinstance(state.get("_X_fit"), np.ndarray) and self._model.basis_size() > 0:
+            state["_X_fit"] = None
+        return state
+
+    # What scikit-learn asks
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.eigenvalues_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

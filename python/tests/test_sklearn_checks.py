@@ -1,0 +1,33 @@
+"""scikit-learn's common checks of estimators: all of them, without an expected failure."""
+
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import KernelPCA as Theirs
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import KernelPCA
+
+
+@parametrize_with_checks([KernelPCA(), KernelPCA(n_components=2, kernel="rbf"), KernelPCA(n_components=3, kernel="sigmoid")])
+def test_common_check(estimator, check):
+    check(estimator)
+
+
+def test_is_an_estimator_with_their_parameters():
+    assert isinstance(KernelPCA(), BaseEstimator)
+    theirs, ours = Theirs().get_params(), KernelPCA().get_params()
+    assert {name: ours[name] for name in theirs} == theirs
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_set_output_gives_frames_with_names(container, points):
+    scores = make_pipeline(StandardScaler(), KernelPCA(2)).set_output(transform=container).fit_transform(points)
+    assert type(scores).__module__.startswith(container)
+    assert list(scores.columns) == ["kernelpca0", "kernelpca1"]
+
+
+def test_html_and_text_show_what_differs_from_the_defaults():
+    assert repr(KernelPCA(3, kernel="rbf")) == "KernelPCA(kernel='rbf', n_components=3)"
+    assert "KernelPCA" in KernelPCA(3)._repr_html_()
