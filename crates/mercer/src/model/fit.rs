@@ -37,11 +37,22 @@ pub(super) struct Prepared {
     seconds: f64,
 }
 
+/// Where a plan's estimate of time comes from. Nothing else in a plan depends on it.
+pub(super) enum SpeedsFrom {
+    /// A short measurement.
+    Measurement,
+    /// A short measurement if the fit takes much longer, otherwise a typical machine.
+    WhateverIsCheap,
+}
+
+/// From this many points on a measurement takes less than a twentieth of a pass; before, it may take longer than the fit.
+const MEASURE_FROM: usize = 8000;
+
 /// Components to look for first when a share of the variance is wanted: enough for most, cheap to have wasted.
 const FIRST_GUESS: usize = 16;
 
 impl Prepared {
-    pub(super) fn new(settings: &KernelPca, points: &Points) -> Result<Self> {
+    pub(super) fn new(settings: &KernelPca, points: &Points, speeds: SpeedsFrom) -> Result<Self> {
         let stopwatch = Stopwatch::start();
         let n = points.n_samples();
         settings.validate(n)?;
@@ -57,7 +68,13 @@ impl Prepared {
         let mut warnings = Vec::new();
         let tolerance = effective_tolerance(settings.tolerance, precision, n, &mut warnings);
         let threads = settings.thread_pool()?;
-        let speeds = Speeds::measure(points, &kernel, precision, &threads)?;
+        let speeds = match speeds {
+            SpeedsFrom::Measurement => Speeds::measure(points, &kernel, precision, &threads)?,
+            SpeedsFrom::WhateverIsCheap if n >= MEASURE_FROM && kernel.pairing().is_some() => {
+                Speeds::measure(points, &kernel, precision, &threads)?
+            }
+            SpeedsFrom::WhateverIsCheap => Speeds::typical(points.n_features(), threads.count()),
+        };
         let budget = settings.memory.bytes();
         Ok(Self { kernel, precision, tolerance, budget, threads, warnings, speeds, seconds: stopwatch.seconds() })
     }
@@ -194,7 +211,7 @@ fn effective_tolerance(wish: Option<f64>, precision: Precision, n: usize, warnin
 /// Fits a model.
 pub(super) fn fit(settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> Result<Model> {
     let stopwatch = Stopwatch::start();
-    let prepared = Prepared::new(settings, points)?;
+    let prepared = Prepared::new(settings, points, SpeedsFrom::WhateverIsCheap)?;
     let plan = prepared.plan(settings, points)?;
     let mut seconds = BTreeMap::from([("planning".to_owned(), stopwatch.seconds())]);
     let mut model = match prepared.precision {

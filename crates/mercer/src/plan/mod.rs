@@ -113,8 +113,9 @@ pub struct Plan {
     pub reasons: Vec<String>,
 }
 
-/// Up to this many points the dense solver is as fast as any other.
-const DENSE_UP_TO: usize = 512;
+/// Up to this many points the dense solver is as fast as any other: at 200 it takes 5 ms, as narrow blocks do, and at 500 ten times
+/// that, which they do not.
+const DENSE_UP_TO: usize = 200;
 /// And beyond this share of the spectrum a Krylov basis would be as large as the matrix.
 const DENSE_SHARE: usize = 4;
 /// Below this many features, recomputing a tile is as fast as reading it back from memory.
@@ -134,6 +135,10 @@ const SAMPLE_SHARE: usize = 16;
 const MAX_SAMPLE: usize = 4096;
 /// Vectors multiplied in one pass over stored tiles: a pass then costs in proportion to its width, so it is kept narrow.
 const STORED_BLOCK: usize = 32;
+/// The same where tiles and basis fit the cache, so that the projected problem, which grows with the block, is what costs.
+const SMALL_BLOCK: usize = 16;
+/// Up to this many points they do.
+const SMALL_UP_TO: usize = 4000;
 
 impl Plan {
     /// The plan for a task, with estimates from the machine's speeds.
@@ -285,6 +290,7 @@ fn first_block(task: &Task<'_>, solver: SolverChoice, stored: bool) -> usize {
     let block = match solver {
         SolverChoice::Lanczos | SolverChoice::Power => 1,
         SolverChoice::Subspace => 2 * k.max(4),
+        _ if stored && n <= SMALL_UP_TO => whole(SMALL_BLOCK.max(k / 6)),
         // A narrow block for stored tiles, unless even more pairs are wanted than three passes would span.
         _ if stored => whole(STORED_BLOCK.max(k / 3)),
         // A pass that recomputes tiles costs about the same whatever its width: wide blocks need fewest passes.
