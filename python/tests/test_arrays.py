@@ -1,0 +1,161 @@
+"""What kinds of arrays are taken, what comes out, and what is copied."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+
+from mercer import KernelPCA, kernel_product
+
+
+def pca(**params):
+    return KernelPCA(3, kernel="rbf", **params)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_precision_of_the_data_is_that_of_every_result(points, dtype):
+    X = points.astype(dtype)
+    model = pca(fit_inverse_transform=True).fit(X)
+    for result in (
+        model.transform(X),
+        model.fit_transform(X),
+        model.eigenvalues_,
+        model.eigenvectors_,
+        model.dual_coef_,
+        model.inverse_transform(model.transform(X)),
+        kernel_product(X, np.ones(len(X)), kernel="rbf"),
+    ):
+        assert result.dtype == dtype
+
+
+def test_single_and_double_precision_agree(points):
+    single, double = pca().fit(points.astype(np.float32)), pca().fit(points)
+    np.testing.assert_allclose(single.eigenvalues_, double.eigenvalues_, rtol=1e-4)
+    np.testing.assert_allclose(single.transform(points), double.transform(points), atol=1e-3)
+
+
+def test_precision_can_be_chosen(points):
+    model = pca(precision="float64").fit(points.astype(np.float32))
+    assert model.transform(points).dtype == np.float64
+    assert model.record_["precision"] == "f64"
+
+
+def _read_only(X):
+    X = X.copy()
+    X.setflags(write=False)
+    return X
+
+
+def _unaligned(X):
+    raw = bytearray(X.nbytes + 1)
+    shifted = np.frombuffer(raw, dtype=X.dtype, count=X.size, offset=1)
+    shifted[:] = X.ravel()
+    assert not shifted.flags.aligned
+    return shifted.reshape(X.shape)
+
+
+LAYOUTS = {
+    "C order": lambda X: X,
+    "Fortran order": np.asfortranarray,
+    "read-only": _read_only,
+    "every other row": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "backwards": lambda X: X[::-1].copy()[::-1],
+    "a slice of columns": lambda X: np.hstack([X, X])[:, : X.shape[1]],
+    "not aligned": _unaligned,
+    "list": lambda X: X.tolist(),
+    "pandas": lambda X: pd.DataFrame(X).rename(columns=str),
+    "polars": lambda X: pl.DataFrame(X),
+    "CSR matrix": scipy.sparse.csr_matrix,
+    "CSR array": scipy.sparse.csr_array,
+    "CSC": scipy.sparse.csc_array,
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layout_does_not_matter(points, layout):
+    expected = pca().fit(points)
+    X = LAYOUTS[layout](points)
+    model = pca().fit(X)
+    np.testing.assert_array_equal(model.eigenvalues_, expected.eigenvalues_)
+    np.testing.assert_array_equal(model.transform(X), expected.transform(points))
+
+
+def test_sparse_points_stay_sparse_in_the_model(points):
+    X = scipy.sparse.csr_array(points)
+    assert scipy.sparse.issparse(pca().fit(X).X_fit_)
+    with pytest.raises(NotImplementedError, match="not implemented for sparse"):
+        pca(fit_inverse_transform=True).fit(X)
+
+
+def test_bytes_are_compared_as_bytes():
+    X = np.random.default_rng(0).integers(256, size=(300, 40), dtype=np.uint8)
+    model = KernelPCA(3, kernel="rbf", gamma=1e-6).fit(X)
+    wide = KernelPCA(3, kernel="rbf", gamma=1e-6).fit(X.astype(np.float64))
+    np.testing.assert_allclose(model.eigenvalues_, wide.eigenvalues_, rtol=1e-4)
+    assert model.X_fit_.dtype == np.uint8
+    assert model.transform(X).dtype == np.float32
+
+
+def test_integers_count_as_double_precision(points):
+    X = (10 * points).astype(np.int64)
+    np.testing.assert_array_equal(pca().fit(X).eigenvalues_, pca().fit(X.astype(float)).eigenvalues_)
+
+
+def test_names_of_columns_are_remembered_and_compared(points):
+    frame = pd.DataFrame(points, columns=[f"c{i}" for i in range(8)])
+    model = pca().fit(frame)
+    assert list(model.feature_names_in_) == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(frame[frame.columns[::-1]])
+
+
+def test_the_model_has_its_own_points_unless_told_otherwise(points):
+    assert not np.shares_memory(pca().fit(points).X_fit_, points)
+    assert np.shares_memory(pca(copy_X=False).fit(points).X_fit_, points)
+
+
+MEASURE = """
+import numpy as np, mercer
+def peak(label):
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(label))
+def growth(work):
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    before = peak("VmRSS:")
+    work()
+    return peak("VmHWM:") - before
+warm = np.random.default_rng(0).random((64, 8), dtype=np.float32)
+mercer.KernelPCA(2, kernel="rbf").fit(warm).transform(warm)
+"""
+
+
+def test_fitting_a_given_matrix_does_not_copy_it(run_python):
+    share = float(
+        run_python(
+            MEASURE
+            + """
+n = 5000
+X = np.random.default_rng(0).random((n, 4), dtype=np.float32)
+K = X @ X.T
+pca = mercer.KernelPCA(2, kernel="precomputed", copy_X=False, tolerance=1e-3)
+print(growth(lambda: pca.fit(K)) / K.nbytes)
+"""
+        )
+    )
+    assert share < 0.5, f"a fit took {share:.2f} times the size of the matrix"
+
+
+def test_transforming_does_not_copy_the_points(run_python):
+    share = float(
+        run_python(
+            MEASURE
+            + """
+X = np.random.default_rng(0).random((200_000, 250), dtype=np.float32)
+pca = mercer.KernelPCA(2, kernel="rbf").fit(X[:50])
+print(growth(lambda: pca.transform(X)) / X.nbytes)
+"""
+        )
+    )
+    assert share < 0.5, f"a transform took {share:.2f} times the size of the points"

@@ -1,0 +1,139 @@
+"""Pickles, copies and files, and the same file for the command and for Python."""
+
+import copy
+import io
+import json
+import pickle
+import subprocess
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse
+
+import mercer
+from mercer import KernelPCA
+
+
+def agreement(x, y):
+    return float((abs(x - y) < 1).sum())
+
+
+WAYS = {
+    "pickle": lambda model: pickle.loads(pickle.dumps(model)),
+    "deepcopy": copy.deepcopy,
+    "joblib": lambda model: _through_joblib(model),
+}
+
+
+def _through_joblib(model):
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed", agreement])
+def test_a_copy_gives_the_same_bits(points, way, kernel):
+    X = points @ points.T if kernel == "precomputed" else points
+    model = KernelPCA(3, kernel=kernel, fit_inverse_transform=kernel == "rbf").fit(X)
+    twin = WAYS[way](model)
+    np.testing.assert_array_equal(twin.transform(X), model.transform(X))
+    np.testing.assert_array_equal(twin.X_fit_, model.X_fit_)
+    np.testing.assert_array_equal(twin.eigenvectors_, model.eigenvectors_)
+    assert twin.record_ == model.record_
+    if kernel == "rbf":
+        np.testing.assert_array_equal(twin.inverse_transform(twin.transform(X)), model.inverse_transform(model.transform(X)))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_copy_of_what_is_not_fitted_can_be_fitted(points, way):
+    WAYS[way](KernelPCA(2)).fit(points)
+
+
+def test_a_pickle_holds_the_points_once(points):
+    X = np.random.default_rng(0).normal(size=(400, 500))
+    size = len(pickle.dumps(KernelPCA(2, kernel="rbf").fit(X)))
+    assert X.nbytes <= size < 1.2 * X.nbytes
+
+
+def test_sparse_points_survive_a_pickle(points):
+    model = KernelPCA(2).fit(scipy.sparse.csr_array(points))
+    assert scipy.sparse.issparse(pickle.loads(pickle.dumps(model)).X_fit_)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf", "sigmoid", "cosine", "laplacian", "matern52", "rational-quadratic"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_saved_model_comes_back(points, tmp_path, kernel, dtype):
+    X = points.astype(dtype)
+    gamma = 1e-3 if kernel == "sigmoid" else None
+    params = {"alpha": 2.0} if kernel == "rational-quadratic" else None
+    model = KernelPCA(3, kernel=kernel, gamma=gamma, kernel_params=params).fit(X)
+    model.save(tmp_path / "model.mercer")
+    twin = mercer.load(tmp_path / "model.mercer")
+    np.testing.assert_array_equal(twin.transform(X), model.transform(X))
+    np.testing.assert_array_equal(twin.X_fit_, X)
+    np.testing.assert_allclose(twin.fit(X).eigenvalues_, model.eigenvalues_, rtol=1e-5 if dtype == np.float32 else 1e-9)
+
+
+def test_an_empty_model_is_a_model(tmp_path):
+    X = np.ones((5, 2))
+    model = KernelPCA().fit(X)
+    assert model.transform(X).shape == (5, 0)
+    model.save(tmp_path / "empty.mercer")
+    assert mercer.load(tmp_path / "empty.mercer").transform(X).shape == (5, 0)
+
+
+def run(command, *arguments):
+    finished = subprocess.run([str(command), *map(str, arguments)], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_model_of_the_command_is_a_model_here(points, tmp_path, command, dtype):
+    X = points.astype(dtype)
+    np.save(tmp_path / "x.npy", X)
+    run(command, "fit", tmp_path / "x.npy", "-o", tmp_path / "m.mercer", "--kernel", "gaussian", "--gamma", "0.1", "--n-components", 3)
+    run(command, "transform", tmp_path / "m.mercer", tmp_path / "x.npy", "-o", tmp_path / "scores.npy")
+    model = mercer.load(tmp_path / "m.mercer")
+    rounding = 200 * np.finfo(dtype).eps
+    np.testing.assert_allclose(model.transform(X), np.load(tmp_path / "scores.npy"), atol=rounding)
+    here = KernelPCA(3, kernel="rbf", gamma=0.1).fit(X)
+    np.testing.assert_allclose(here.transform(X), model.transform(X), atol=rounding)
+
+
+def test_a_model_from_here_is_a_model_of_the_command(points, tmp_path, command):
+    np.save(tmp_path / "x.npy", points)
+    model = KernelPCA(3, kernel="poly", gamma=0.1, degree=2).fit(points)
+    model.save(tmp_path / "m.mercer")
+    run(command, "transform", tmp_path / "m.mercer", tmp_path / "x.npy", "-o", tmp_path / "scores.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "scores.npy"), model.transform(points), rtol=1e-12, atol=1e-12)
+    record = json.loads(run(command, "info", tmp_path / "m.mercer", "--json"))
+    assert record["eigenvalues"] == model.record_["eigenvalues"]
+
+
+def test_what_is_no_model_is_refused(tmp_path, points):
+    (tmp_path / "text.mercer").write_text("hello, world")
+    with pytest.raises(ValueError, match="text.mercer: not a Mercer model"):
+        mercer.load(tmp_path / "text.mercer")
+    with pytest.raises(FileNotFoundError):
+        mercer.load(tmp_path / "missing.mercer")
+    KernelPCA(2).fit(points).save(tmp_path / "m.mercer")
+    data = bytearray((tmp_path / "m.mercer").read_bytes())
+    data[-5] ^= 1
+    (tmp_path / "m.mercer").write_bytes(data)
+    with pytest.raises(ValueError, match="altered"):
+        mercer.load(tmp_path / "m.mercer")
+
+
+def test_a_kernel_that_is_a_function_cannot_be_saved(points, tmp_path):
+    with pytest.raises(ValueError, match="a function cannot be written to a file"):
+        KernelPCA(2, kernel=agreement).fit(points).save(tmp_path / "m.mercer")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_directory_that_is_not_there_is_an_os_error(points, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        KernelPCA(2).fit(points).save(tmp_path / "no" / "m.mercer")

@@ -1,0 +1,105 @@
+"""Products with kernel matrices, plans, versions."""
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
+from sklearn.preprocessing import KernelCenterer
+
+import mercer
+from mercer import kernel_product
+
+
+@pytest.fixture
+def vectors():
+    return np.random.default_rng(1).normal(size=(150, 3))
+
+
+@pytest.mark.parametrize(
+    "kernel, matrix",
+    [
+        ("rbf", lambda X, Y: rbf_kernel(X, Y, gamma=0.1)),
+        ("poly", lambda X, Y: polynomial_kernel(X, Y, gamma=0.1)),
+        ("laplacian", lambda X, Y: laplacian_kernel(X, Y, gamma=0.1)),
+        (lambda x, y: x @ y, lambda X, Y: X @ Y.T),
+        (mercer.block_kernel(lambda X, Y: X @ Y.T), lambda X, Y: X @ Y.T),
+    ],
+)
+def test_products_are_those_of_the_matrix(points, vectors, kernel, matrix):
+    queries = points[:40] + 0.1
+    for centred in (False, True):
+        centre = KernelCenterer().fit(matrix(points, points))
+        expected = matrix(points, points), matrix(queries, points)
+        if centred:
+            expected = tuple(centre.transform(K.copy()) for K in expected)
+        for against, K in zip((None, queries), expected, strict=True):
+            product, record = kernel_product(
+                points, vectors, kernel=kernel, gamma=0.1, queries=against, center=centred, return_record=True
+            )
+            np.testing.assert_allclose(product, K @ vectors, rtol=1e-10, atol=1e-10 * abs(K).max())
+            assert record["measured_error"] < 1e-13
+            assert record["centered"] is centred
+
+
+@pytest.mark.parametrize("gram", ["auto", "tiled", "stored"])
+def test_many_vectors_are_multiplied_some_at_a_time(points, gram):
+    V = np.random.default_rng(1).normal(size=(150, 600))
+    product, record = kernel_product(points, V, kernel="rbf", gamma=0.1, gram=gram, return_record=True)
+    np.testing.assert_allclose(product, rbf_kernel(points, gamma=0.1) @ V, rtol=1e-10, atol=1e-10)
+    assert record["gram"] == {"auto": "stored", "tiled": "tiled", "stored": "stored"}[gram]
+    if gram == "stored":
+        assert record["kernel_entries"] <= 150 * 150
+
+
+def test_one_vector_gives_one_vector(points):
+    for V in (np.ones(150), [1.0] * 150):
+        assert kernel_product(points, V).shape == (150,)
+    assert kernel_product(points, np.ones((150, 1))).shape == (150, 1)
+
+
+def test_a_tolerance_that_single_precision_misses_brings_double(points, vectors):
+    X = points.astype(np.float32)
+    product, record = kernel_product(X, vectors, kernel="rbf", gamma=0.1, tolerance=1e-12, return_record=True)
+    assert record["precision"] == "f64" and record["measured_error"] <= 1e-12
+    _, record = kernel_product(X, vectors, kernel="rbf", gamma=0.1, tolerance=1e-4, return_record=True)
+    assert record["precision"] == "f32" and 1e-12 < record["measured_error"] <= 1e-4
+    with pytest.raises(ValueError, match="`tolerance` must be at least"):
+        kernel_product(X, vectors, kernel="rbf", gamma=0.1, tolerance=1e-12, precision="float32")
+
+
+def test_a_given_matrix_is_multiplied(points, vectors):
+    K = points @ points.T
+    np.testing.assert_allclose(kernel_product(K, vectors, kernel="precomputed"), K @ vectors, rtol=1e-10, atol=1e-9)
+
+
+def test_wrong_shapes_are_refused(points, vectors):
+    with pytest.raises(ValueError, match="V must have 150 rows, one per point, but it has 149"):
+        kernel_product(points, vectors[1:])
+    with pytest.raises(ValueError, match="has 7 columns"):
+        kernel_product(points, vectors, queries=points[:, 1:])
+    with pytest.raises(ValueError, match="X must be a 2D array, but it has 1 dimension"):
+        kernel_product(points[0], vectors)
+    with pytest.raises(TypeError, match="must hold real numbers"):
+        kernel_product(points + 1j, vectors)
+    with pytest.raises(mercer.MemoryBudgetError, match="a product of 150 points"):
+        kernel_product(points, vectors, memory_limit="1kB")
+
+
+def test_a_plan_says_what_a_fit_does(points):
+    plan = mercer.plan(points, n_components=3, kernel="rbf")
+    model = mercer.KernelPCA(3, kernel="rbf").fit(points)
+    assert plan["solver"] == model.record_["solver"] and plan["gram"] == model.record_["gram"]
+    assert plan["expected_memory_bytes"] > 0 and "solver on a" in str(plan)
+
+
+def test_a_plan_needs_only_a_shape():
+    plan = mercer.plan((60_000, 784), dtype="float32", n_components=50, kernel="rbf", gamma="median", memory_limit="2GiB")
+    assert plan["gram"] == "tiled" and plan["precision"] == "f32"
+    assert plan["expected_memory_bytes"] < 2 << 30
+    with pytest.raises(mercer.MemoryBudgetError):
+        mercer.plan((60_000, 784), n_components=50, memory_limit="20MB")
+
+
+def test_versions_are_shown(capsys):
+    mercer.show_versions()
+    shown = capsys.readouterr().out
+    assert f"mercer: {mercer.__version__}" in shown and "numpy: " in shown and "instructions: " in shown

@@ -1,0 +1,157 @@
+"""Ctrl-C, time limits and progress, in real processes where signals are involved."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import mercer
+from mercer import KernelPCA
+
+LONG = """
+import sys, time
+import numpy as np
+import mercer
+X = np.random.default_rng(0).normal(size=(60_000, 100))
+pca = mercer.KernelPCA(40, kernel="rbf", gram="tiled", solver="krylov", tolerance=1e-12)
+"""
+
+
+def interrupted(program, after):
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(LONG + program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stdout.readline() == "started\n"
+        time.sleep(after)
+        os.kill(process.pid, signal.SIGINT)
+        sent = time.monotonic()
+        assert process.stdout.readline() == "interrupted\n", process.stderr.read()
+        delay = time.monotonic() - sent
+        rest, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, errors
+    return delay, rest
+
+
+def test_ctrl_c_ends_a_fit_within_two_seconds_and_leaves_the_interpreter_usable():
+    delay, rest = interrupted(
+        """
+        print("started", flush=True)
+        try:
+            pca.fit(X)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        small = mercer.KernelPCA(2, kernel="rbf").fit(X[:300])
+        print(small.converged_, small.transform(X[:5]).shape)
+        """,
+        after=1.0,
+    )
+    assert delay < 2.0
+    assert rest == "True (5, 2)\n"
+
+
+def test_ctrl_c_ends_a_dense_decomposition_too():
+    delay, rest = interrupted(
+        """
+        print("started", flush=True)
+        try:
+            mercer.KernelPCA(5, kernel="rbf", solver="dense").fit(X[:5000])
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        print(mercer.KernelPCA(2, kernel="rbf").fit(X[:300]).converged_)
+        """,
+        after=3.0,
+    )
+    assert delay < 2.0
+    assert rest == "True\n"
+
+
+def test_an_exception_of_the_progress_function_stops_the_fit_and_keeps_what_there_is(points):
+    X = np.random.default_rng(0).normal(size=(6000, 50))
+    seen = []
+
+    def progress(phase, number, expected, fraction, residual):
+        seen.append((phase, number, expected, fraction, residual))
+        if number >= 3:
+            raise RuntimeError("enough")
+
+    model = KernelPCA(30, kernel="rbf", gram="tiled", tolerance=1e-13, progress=progress)
+    with pytest.raises(RuntimeError, match="enough"):
+        model.fit(X)
+    assert not model.converged_
+    assert model.transform(X[:5]).shape[0] == 5
+    assert {phase for phase, *_ in seen} <= {"packing", "starting", "solving"}
+    assert all(0 <= fraction <= 1 for *_, fraction, _ in seen)
+
+
+def test_a_time_limit_gives_the_best_model_so_far_and_a_warning():
+    X = np.random.default_rng(0).normal(size=(8000, 50))
+    start = time.monotonic()
+    with pytest.warns(ConvergenceWarning, match="the run was stopped"):
+        model = KernelPCA(30, kernel="rbf", gram="tiled", solver="krylov", tolerance=1e-13, time_limit=2.0).fit(X)
+    assert time.monotonic() - start < 30
+    assert not model.converged_
+    assert model.residuals_.max() > 1e-13
+    assert np.isfinite(model.transform(X[:5])).all()
+    assert mercer.ConvergenceWarning is ConvergenceWarning
+
+
+def test_a_time_limit_before_there_is_anything_is_an_error(points):
+    with pytest.raises(mercer.ConvergenceError, match="before there was a result"):
+        KernelPCA(2, kernel="rbf", time_limit=0.0).fit(np.random.default_rng(0).normal(size=(3000, 50)))
+
+
+def test_passes_that_run_out_are_a_warning():
+    X = np.random.default_rng(0).normal(size=(600, 50))
+    with pytest.warns(ConvergenceWarning, match="passes were used up"):
+        model = KernelPCA(5, kernel="rbf", max_iter=1).fit(X)
+    assert not model.converged_ and model.record_["passes"] == 1
+
+
+def test_other_threads_run_meanwhile():
+    X = np.random.default_rng(0).normal(size=(3000, 300))
+    ticks, done = 0, threading.Event()
+
+    def fit():
+        KernelPCA(20, kernel="rbf", gram="tiled", n_jobs=1).fit(X)
+        done.set()
+
+    thread = threading.Thread(target=fit)
+    thread.start()
+    while not done.wait(0.005):
+        ticks += 1
+    thread.join()
+    assert ticks >= 3
+
+
+@pytest.mark.parametrize("has_tqdm", [True, False])
+def test_progress_shows_a_bar(run_python, has_tqdm):
+    program = f"""
+    import sys
+    if not {has_tqdm}:
+        sys.modules["tqdm"] = sys.modules["tqdm.auto"] = None
+    sys.stderr = sys.stdout
+    import numpy as np, mercer
+    X = np.random.default_rng(0).normal(size=(3000, 100))
+    mercer.KernelPCA(20, kernel="rbf", gram="tiled", tolerance=1e-12, progress=True).fit(X)
+    """
+    shown = run_python(program)
+    assert "solving, pass" in shown, shown
+    assert ("100%" if has_tqdm else "done") in shown, shown
+
+
+def test_nothing_is_shown_or_warned_by_default(points, capfd):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelPCA(2, kernel="rbf").fit(points).transform(points)
+    assert capfd.readouterr() == ("", "")
