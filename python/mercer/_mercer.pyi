@@ -7,6 +7,17 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "INSTRUCTIONS",
+    "ConvergenceError",
+    "MemoryBudgetError",
+    "Model",
+    "__version__",
+    "kernel_product",
+    "plan",
+    "ridge_coefficients",
+]
+
 __version__: Final[str]
 INSTRUCTIONS: Final[str]
 

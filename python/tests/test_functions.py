@@ -80,7 +80,7 @@ def test_wrong_shapes_are_refused(points, vectors):
         kernel_product(points[0], vectors)
     with pytest.raises(TypeError, match="must hold real numbers"):
         kernel_product(points + 1j, vectors)
-    with pytest.raises(mercer.MemoryBudgetError, match="a product of 150 points"):
+    with pytest.raises(mercer.MemoryBudgetError, match="A product of 150 points"):
         kernel_product(points, vectors, memory_limit="1kB")
 
 
@@ -93,8 +93,8 @@ def test_a_plan_says_what_a_fit_does(points):
 
 def test_a_plan_needs_only_a_shape():
     plan = mercer.plan((60_000, 784), dtype="float32", n_components=50, kernel="rbf", gamma="median", memory_limit="2GiB")
-    assert plan["gram"] == "tiled" and plan["precision"] == "f32"
-    assert plan["expected_memory_bytes"] < 2 << 30
+    assert plan["gram"] in ("tiled", "stored") and plan["precision"] == "f32" and plan["stored_share"] < 1
+    assert plan["expected_memory_bytes"] <= 2 << 30
     with pytest.raises(mercer.MemoryBudgetError):
         mercer.plan((60_000, 784), n_components=50, memory_limit="20MB")
 

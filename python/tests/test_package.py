@@ -48,7 +48,11 @@ def test_all_names_are_there():
 def test_without_scikit_learn_everything_of_ours_works(run_python):
     program = """
     import sys
-    sys.modules["sklearn"] = None
+    class Absent:
+        def find_spec(self, name, *_):
+            if name.split(".")[0] == "sklearn":
+                raise ModuleNotFoundError("No module named 'sklearn'", name="sklearn")
+    sys.meta_path.insert(0, Absent())
     import pickle, warnings
     import numpy as np, mercer
     X = np.random.default_rng(0).normal(size=(150, 8))

@@ -27,7 +27,7 @@ pca = mercer.KernelPCA(40, kernel="rbf", gram="tiled", solver="krylov", toleranc
 
 def interrupted(program, after):
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(LONG + program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", LONG + textwrap.dedent(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
         assert process.stdout.readline() == "started\n"
@@ -82,7 +82,7 @@ def test_an_exception_of_the_progress_function_stops_the_fit_and_keeps_what_ther
 
     def progress(phase, number, expected, fraction, residual):
         seen.append((phase, number, expected, fraction, residual))
-        if number >= 3:
+        if phase == "solving" and number >= 3:
             raise RuntimeError("enough")
 
     model = KernelPCA(30, kernel="rbf", gram="tiled", tolerance=1e-13, progress=progress)

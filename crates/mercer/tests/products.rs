@@ -1,0 +1,153 @@
+//! Products with kernel matrices and ridge pre-images, against the textbook.
+#![allow(clippy::unwrap_used)]
+
+use faer::Mat;
+use mercer::kernel::PairFunction;
+use mercer::preimage::RidgePreimage;
+use mercer::watch::Threads;
+use mercer::{Center, ErrorKind, GramChoice, Kernel, KernelProduct, MemoryBudget, Points, Precision, Watch};
+
+fn values(n: usize, d: usize, seed: usize) -> Vec<f64> {
+    (0..n * d).map(|i| (((i + seed) * 37) % 101) as f64 / 40.0 - 1.0).collect()
+}
+
+fn points(n: usize, d: usize, seed: usize) -> Points {
+    Points::from_f64(values(n, d, seed), n, d).unwrap()
+}
+
+fn vectors(n: usize, b: usize) -> Mat<f64> {
+    Mat::from_fn(n, b, |i, j| ((i * 13 + j * 7) % 17) as f64 / 8.0 - 1.0)
+}
+
+/// The matrix by definition.
+fn matrix(kernel: &Kernel, x: &Points, y: &Points) -> Mat<f64> {
+    Mat::from_fn(x.n_samples(), y.n_samples(), |i, j| kernel.evaluate(&x.row(i), &y.row(j)).unwrap())
+}
+
+/// `k - column means - row means + mean`, for rows that need not be the points themselves.
+fn centered(k: &Mat<f64>, own: &Mat<f64>) -> Mat<f64> {
+    let n = own.nrows() as f64;
+    let columns: Vec<f64> = (0..own.ncols()).map(|j| own.col(j).iter().sum::<f64>() / n).collect();
+    let mean = columns.iter().sum::<f64>() / n;
+    Mat::from_fn(k.nrows(), k.ncols(), |i, j| k[(i, j)] - k.row(i).iter().sum::<f64>() / n - columns[j] + mean)
+}
+
+fn custom() -> Kernel {
+    Kernel::custom(PairFunction::new("agreement", |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(a, b)| a.min(*b)).sum()))
+}
+
+#[test]
+fn products_are_those_of_the_matrix_for_points_and_queries_centred_and_not() {
+    let (x, q, v) = (points(90, 3, 0), points(25, 3, 5), vectors(90, 4));
+    for kernel in [Kernel::gaussian(0.7).unwrap(), Kernel::polynomial(0.5, 1.0, 2).unwrap(), custom()] {
+        for (queries, k) in [(None, matrix(&kernel, &x, &x)), (Some(&q), matrix(&kernel, &q, &x))] {
+            for center in [Center::No, Center::Yes] {
+                let product = KernelProduct::new(kernel.clone()).center(center);
+                let (result, record) = product.multiply(&x, v.as_ref(), queries, &Watch::new()).unwrap();
+                let k = if center == Center::Yes { centered(&k, &matrix(&kernel, &x, &x)) } else { k.clone() };
+                let error = (&result - &k * &v).norm_max();
+                // Sums of 90 products of numbers up to about ten, in double precision.
+                assert!(error < 1e-11, "{} {center:?}: {error:e}", kernel.name());
+                assert!(record.measured_error.unwrap() < 1e-14, "{record:?}");
+                assert_eq!((record.n_rows, record.n_vectors), (result.nrows(), 4));
+            }
+        }
+    }
+}
+
+#[test]
+fn many_vectors_compute_the_matrix_once_if_it_is_kept_and_again_if_it_is_not() {
+    let (x, v) = (points(90, 3, 0), vectors(90, 600));
+    let kernel = Kernel::gaussian(0.7).unwrap();
+    let run =
+        |gram| KernelProduct::new(kernel.clone()).gram(gram).multiply(&x, v.as_ref(), None, &Watch::new()).unwrap();
+    let (kept, (again, recomputed)) = (run(GramChoice::Auto).1, run(GramChoice::Tiled));
+    assert_eq!((kept.gram.as_str(), recomputed.gram.as_str()), ("stored", "tiled"));
+    assert_eq!(recomputed.kernel_entries, 3 * kept.kernel_entries);
+    assert_eq!(again, run(GramChoice::Stored).0);
+    let few = KernelProduct::new(kernel).multiply(&x, v.as_ref().subcols(0, 2), None, &Watch::new()).unwrap().1;
+    assert_eq!(few.gram, "tiled", "what is used once is not kept");
+}
+
+#[test]
+fn a_tolerance_decides_between_the_precisions() {
+    let single: Vec<f32> = values(90, 3, 0).into_iter().map(|x| x as f32).collect();
+    let (x, v) = (Points::from_f32(single, 90, 3).unwrap(), vectors(90, 2));
+    let product = KernelProduct::new(Kernel::gaussian(0.7).unwrap());
+    let run = |product: &KernelProduct| product.multiply(&x, v.as_ref(), None, &Watch::new());
+    assert_eq!(run(&product).unwrap().1.precision, Precision::F32);
+    // Not below what single precision is not tried for, but below what it reaches here: it is tried, and gives way.
+    assert_eq!(run(&product.clone().tolerance(1e-12)).unwrap().1.precision, Precision::F64);
+    let stubborn = run(&product.clone().tolerance(1e-12).precision(Precision::F32)).unwrap_err();
+    assert!(stubborn.to_string().starts_with("`tolerance` must be at least"), "{stubborn}");
+    let unchecked = run(&product.checked_rows(0)).unwrap().1;
+    assert_eq!((unchecked.measured_error, unchecked.checked_rows), (None, 0));
+}
+
+#[test]
+fn wrong_products_are_refused_with_what_is_right() {
+    let (x, v) = (points(9, 3, 0), vectors(8, 2));
+    let product = KernelProduct::new(Kernel::linear());
+    let text = |outcome: mercer::Result<_>| outcome.map(|_: (Mat<f64>, _)| ()).unwrap_err().to_string();
+    let watch = Watch::new();
+    assert_eq!(
+        text(product.multiply(&x, v.as_ref(), None, &watch)),
+        "`vectors` must be of 9 rows, one per point, but it is 8"
+    );
+    let v = vectors(9, 2);
+    assert_eq!(
+        text(product.multiply(&x, v.as_ref(), Some(&points(4, 2, 0)), &watch)),
+        "`queries` has 2 columns, but the model was fitted on 3"
+    );
+    let small = product.clone().memory(MemoryBudget::Bytes(100)).multiply(&x, v.as_ref(), None, &watch).unwrap_err();
+    assert_eq!(small.kind(), ErrorKind::OverBudget);
+    let mut broken = v.clone();
+    broken[(3, 1)] = f64::NAN;
+    assert_eq!(
+        text(product.multiply(&x, broken.as_ref(), None, &watch)),
+        "row 3, column 1 is NaN; kernels need finite numbers"
+    );
+    let crooked = KernelProduct::new(Kernel::Precomputed).multiply(&x, v.as_ref(), None, &watch);
+    assert_eq!(text(crooked), "the precomputed matrix must be square, but it has 9 rows and 3 columns");
+}
+
+#[test]
+fn ridge_coefficients_solve_their_equation() {
+    let (scores, x, alpha) = (points(40, 2, 3), points(40, 5, 0), 0.3);
+    for kernel in [Kernel::gaussian(0.5).unwrap(), Kernel::linear(), custom()] {
+        // The minimum of coordinates is positive semi-definite for coordinates that are not negative only.
+        let scores = if kernel.name() == "agreement" { shifted(&scores, 2.0) } else { scores.clone() };
+        let ridge = RidgePreimage::new(kernel.clone()).alpha(alpha);
+        let coefficients = ridge.fit(&scores, &x, &Threads::new(2).unwrap(), &Watch::new()).unwrap();
+        let mut k = matrix(&kernel, &scores, &scores);
+        (0..40).for_each(|i| k[(i, i)] += alpha);
+        let back = &k * &coefficients;
+        let error =
+            (0..40).map(|i| (0..5).map(|j| (back[(i, j)] - x.row(i)[j]).abs()).fold(0.0, f64::max)).fold(0.0, f64::max);
+        // The condition number is about 200 / 0.3, so a thousand units in the last place.
+        assert!(error < 1e-11, "{}: {error:e}", kernel.name());
+    }
+}
+
+fn shifted(points: &Points, by: f64) -> Points {
+    let values: Vec<f64> = (0..points.n_samples()).flat_map(|i| points.row(i)).map(|x| x + by).collect();
+    Points::from_f64(values, points.n_samples(), points.n_features()).unwrap()
+}
+
+#[test]
+fn a_ridge_that_cannot_be_had_says_why() {
+    let (scores, x) = (points(40, 2, 3), points(40, 5, 0));
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    let text = |ridge: RidgePreimage| ridge.fit(&scores, &x, &threads, &watch).unwrap_err().to_string();
+    let linear = || RidgePreimage::new(Kernel::linear());
+    assert!(
+        text(linear().alpha(0.0)).starts_with("`alpha` must be larger, but it is 0:"),
+        "{}",
+        text(linear().alpha(0.0))
+    );
+    assert_eq!(text(linear().alpha(-1.0)), "`alpha` must be a number that is not negative, but it is -1");
+    assert!(text(linear().memory(MemoryBudget::Bytes(1000))).starts_with("learning pre-images of 40 points needs"));
+    assert!(text(RidgePreimage::new(Kernel::Precomputed)).contains("it has no values between scores"));
+    let short = linear().fit(&points(39, 2, 0), &x, &threads, &watch).unwrap_err().to_string();
+    assert_eq!(short, "`scores` must be as many rows as there are points (40), but it is 39");
+}
