@@ -3,6 +3,8 @@
 //! Converts, releases the interpreter, calls the library, maps errors; there is no arithmetic in it. What users see is the
 //! package in `python/mercer`.
 
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 makes arguments from Python objects and hands them over")]
+
 mod convert;
 mod error;
 mod kernel;

@@ -290,12 +290,10 @@ impl KernelProduct {
         let given = matches!(self.kernel, Kernel::Precomputed);
         let left = budget - fixed - per_column * columns.min(b) as u64;
         // Tiles are worth keeping only if they are used again.
-        let again = b > columns;
         let keep = match self.gram {
-            GramChoice::Tiled => 0,
             GramChoice::Stored => left.min(matrix),
-            GramChoice::Auto if again => left.min(matrix),
-            GramChoice::Auto => 0,
+            GramChoice::Auto if b > columns => left.min(matrix),
+            GramChoice::Auto | GramChoice::Tiled => 0,
         };
         let store = (keep > 0 && !given).then_some(Store { budget: keep, format: StoreFormat::Full });
         let gram = context.threads.run(|| KernelGram::<T>::new(points, &self.kernel, store))?;

@@ -38,6 +38,7 @@ pub(super) struct Prepared {
 }
 
 /// Where a plan's estimate of time comes from. Nothing else in a plan depends on it.
+#[derive(Clone, Copy)]
 pub(super) enum SpeedsFrom {
     /// A short measurement.
     Measurement,
