@@ -143,6 +143,99 @@ pub enum ZeroComponents {
     Keep,
 }
 
+/// The gain that each component of the kernel Hebbian algorithm learns with: which factors it is made of.
+///
+/// `η₀` and `τ` are parameters, `n` is the number of points, `t` counts updates from one, `λᵢ` is the estimate of a component's
+/// eigenvalue, and `ρᵢ` its log-gain, which stochastic meta-descent adapts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub enum GainRule {
+    /// `η₀`.
+    #[serde(rename = "constant")]
+    Constant,
+    /// `η₀ τ / (t + τ)`.
+    #[serde(rename = "t")]
+    Annealed,
+    /// `η₀ τ / ((t + τ) λᵢ)`: the default, because it is the easiest to tune.
+    #[default]
+    #[serde(rename = "et*")]
+    EigenvalueStar,
+    /// `η₀ n ‖λ‖ / ((t + n) λᵢ)`.
+    #[serde(rename = "et")]
+    Eigenvalue,
+    /// The gain of `et*` times `exp ρᵢ`.
+    #[serde(rename = "smd*")]
+    MetaDescentStar,
+    /// The gain of `et` times `exp ρᵢ`.
+    #[serde(rename = "smd")]
+    MetaDescent,
+    /// `η₀ exp ρᵢ`.
+    #[serde(rename = "s")]
+    MetaDescentOnly,
+    /// `η₀ τ exp(ρᵢ) / (t + τ)`.
+    #[serde(rename = "ts")]
+    AnnealedMetaDescent,
+    /// `η₀ exp(ρᵢ) / λᵢ`.
+    #[serde(rename = "es")]
+    EigenvalueMetaDescent,
+}
+named!(
+    GainRule, "gain",
+    Constant => "constant", Annealed => "t", EigenvalueStar => "et*", Eigenvalue => "et", MetaDescentStar => "smd*",
+    MetaDescent => "smd", MetaDescentOnly => "s", AnnealedMetaDescent => "ts", EigenvalueMetaDescent => "es"
+);
+
+/// When the kernel Hebbian algorithm refreshes its eigenvalue estimates and the gains made from them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Refresh {
+    /// Estimates and gains once per pass: annealing stands still within a pass. Gains without estimates are annealed at every
+    /// update all the same.
+    #[default]
+    Pass,
+    /// Both at every update.
+    Iteration,
+    /// Estimates once per pass, annealing at every update.
+    PassEigenvalues,
+}
+named!(Refresh, "refresh", Pass => "pass", Iteration => "iteration", PassEigenvalues => "pass-eigenvalues");
+
+/// A gain parameter of the kernel Hebbian algorithm: a number, or the largest one that does not diverge.
+///
+/// ```
+/// use mercer::Gain;
+///
+/// assert_eq!("auto".parse::<Gain>()?, Gain::Auto);
+/// assert_eq!("0.5".parse::<Gain>()?, Gain::Fixed(0.5));
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gain {
+    /// Found by trying: from 500 down, until a run does not diverge.
+    #[default]
+    Auto,
+    /// This number.
+    Fixed(f64),
+}
+
+impl From<f64> for Gain {
+    fn from(value: f64) -> Self {
+        Self::Fixed(value)
+    }
+}
+
+impl FromStr for Gain {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let wrong = || Error::invalid("gain parameter", "\"auto\" or a number", format!("\"{text}\""));
+        text.parse().map(Self::Fixed).map_err(|_| wrong())
+    }
+}
+
 /// Whether the points are centred in feature space.
 ///
 /// ```
@@ -155,7 +248,8 @@ pub enum ZeroComponents {
 /// assert!((pca.center(Center::No).fit(&points)?.eigenvalues()[0] - 14.0).abs() < 1e-12);
 /// # Ok::<(), mercer::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Center {
     /// The mean of the points' images is subtracted, as in PCA.
     #[default]

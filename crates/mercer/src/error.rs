@@ -192,6 +192,22 @@ pub enum Error {
         tolerance: f64,
     },
 
+    /// The kernel Hebbian algorithm left every bound: its gain is too large.
+    #[error(
+        "the kernel Hebbian algorithm diverged within {updates} updates with gain \"{rule}\" at eta0 = {eta0}{}; use a smaller \
+         value, or \"auto\"", .mu.map_or_else(String::new, |mu| format!(" and mu = {mu}"))
+    )]
+    Diverged {
+        /// The gain rule's name.
+        rule: &'static str,
+        /// The gain.
+        eta0: f64,
+        /// The meta-gain, if the rule has one.
+        mu: Option<f64>,
+        /// Updates after which it was noticed.
+        updates: usize,
+    },
+
     /// The run was stopped from outside before there was anything to return.
     #[error("stopped during {phase}, before there was a result")]
     Interrupted {
@@ -265,6 +281,7 @@ impl Error {
             | Self::CustomKernel { .. }
             | Self::CustomKernelFailed { .. }
             | Self::Singular { .. }
+            | Self::Diverged { .. }
             | Self::ModelFile { .. } => ErrorKind::InvalidInput,
             Self::OverBudget { .. } => ErrorKind::OverBudget,
             Self::NotConverged { .. } => ErrorKind::NotConverged,

@@ -32,6 +32,7 @@
 //! - [`eigen`]: leading eigenpairs of such an operator.
 //! - [`KernelPca`]: settings; [`Model`]: what a fit gives; [`Plan`]: what a fit will do and cost; [`RunRecord`]: what it did.
 //! - [`product`]: products with the kernel matrix, without kernel PCA; [`preimage`]: from scores back to points.
+//! - [`hebbian`]: kernel PCA by iteration over single points, which can be stopped, continued and given more points.
 //! - [`Watch`]: progress, time limits and interruption.
 //!
 //! # Quality travels with the answer
@@ -50,6 +51,7 @@ pub mod data;
 pub mod eigen;
 mod error;
 pub mod gram;
+pub mod hebbian;
 pub mod kernel;
 mod memory;
 mod model;
@@ -63,10 +65,12 @@ mod tile;
 pub mod watch;
 
 pub use choices::{
-    Center, Components, GramChoice, MemoryBudget, Negative, NegativeScope, SolverChoice, ZeroComponents,
+    Center, Components, Gain, GainRule, GramChoice, MemoryBudget, Negative, NegativeScope, Refresh, SolverChoice,
+    ZeroComponents,
 };
 pub use data::Points;
 pub use error::{Error, ErrorKind, Result, bytes as format_bytes};
+pub use hebbian::{HebbianLearner, KernelHebbianPca};
 pub use kernel::Kernel;
 pub use memory::{peak as peak_memory, reset_peak as reset_peak_memory};
 pub use model::{Checkpoint, KernelChoice, KernelPca, Model, Novelty};

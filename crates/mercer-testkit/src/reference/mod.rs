@@ -4,12 +4,14 @@
 //! eigenvalues come from Jacobi's rotations.
 
 mod eigen;
+mod hebbian;
 mod kernel;
 mod pca;
 
 use faer::{Mat, MatRef};
 
 pub use eigen::{Spectrum, eigen, orthonormalize, sines_of_angles};
+pub use hebbian::{HebbianReference, HebbianState, eigenvalue_estimates, reconstruction_error};
 pub use kernel::Textbook;
 pub use pca::{KernelPcaReference, center, center_queries, kernel_pca};
 

@@ -225,6 +225,46 @@ impl Points {
         Self { values, first: 0, n_samples: rows.len(), n_features: d }
     }
 
+    /// These points, followed by others of the same width and format.
+    ///
+    /// # Errors
+    ///
+    /// If the others have another number of columns or are kept in another format.
+    pub fn followed_by(&self, others: &Self) -> Result<Self> {
+        let (expected, found) = (self.n_features, others.n_features);
+        if expected != found {
+            return Err(Error::FeatureMismatch { what: "the new data", expected, found });
+        }
+        let n_samples = self.n_samples + others.n_samples;
+        let values = match (self.rows(0..self.n_samples), others.rows(0..others.n_samples)) {
+            (RowsRef::F32(a), RowsRef::F32(b)) => Values::F32(Arc::new([a, b].concat())),
+            (RowsRef::F64(a), RowsRef::F64(b)) => Values::F64(Arc::new([a, b].concat())),
+            (RowsRef::U8 { values: a, scale }, RowsRef::U8 { values: b, scale: other })
+                if scale.to_bits() == other.to_bits() =>
+            {
+                Values::U8 { values: Arc::new([a, b].concat()), scale }
+            }
+            _ => {
+                let (expected, found) = (self.format(), others.format());
+                return Err(Error::invalid(
+                    "new data",
+                    format!("numbers of the format learned from ({expected})"),
+                    found,
+                ));
+            }
+        };
+        Ok(Self { values, first: 0, n_samples, n_features: expected })
+    }
+
+    /// How the values are kept, in words.
+    fn format(&self) -> String {
+        match self.values {
+            Values::F32(_) => "f32".to_owned(),
+            Values::F64(_) => "f64".to_owned(),
+            Values::U8 { scale, .. } => format!("u8 times {scale}"),
+        }
+    }
+
     /// Looks for the first value that is not finite.
     ///
     /// # Errors

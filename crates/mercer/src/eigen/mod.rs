@@ -208,7 +208,7 @@ fn most_negative(values: &[f64]) -> Option<f64> {
 }
 
 /// Eigenvalues and eigenvectors of a small symmetric matrix, leading ones first.
-fn small_eigen(matrix: MatRef<'_, f64>, order: Order) -> Result<(Vec<f64>, Mat<f64>)> {
+pub(crate) fn small_eigen(matrix: MatRef<'_, f64>, order: Order) -> Result<(Vec<f64>, Mat<f64>)> {
     let (values, vectors) = dense::decompose(matrix)?;
     let sorted = leading_order(&values, order);
     let leading = Mat::from_fn(matrix.nrows(), sorted.len(), |i, j| vectors[(i, sorted[j])]);

@@ -141,6 +141,42 @@ impl<T: Element> KernelGram<T> {
         Ok(self.entries_computed() - before)
     }
 
+    /// The packed points.
+    pub(crate) fn basis(&self) -> &Basis<T> {
+        &self.basis
+    }
+
+    /// Rows and columns of a tile.
+    pub(crate) fn block(&self) -> usize {
+        self.block
+    }
+
+    /// The sum of `measure` over all tiles, those off the diagonal counted twice; `measure` is given the first row and column of
+    /// a tile, its shape, and its entries.
+    ///
+    /// The order of the sum does not depend on the number of threads.
+    pub(crate) fn sum_over_tiles(
+        &self,
+        context: &Context<'_>,
+        measure: impl Fn((usize, usize), (usize, usize), &[T]) -> f64 + Sync,
+    ) -> Result<f64> {
+        let schedule = Schedule::new(self.n_blocks());
+        let sums: Vec<AtomicU64> = (0..schedule.len()).map(|_| AtomicU64::new(0)).collect();
+        schedule.visit(
+            context,
+            || Buffer::<T>::zeroed(self.block * self.block),
+            |scratch, place, rows, columns| {
+                let (i, j) = (self.block_rows(rows), self.block_rows(columns));
+                let weight = if rows == columns { 1.0 } else { 2.0 };
+                self.with_tile(place, rows, columns, &mut scratch[..i.len() * j.len()], |tile| {
+                    let sum = weight * measure((i.start, j.start), (i.len(), j.len()), tile);
+                    sums[place].store(sum.to_bits(), Ordering::Relaxed);
+                })
+            },
+        )?;
+        Ok(sums.into_iter().map(|bits| f64::from_bits(bits.into_inner())).sum())
+    }
+
     fn n_blocks(&self) -> usize {
         self.n.div_ceil(self.block.max(1))
     }

@@ -185,10 +185,10 @@ fn data_digest(points: &Points) -> String {
 
 /// What was asked of the Gram matrix up to a state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Totals {
-    pub(super) passes: usize,
-    pub(super) products: usize,
-    pub(super) kernel_entries: u64,
+pub(crate) struct Totals {
+    pub(crate) passes: usize,
+    pub(crate) products: usize,
+    pub(crate) kernel_entries: u64,
 }
 
 #[derive(Clone, Serialize, Deserialize)]

@@ -201,15 +201,16 @@ impl Model {
     }
 }
 
-struct Tensor {
-    name: &'static str,
-    dtype: Dtype,
-    shape: Vec<usize>,
-    data: Vec<u8>,
+/// A tensor on its way into a file.
+pub(crate) struct Tensor {
+    pub(crate) name: &'static str,
+    pub(crate) dtype: Dtype,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) data: Vec<u8>,
 }
 
 impl Tensor {
-    fn from_f64(name: &'static str, shape: Vec<usize>, values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn from_f64(name: &'static str, shape: Vec<usize>, values: impl Iterator<Item = f64>) -> Self {
         Self { name, dtype: Dtype::F64, shape, data: values.flat_map(f64::to_le_bytes).collect() }
     }
 }
@@ -301,23 +302,7 @@ impl Reader<'_> {
         if let Some(custom) = &self.custom {
             return Ok(custom.clone());
         }
-        let record = &self.header.kernel;
-        let mut spec = KernelSpec::new(record.name.clone());
-        if let Some(gamma) = record.gamma {
-            spec = spec.width(Width::Gamma(gamma));
-        }
-        if let Some(degree) = record.degree {
-            spec = spec.degree(degree);
-        }
-        if let Some(coef0) = record.coef0 {
-            spec = spec.coef0(coef0);
-        }
-        if let Some(alpha) = record.alpha {
-            spec = spec.alpha(alpha);
-        }
-        // All parameters are given, so the points have no part in it.
-        let nothing = Points::from_f64(Vec::new(), 0, 1)?;
-        spec.resolve(&nothing).map_err(|error| bad(self.path, error.to_string()))
+        recorded_kernel(&self.header.kernel).map_err(|error| bad(self.path, error.to_string()))
     }
 
     fn f64_tensor(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
@@ -337,12 +322,32 @@ impl Reader<'_> {
     }
 }
 
+/// The kernel that a record tells of.
+pub(crate) fn recorded_kernel(record: &KernelRecord) -> Result<Kernel> {
+    let mut spec = KernelSpec::new(record.name.clone());
+    if let Some(gamma) = record.gamma {
+        spec = spec.width(Width::Gamma(gamma));
+    }
+    if let Some(degree) = record.degree {
+        spec = spec.degree(degree);
+    }
+    if let Some(coef0) = record.coef0 {
+        spec = spec.coef0(coef0);
+    }
+    if let Some(alpha) = record.alpha {
+        spec = spec.alpha(alpha);
+    }
+    // All parameters are given, so the points have no part in it.
+    let nothing = Points::from_f64(Vec::new(), 0, 1)?;
+    spec.resolve(&nothing)
+}
+
 pub(super) fn from_bytes<T, const N: usize>(bytes: &[u8], convert: impl Fn([u8; N]) -> T) -> Vec<T> {
     bytes.chunks_exact(N).map(|chunk| convert(chunk.try_into().expect("chunks have N bytes"))).collect()
 }
 
 /// The digest of a header and of tensors given by name, shape and bytes.
-pub(super) fn digest<'a, D: AsRef<[u8]>>(
+pub(crate) fn digest<'a, D: AsRef<[u8]>>(
     header: &str,
     parts: impl Iterator<Item = (&'a str, &'a [usize], D)>,
 ) -> String {
@@ -365,7 +370,7 @@ pub(super) fn hex(hasher: Sha256) -> String {
 
 /// The bytes of a file that begins as a model does: a foreign file is refused, in the words of the caller, before its contents
 /// are taken into memory.
-pub(super) fn read_checked(path: &Path, foreign: &dyn Fn(&str) -> Error) -> Result<Vec<u8>> {
+pub(crate) fn read_checked(path: &Path, foreign: &dyn Fn(&str) -> Error) -> Result<Vec<u8>> {
     let io = |source| Error::Io { doing: "reading", path: path.to_owned(), source };
     let mut file = File::open(path).map_err(io)?;
     let length = file.metadata().map_err(io)?.len();
@@ -380,7 +385,8 @@ pub(super) fn read_checked(path: &Path, foreign: &dyn Fn(&str) -> Error) -> Resu
     Ok(bytes)
 }
 
-fn bad(path: &Path, problem: impl Into<String>) -> Error {
+/// An error about a file.
+pub(crate) fn bad(path: &Path, problem: impl Into<String>) -> Error {
     Error::ModelFile { path: path.to_owned(), problem: problem.into() }
 }
 
@@ -389,7 +395,7 @@ fn not_a_model(path: &Path, why: &str) -> Error {
 }
 
 /// Lets `write` make a file beside `path`, flushes it to the disk, and moves it into place.
-pub(super) fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+pub(crate) fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let aside = aside_path(path);
     let io = |source| Error::Io { doing: "writing", path: path.to_owned(), source };
     let outcome = (|| {

@@ -19,15 +19,15 @@ use crate::record::{KernelRecord, RECORD_VERSION, RunRecord};
 use crate::scalar::Precision;
 
 /// Eigenpairs and what they are measured against.
-pub(super) struct Spectrum {
-    pub(super) pairs: EigenPairs,
+pub(crate) struct Spectrum {
+    pub(crate) pairs: EigenPairs,
     /// The trace of the (centred) matrix.
-    pub(super) total: f64,
-    pub(super) centering: Option<Centering>,
+    pub(crate) total: f64,
+    pub(crate) centering: Option<Centering>,
 }
 
 impl Spectrum {
-    pub(super) fn new(pairs: EigenPairs, diagonal: &[f64], centering: Option<Centering>) -> Self {
+    pub(crate) fn new(pairs: EigenPairs, diagonal: &[f64], centering: Option<Centering>) -> Self {
         let trace: f64 = diagonal.iter().sum();
         let n = diagonal.len() as f64;
         let mean = centering.as_ref().map_or(0.0, |centering| centering.mean);
@@ -57,12 +57,12 @@ impl Spectrum {
     }
 
     /// The share of the variance that the pairs explain.
-    pub(super) fn explained(&self) -> f64 {
+    pub(crate) fn explained(&self) -> f64 {
         self.pairs.values.iter().sum::<f64>() / self.total
     }
 
     /// The fewest pairs that explain `share`, if these do.
-    pub(super) fn pairs_for_share(&self, share: f64) -> Option<usize> {
+    pub(crate) fn pairs_for_share(&self, share: f64) -> Option<usize> {
         let mut sum = 0.0;
         // Rounding must not make the last component of an exact share miss it.
         let wanted = share * self.total * (1.0 - 1e-12);
@@ -77,7 +77,7 @@ impl Spectrum {
     }
 
     /// How many pairs might do, if eigenvalues go on falling as slowly as the last ones found.
-    pub(super) fn guess_for_share(&self, share: f64, k: usize) -> usize {
+    pub(crate) fn guess_for_share(&self, share: f64, k: usize) -> usize {
         let last = self.pairs.values.last().copied().unwrap_or(0.0);
         let missing = share * self.total - self.pairs.values.iter().sum::<f64>();
         let at_least = if last > 0.0 { k + (missing / last).ceil() as usize } else { 2 * k };
@@ -85,12 +85,12 @@ impl Spectrum {
     }
 
     /// Whether the last pair is already rounding: there are no more.
-    pub(super) fn has_all(&self, precision: Precision) -> bool {
+    pub(crate) fn has_all(&self, precision: Precision) -> bool {
         self.pairs.values.last().is_none_or(|&value| value <= self.noise(precision))
     }
 
     /// The first `k` pairs only.
-    pub(super) fn truncated(mut self, k: usize) -> Self {
+    pub(crate) fn truncated(mut self, k: usize) -> Self {
         self.pairs.next = self.pairs.values.get(k).copied().or(self.pairs.next);
         self.pairs.values.truncate(k);
         self.pairs.residuals.truncate(k);
@@ -112,21 +112,21 @@ const fn significant_negative(precision: Precision) -> f64 {
 const EQUAL_AT_CUT: f64 = 1e-3;
 
 /// Everything that a finished run leaves behind.
-pub(super) struct Finish<'a> {
-    pub(super) settings: &'a KernelPca,
-    pub(super) prepared: Prepared,
-    pub(super) plan: Plan,
-    pub(super) points: &'a Points,
-    pub(super) spectrum: Spectrum,
+pub(crate) struct Finish<'a> {
+    pub(crate) settings: &'a KernelPca,
+    pub(crate) prepared: Prepared,
+    pub(crate) plan: Plan,
+    pub(crate) points: &'a Points,
+    pub(crate) spectrum: Spectrum,
     /// Components that were asked for, if a number was.
-    pub(super) requested: Option<usize>,
-    pub(super) totals: Totals,
-    pub(super) resumed_after_passes: Option<usize>,
+    pub(crate) requested: Option<usize>,
+    pub(crate) totals: Totals,
+    pub(crate) resumed_after_passes: Option<usize>,
 }
 
 impl Finish<'_> {
     /// The model, or why there is none.
-    pub(super) fn model(mut self) -> Result<Model> {
+    pub(crate) fn model(mut self) -> Result<Model> {
         let precision = self.prepared.precision;
         if self.spectrum.pairs.values.iter().all(|value| value.abs() <= self.spectrum.noise(precision)) {
             if self.settings.zero == ZeroComponents::Drop {

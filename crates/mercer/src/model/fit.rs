@@ -25,13 +25,14 @@ use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
 
 /// Settings and points after everything that can be decided before the work begins.
-pub(super) struct Prepared {
-    pub(super) kernel: Kernel,
-    pub(super) precision: Precision,
-    pub(super) tolerance: f64,
-    pub(super) budget: u64,
-    pub(super) threads: Threads,
-    pub(super) warnings: Vec<String>,
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    pub(crate) kernel: Kernel,
+    pub(crate) precision: Precision,
+    pub(crate) tolerance: f64,
+    pub(crate) budget: u64,
+    pub(crate) threads: Threads,
+    pub(crate) warnings: Vec<String>,
     speeds: Speeds,
     /// Seconds that all this took: a fit spends them, too.
     seconds: f64,
@@ -39,7 +40,7 @@ pub(super) struct Prepared {
 
 /// Where a plan's estimate of time comes from. Nothing else in a plan depends on it.
 #[derive(Clone, Copy)]
-pub(super) enum SpeedsFrom {
+pub(crate) enum SpeedsFrom {
     /// A short measurement.
     Measurement,
     /// A short measurement if the fit takes much longer, otherwise a typical machine.
@@ -53,7 +54,7 @@ const MEASURE_FROM: usize = 8000;
 const FIRST_GUESS: usize = 16;
 
 impl Prepared {
-    pub(super) fn new(settings: &KernelPca, points: &Points, speeds: SpeedsFrom) -> Result<Self> {
+    pub(crate) fn new(settings: &KernelPca, points: &Points, speeds: SpeedsFrom) -> Result<Self> {
         let stopwatch = Stopwatch::start();
         let n = points.n_samples();
         settings.validate(n)?;
@@ -81,7 +82,7 @@ impl Prepared {
     }
 
     /// The plan for what the settings ask for.
-    pub(super) fn plan(&self, settings: &KernelPca, points: &Points) -> Result<Plan> {
+    pub(crate) fn plan(&self, settings: &KernelPca, points: &Points) -> Result<Plan> {
         let n_components = match settings.components {
             Components::Count(k) => k,
             Components::Variance(_) => FIRST_GUESS.min(points.n_samples()),
@@ -210,7 +211,7 @@ fn effective_tolerance(wish: Option<f64>, precision: Precision, n: usize, warnin
 }
 
 /// Fits a model.
-pub(super) fn fit(settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> Result<Model> {
+pub(crate) fn fit(settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> Result<Model> {
     let stopwatch = Stopwatch::start();
     let prepared = Prepared::new(settings, points, SpeedsFrom::WhateverIsCheap)?;
     let plan = prepared.plan(settings, points)?;
@@ -436,7 +437,7 @@ fn patience(solver: SolverChoice, k: usize) -> usize {
 
 impl KernelPca {
     /// Which eigenvalues lead.
-    pub(super) fn order(&self) -> Order {
+    pub(crate) fn order(&self) -> Order {
         match (self.negative, self.negative_scope) {
             (Negative::Flip, _) | (Negative::Error, NegativeScope::AskedByModulus) => Order::Modulus,
             (Negative::Error | Negative::Clip, _) => Order::Algebraic,

@@ -105,7 +105,7 @@ impl Model {
         Ok(self)
     }
 
-    pub(super) fn set_seconds(&mut self, seconds: BTreeMap<String, f64>) {
+    pub(crate) fn set_seconds(&mut self, seconds: BTreeMap<String, f64>) {
         self.record.seconds = seconds;
         self.record.peak_memory_bytes = memory::peak();
     }

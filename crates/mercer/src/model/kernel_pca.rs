@@ -33,21 +33,21 @@ use crate::watch::{Threads, Watch};
 /// ```
 #[derive(Clone, Debug)]
 pub struct KernelPca {
-    pub(super) kernel: KernelChoice,
-    pub(super) components: Components,
-    pub(super) center: Center,
-    pub(super) gram: GramChoice,
-    pub(super) solver: SolverChoice,
-    pub(super) precision: Option<Precision>,
-    pub(super) tolerance: Option<f64>,
-    pub(super) max_passes: Option<usize>,
-    pub(super) memory: MemoryBudget,
-    pub(super) threads: Option<usize>,
-    pub(super) seed: u64,
-    pub(super) negative: Negative,
-    pub(super) checkpoint: Option<Checkpoint>,
-    pub(super) negative_scope: NegativeScope,
-    pub(super) zero: ZeroComponents,
+    pub(crate) kernel: KernelChoice,
+    pub(crate) components: Components,
+    pub(crate) center: Center,
+    pub(crate) gram: GramChoice,
+    pub(crate) solver: SolverChoice,
+    pub(crate) precision: Option<Precision>,
+    pub(crate) tolerance: Option<f64>,
+    pub(crate) max_passes: Option<usize>,
+    pub(crate) memory: MemoryBudget,
+    pub(crate) threads: Option<usize>,
+    pub(crate) seed: u64,
+    pub(crate) negative: Negative,
+    pub(crate) checkpoint: Option<Checkpoint>,
+    pub(crate) negative_scope: NegativeScope,
+    pub(crate) zero: ZeroComponents,
 }
 
 /// A kernel, or what one is made from when the points are known.
@@ -269,12 +269,12 @@ impl KernelPca {
         fit::fit(self, points, watch)
     }
 
-    pub(super) fn thread_pool(&self) -> Result<Threads> {
+    pub(crate) fn thread_pool(&self) -> Result<Threads> {
         self.threads.map_or_else(Threads::all, Threads::new)
     }
 
     /// Checks every setting against the data's shape; the only place that does.
-    pub(super) fn validate(&self, n_samples: usize) -> Result<()> {
+    pub(crate) fn validate(&self, n_samples: usize) -> Result<()> {
         if n_samples < 2 {
             return Err(Error::TooFewRows { needed: 2, found: n_samples });
         }

@@ -1,6 +1,6 @@
 //! Kernel PCA: settings, the fit, and the fitted model.
 //!
-//! Only this module knows that there is such a thing as kernel PCA.
+//! Only this module and `hebbian`, which ends in its model, know that there is such a thing as kernel PCA.
 
 mod angle;
 mod checkpoint;
@@ -13,6 +13,10 @@ mod novelty;
 mod start;
 
 pub use checkpoint::Checkpoint;
+pub(crate) use checkpoint::Totals;
+pub(crate) use file::{Tensor, bad, digest, read_checked, recorded_kernel, write_aside};
+pub(crate) use finish::{Finish, Spectrum};
+pub(crate) use fit::{Prepared, SpeedsFrom};
 pub use fitted::Model;
 pub use kernel_pca::{KernelChoice, KernelPca};
 pub use novelty::Novelty;

@@ -11,6 +11,7 @@
 //! entry `(i, j)` of a tile with `n` columns is at `(i / lanes) * n * lanes + j * lanes + i % lanes`.
 
 mod bytes;
+mod centering;
 mod custom;
 pub(crate) mod fixed16;
 mod floats;
@@ -21,6 +22,7 @@ mod product;
 use std::ops::Range;
 
 pub(crate) use bytes::ByteTiles;
+pub(crate) use centering::subtract_terms;
 pub(crate) use custom::CustomTiles;
 pub(crate) use floats::FloatTiles;
 pub(crate) use matrix::MatrixTiles;

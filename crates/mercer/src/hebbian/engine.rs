@@ -1,0 +1,401 @@
+//! Batches on the large matrices: kernel rows as tiles, each used while it is in the cache.
+//!
+//! # Method
+//!
+//! One batch is, in the notation of [`super`]:
+//!
+//! 1. `K'` between the samples, and their columns of `S K'`: small.
+//! 2. If eigenvalues are followed: the rows of `K'` are made and kept for step 4, and `S K' k'` and `k'ᵀ k'` come from them.
+//! 3. The updates, on small matrices ([`batch`]).
+//! 4. One sweep over blocks of columns `J`: `(S K')_J ← T (S K')_J + C K'_{samples, J}` and `S_J ← T S_J`. Each tile of `K'` is made in
+//!    the cache and used there.
+//! 5. `S ← S + C` at the columns of the samples.
+//!
+//! Blocks of columns are independent, so threads share them and the result does not depend on how many there are.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::batch::{self, Diverged, Followed, Input, Output};
+use super::rows::{BatchRows, CenteringTerms, RowStore};
+use super::schedule::Schedule;
+use super::state::State;
+use crate::choices::Center;
+use crate::data::Points;
+use crate::error::Result;
+use crate::gram::{Basis, Centered, Centering, Element, EntryAccess, KernelGram, SymmetricOperator};
+use crate::kernel::Kernel;
+use crate::memory::Buffer;
+use crate::tile::{Side, accumulate};
+use crate::watch::Context;
+
+/// What a run needs of the kernel matrix, in either precision of its entries.
+pub(super) trait Engine: Send + Sync {
+    /// Runs one batch of updates. A batch that diverged leaves the large matrices as they were.
+    fn batch(
+        &mut self,
+        state: &mut State,
+        task: &Task<'_>,
+        context: &Context<'_>,
+    ) -> Result<std::result::Result<(), Diverged>>;
+
+    /// Computes what centring subtracts, if it is wanted, and `K' x`, in one pass over the matrix.
+    fn start(&mut self, x: MatRef<'_, f64>, center: Center, context: &Context<'_>) -> Result<Mat<f64>>;
+
+    /// Takes centring terms that were computed before.
+    fn set_centering(&mut self, centering: Centering);
+
+    /// The squared Frobenius norm of `K' − scores scoresᵀ`.
+    fn squared_error(&self, scores: MatRef<'_, f64>, context: &Context<'_>) -> Result<f64>;
+
+    /// The diagonal of the matrix before centring.
+    fn diagonal(&self) -> Result<Vec<f64>>;
+
+    /// What centring subtracts.
+    fn centering(&self) -> Option<&Centering>;
+
+    /// Entries of the matrix computed so far.
+    fn entries_computed(&self) -> u64;
+
+    /// Points rounded up to whole register blocks, and lanes of a vector.
+    fn geometry(&self) -> (usize, usize);
+
+    /// The share of the rows that there is room to keep.
+    fn stored_share(&self) -> f64;
+}
+
+/// The updates of a batch.
+pub(super) struct Task<'a> {
+    pub(super) schedule: &'a Schedule,
+    pub(super) samples: &'a [usize],
+    /// Squared lengths above this are divergence.
+    pub(super) limit: f64,
+}
+
+/// The engine for entries of type `T`.
+pub(super) struct TileEngine<T> {
+    gram: KernelGram<T>,
+    points: Points,
+    kernel: Kernel,
+    centering: Option<Centering>,
+    terms: Option<CenteringTerms<T>>,
+    store: Option<RowStore<T>>,
+    n: usize,
+    padded: usize,
+    row_entries: u64,
+}
+
+impl<T: Element> TileEngine<T> {
+    /// Packs the points; keeps rows as far as `store_budget` bytes reach.
+    pub(super) fn new(points: &Points, kernel: &Kernel, store_budget: u64) -> Result<Self> {
+        let gram = KernelGram::new(points, kernel, None)?;
+        let n = points.n_samples();
+        let padded = gram.basis().geometry().padded(n);
+        let store = RowStore::new(n, padded, gram.block(), store_budget);
+        let (points, kernel) = (points.clone(), kernel.clone());
+        Ok(Self { gram, points, kernel, centering: None, terms: None, store, n, padded, row_entries: 0 })
+    }
+
+    /// `K'` between the samples, row by row.
+    fn block(&self, samples: &[usize]) -> Result<Vec<f64>> {
+        let b = samples.len();
+        let selected = self.points.select(samples);
+        let mut block = vec![0.0; b * b];
+        if matches!(self.kernel, Kernel::Precomputed) {
+            for (s, entries) in block.chunks_exact_mut(b).enumerate() {
+                let row = selected.row(s);
+                entries.iter_mut().zip(samples).for_each(|(x, &sample)| *x = T::from_f64(row[sample]).to_f64());
+            }
+        } else {
+            let basis = Basis::<T>::new(&selected, &self.kernel, self.gram.basis().isa)?;
+            let geometry = basis.geometry();
+            let height = geometry.padded(b);
+            let mut tile = Buffer::<T>::zeroed(height * height);
+            basis.square().fill(0..height, 0..height, &mut tile)?;
+            for (s, entries) in block.chunks_exact_mut(b).enumerate() {
+                for (other, x) in entries.iter_mut().enumerate() {
+                    // A sample that comes again is at distance zero from itself, rounding or not.
+                    let column = if samples[other] == samples[s] { s } else { other };
+                    *x = tile[geometry.index(s, column, height)].to_f64();
+                }
+            }
+        }
+        if let Some(centering) = &self.centering {
+            let mean = |sample: usize| centering.column_means[sample];
+            for (entries, &sample) in block.chunks_exact_mut(b).zip(samples) {
+                for (x, &other) in entries.iter_mut().zip(samples) {
+                    *x -= mean(sample) + mean(other) - centering.mean;
+                }
+            }
+        }
+        Ok(block)
+    }
+
+    fn block_columns(&self, first: usize) -> Range<usize> {
+        first..self.padded.min(first + self.gram.block())
+    }
+}
+
+/// Tiles of a batch that are kept from the first sweep to the second.
+type KeptTiles<T> = Vec<Mutex<Buffer<T>>>;
+
+/// Partial sums of the first sweep: as many, whatever the number of threads.
+const PARTS: usize = 16;
+
+/// Products that following eigenvalues needs.
+struct Products {
+    second_images: Vec<f64>,
+    inner: Vec<f64>,
+}
+
+impl<T: Element> TileEngine<T> {
+    /// Step 2: makes and keeps the rows; `S K' k'` and `k'ᵀ k'`.
+    fn first_sweep(
+        &self,
+        state: &State,
+        rows: &BatchRows<'_, T>,
+        b: usize,
+        context: &Context<'_>,
+    ) -> Result<(KeptTiles<T>, Products)> {
+        let (isa, geometry, block) = (self.gram.basis().isa, self.gram.basis().geometry(), self.gram.block());
+        let (height, width) = (rows.height(), state.width);
+        let total = width + height;
+        let starts: Vec<usize> = (0..self.padded).step_by(block).collect();
+        let kept: KeptTiles<T> =
+            starts.iter().map(|&first| Mutex::new(Buffer::zeroed(height * self.block_columns(first).len()))).collect();
+        let per_part = starts.len().div_ceil(PARTS);
+        let parts: Vec<Result<Vec<f64>>> = context.threads.run(|| {
+            (0..starts.len().div_ceil(per_part))
+                .into_par_iter()
+                .map(|part| {
+                    let mut sums = vec![0.0; height * total];
+                    let mut vectors = Buffer::<T>::zeroed(block * total);
+                    for at in part * per_part..((part + 1) * per_part).min(starts.len()) {
+                        context.check()?;
+                        let columns = self.block_columns(starts[at]);
+                        let mut tile = kept[at].lock().expect("no thread panics with a tile");
+                        rows.fill(&columns, &mut tile)?;
+                        for (j, vector) in vectors.chunks_exact_mut(total).take(columns.len()).enumerate() {
+                            let column = columns.start + j;
+                            let images = &state.images[column * width..(column + 1) * width];
+                            // Columns past the data are no points: nothing of them may count.
+                            let inside = column < self.n;
+                            vector[..width].iter_mut().zip(images).for_each(|(v, &x)| *v = T::from_f64(x));
+                            for (panel, lanes) in vector[width..].chunks_exact_mut(geometry.lanes).enumerate() {
+                                let start = geometry.index(panel * geometry.lanes, j, columns.len());
+                                lanes.copy_from_slice(&tile[start..start + geometry.lanes]);
+                            }
+                            if !inside {
+                                vector.fill(T::default());
+                            }
+                        }
+                        let shape = (height, columns.len());
+                        accumulate(isa, Side::Rows, &tile, shape, &vectors[..columns.len() * total], total, &mut sums);
+                    }
+                    Ok(sums)
+                })
+                .collect()
+        });
+        let mut sums = vec![0.0; height * total];
+        for part in parts {
+            sums.iter_mut().zip(part?).for_each(|(sum, part)| *sum += part);
+        }
+        let second_images = sums.chunks_exact(total).take(b).flat_map(|row| &row[..state.w]).copied().collect();
+        let inner = sums.chunks_exact(total).take(b).flat_map(|row| &row[width..width + b]).copied().collect();
+        Ok((kept, Products { second_images, inner }))
+    }
+
+    /// Step 4.
+    fn second_sweep(
+        &self,
+        state: &mut State,
+        rows: &BatchRows<'_, T>,
+        kept: Option<&KeptTiles<T>>,
+        output: &Output,
+        context: &Context<'_>,
+    ) -> Result<()> {
+        let (isa, block) = (self.gram.basis().isa, self.gram.block());
+        let (height, width, w) = (rows.height(), state.width, state.w);
+        let transform = Mat::from_fn(w, w, |i, j| output.transform(i, j));
+        let mut coefficients = Buffer::<T>::zeroed(height * width);
+        for (s, row) in coefficients.chunks_exact_mut(width).take(output.n_samples()).enumerate() {
+            row.iter_mut().take(w).enumerate().for_each(|(i, x)| *x = T::from_f64(output.coefficient(i, s)));
+        }
+        let (chunk, n) = (block * width, self.n);
+        let work = |scratch: &mut Scratch<T>, at: usize, images: &mut [f64], own: &mut [f64]| -> Result<()> {
+            let columns = self.block_columns(at * block);
+            let shape = (height, columns.len());
+            fold(images, width, transform.as_ref(), &mut scratch.folded);
+            fold(own, width, transform.as_ref(), &mut scratch.folded);
+            match kept {
+                Some(kept) => {
+                    let tile = kept[at].lock().expect("no thread panics with a tile");
+                    accumulate(isa, Side::Columns, &tile, shape, &coefficients, width, images);
+                }
+                None => {
+                    let tile = &mut scratch.tile[..shape.0 * shape.1];
+                    rows.fill(&columns, tile)?;
+                    accumulate(isa, Side::Columns, tile, shape, &coefficients, width, images);
+                }
+            }
+            // Entries of a tile outside the data are arbitrary; what they left must not grow from batch to batch.
+            images[(n.min(columns.end) - columns.start) * width..].fill(0.0);
+            Ok(())
+        };
+        let (images, own) = (&mut state.images, &mut state.coefficients);
+        context.threads.run(|| {
+            images
+                .par_chunks_mut(chunk)
+                .zip(own.par_chunks_mut(chunk))
+                .enumerate()
+                .with_max_len(1)
+                .map_init(
+                    || Scratch::new(if kept.is_some() { 0 } else { height * block }, chunk),
+                    |scratch, (at, (images, own))| work(scratch, at, images, own),
+                )
+                .collect::<Result<()>>()
+        })
+    }
+}
+
+struct Scratch<T> {
+    tile: Buffer<T>,
+    folded: Vec<f64>,
+}
+
+impl<T: Element> Scratch<T> {
+    fn new(tile: usize, folded: usize) -> Self {
+        Self { tile: Buffer::zeroed(tile), folded: vec![0.0; folded] }
+    }
+}
+
+/// Multiplies every point's `width` numbers, of which the first as many as the transform has count, by the transform.
+fn fold(rows: &mut [f64], width: usize, transform: MatRef<'_, f64>, scratch: &mut [f64]) {
+    let (n, w) = (rows.len() / width, transform.nrows());
+    let scratch = &mut scratch[..n * width];
+    // Column by column, because faer 0.24 mixes up the strides of mutable views row by row.
+    let from = MatRef::from_column_major_slice(rows, width, n).subrows(0, w);
+    let into = MatMut::from_column_major_slice_mut(scratch, width, n).subrows_mut(0, w);
+    matmul(into, Accum::Replace, transform, from, 1.0, Par::Seq);
+    rows.copy_from_slice(scratch);
+}
+
+impl<T: Element> Engine for TileEngine<T> {
+    fn batch(
+        &mut self,
+        state: &mut State,
+        task: &Task<'_>,
+        context: &Context<'_>,
+    ) -> Result<std::result::Result<(), Diverged>> {
+        let (samples, w, width) = (task.samples, state.w, state.width);
+        let follows = task.schedule.follows_eigenvalues();
+        let first = state.position() == 0;
+        if first {
+            state.refresh(follows, context.threads);
+        }
+        let gather = |buffer: &[f64]| -> Vec<f64> {
+            samples.iter().flat_map(|&sample| buffer[sample * width..][..w].iter().copied()).collect()
+        };
+        let block = context.threads.run(|| self.block(samples))?;
+        let images = gather(&state.images);
+        let mut input = Input { samples, block: &block, images: &images, followed: None, first, limit: task.limit };
+        let rows = context
+            .threads
+            .run(|| BatchRows::new(self.gram.basis(), self.store.as_ref(), self.terms.as_ref(), samples))?;
+        let kept;
+        let (columns, products);
+        let isa = self.gram.basis().isa;
+        let outcome = if follows {
+            (kept, products) = {
+                let (kept, products) = self.first_sweep(state, &rows, samples.len(), context)?;
+                (Some(kept), products)
+            };
+            columns = gather(&state.coefficients);
+            input.followed =
+                Some(Followed { columns: &columns, second_images: &products.second_images, inner: &products.inner });
+            batch::run(isa, task.schedule, &mut state.small, &input)
+        } else {
+            kept = None;
+            batch::run(isa, task.schedule, &mut state.small, &input)
+        };
+        let output = match outcome {
+            Ok(output) => output,
+            Err(diverged) => return Ok(Err(diverged)),
+        };
+        self.second_sweep(state, &rows, kept.as_ref(), &output, context)?;
+        for (s, &sample) in samples.iter().enumerate() {
+            let row = &mut state.coefficients[sample * width..][..w];
+            row.iter_mut().enumerate().for_each(|(i, x)| *x += output.coefficient(i, s));
+        }
+        self.row_entries += rows.computed_entries();
+        let kept_rows = rows.kept();
+        if let Some(store) = &mut self.store {
+            store.note(&kept_rows);
+        }
+        Ok(Ok(()))
+    }
+
+    fn start(&mut self, x: MatRef<'_, f64>, center: Center, context: &Context<'_>) -> Result<Mat<f64>> {
+        let mut out = Mat::zeros(self.n, x.ncols());
+        match center {
+            Center::No => self.gram.apply(x, out.as_mut(), context)?,
+            Center::Yes => {
+                let centered = Centered::new(&self.gram);
+                centered.apply(x, out.as_mut(), context)?;
+                let centering = centered.centering(context)?;
+                self.set_centering(centering);
+            }
+        }
+        Ok(out)
+    }
+
+    fn set_centering(&mut self, centering: Centering) {
+        self.terms = Some(CenteringTerms::new(&centering, self.padded));
+        self.centering = Some(centering);
+    }
+
+    fn squared_error(&self, scores: MatRef<'_, f64>, context: &Context<'_>) -> Result<f64> {
+        let geometry = self.gram.basis().geometry();
+        let mean = |i: usize| self.centering.as_ref().map_or(0.0, |centering| centering.column_means[i]);
+        let all = self.centering.as_ref().map_or(0.0, |centering| centering.mean);
+        self.gram.sum_over_tiles(context, |(row, column), shape, tile| {
+            let (rows, columns) = (shape.0.min(self.n - row), shape.1.min(self.n - column));
+            let mut model = Mat::<f64>::zeros(rows, columns);
+            let (left, right) = (scores.subrows(row, rows), scores.subrows(column, columns));
+            matmul(model.as_mut(), Accum::Replace, left, right.transpose(), 1.0, Par::Seq);
+            let mut sum = 0.0;
+            for j in 0..columns {
+                let shift = mean(column + j) - all;
+                for (i, model) in model.col(j).iter().enumerate() {
+                    let entry = tile[geometry.index(i, j, shape.1)].to_f64() - mean(row + i) - shift;
+                    sum += (entry - model) * (entry - model);
+                }
+            }
+            sum
+        })
+    }
+
+    fn diagonal(&self) -> Result<Vec<f64>> {
+        self.gram.diagonal()
+    }
+
+    fn centering(&self) -> Option<&Centering> {
+        self.centering.as_ref()
+    }
+
+    fn entries_computed(&self) -> u64 {
+        self.gram.entries_computed() + self.row_entries
+    }
+
+    fn geometry(&self) -> (usize, usize) {
+        (self.padded, self.gram.basis().geometry().lanes)
+    }
+
+    fn stored_share(&self) -> f64 {
+        self.store.as_ref().map_or(0.0, |store| store.capacity() as f64 / self.n as f64)
+    }
+}

@@ -1,0 +1,197 @@
+//! From coefficients to a model: Rayleigh and Ritz inside the learned span.
+//!
+//! # Method
+//!
+//! The rows of `A` span directions `A Φ'` in feature space, which are neither orthonormal nor ordered. Their inner products are
+//! `P = A K' Aᵀ`, and the second moments of the points along them `R = A K' K' Aᵀ`. The solutions of `R u = λ P u` with `uᵀ P u = 1` give
+//! orthonormal directions `α = Aᵀ u` in the same span, ordered by the variance `λ` along them; no direction in the span has more
+//! than the first. It costs no pass over the matrix, because `A K'` is known.
+//!
+//! # Numerics
+//!
+//! `P` is decomposed first, and directions of length below [`DEPENDENT`] relative to the longest are dropped: they are rounding of
+//! the others.
+
+use std::collections::BTreeMap;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
+
+use super::learner::HebbianLearner;
+use super::state::inner;
+use crate::eigen::{EigenPairs, Order, Outcome, small_eigen};
+use crate::error::Result;
+use crate::gram::StoreFormat;
+use crate::kernel::Kernel;
+use crate::model::{Finish, Model, Spectrum, Totals};
+use crate::plan::Plan;
+
+/// Squared lengths below this share of the largest are rounding.
+const DEPENDENT: f64 = 1e-13;
+
+/// Orthonormal, ordered directions inside the learned span.
+pub(super) struct Ritz {
+    /// Variances times the number of points, in decreasing order.
+    pub(super) values: Vec<f64>,
+    /// Coefficients `α` over the points, one column per direction.
+    pub(super) coefficients: Mat<f64>,
+    /// Scores `K' α` of the points.
+    pub(super) scores: Mat<f64>,
+}
+
+impl HebbianLearner {
+    /// The model of what has been learned so far.
+    ///
+    /// Its components are not the coefficients as updated, but orthonormal directions inside their span, in the order of their
+    /// variance: see [`coefficients`](Self::coefficients) for the former. Its residuals are `‖K' a − λ a‖ / (λ₁ ‖a‖)` for the expansion
+    /// coefficients `a` of each direction. They are pessimistic early in a run: coefficients still hold parts of the
+    /// random start that the kernel matrix nearly annihilates, which do not show in the scores of any point.
+    ///
+    /// # Errors
+    ///
+    /// If the points have no variance in the span, or the kernel has significant negative eigenvalues that were not allowed.
+    pub fn model(&self) -> Result<Model> {
+        let ritz = self.ritz()?;
+        let residuals = ritz.residuals();
+        let tolerance = self.prepared.tolerance;
+        let converged = residuals.iter().take_while(|&&residual| residual <= tolerance).count();
+        let lowest = ritz.values.iter().copied().filter(|&value| value < 0.0).min_by(f64::total_cmp);
+        let pairs = EigenPairs {
+            // The model divides by the root again; its coefficients are α exactly.
+            vectors: Mat::from_fn(self.state.n, ritz.values.len(), |i, j| {
+                ritz.coefficients[(i, j)] * ritz.values[j].abs().sqrt()
+            }),
+            converged,
+            passes: self.state.pass(),
+            outcome: if self.stopped { Outcome::Stopped } else { Outcome::OutOfPasses },
+            next: None,
+            most_negative: lowest,
+            residuals,
+            values: ritz.values,
+        };
+        let spectrum = Spectrum::new(pairs, &self.engine.diagonal()?, self.engine.centering().cloned());
+        let mut model = Finish {
+            settings: &self.settings.common,
+            prepared: self.prepared.clone(),
+            plan: self.plan(),
+            points: &self.points,
+            spectrum,
+            requested: Some(self.settings.n_components),
+            totals: Totals {
+                passes: self.state.pass(),
+                products: self.n_updates(),
+                kernel_entries: self.kernel_entries(),
+            },
+            resumed_after_passes: None,
+        }
+        .model()?;
+        model.set_seconds(BTreeMap::from([("total".to_owned(), self.seconds)]));
+        Ok(model)
+    }
+
+    /// Scores of the points that were learned from, along the directions of the [`model`](Self::model): one row per point.
+    ///
+    /// # Errors
+    ///
+    /// As [`model`](Self::model).
+    pub fn training_scores(&self) -> Result<Mat<f64>> {
+        let kept = self.model()?.n_components();
+        Ok(self.ritz()?.scores.subcols(0, kept).to_owned())
+    }
+
+    pub(super) fn ritz(&self) -> Result<Ritz> {
+        let (r, threads) = (self.state.r, &self.prepared.threads);
+        let (a, images) = (self.state.coefficients(0, r), self.state.images(0, r));
+        let lengths = symmetric(inner(images, a, threads).as_ref());
+        let moments = symmetric(inner(images, images, threads).as_ref());
+        threads.run(|| {
+            let (values, vectors) = small_eigen(lengths.as_ref(), Order::Modulus)?;
+            let largest = values.first().map_or(0.0, |value| value.abs());
+            let kept = values.iter().take_while(|value| **value > DEPENDENT * largest).count();
+            let whitened = Mat::from_fn(r, kept, |i, j| vectors[(i, j)] / values[j].sqrt());
+            let projected = symmetric((whitened.transpose() * &moments * &whitened).as_ref());
+            let (values, vectors) = small_eigen(projected.as_ref(), Order::Algebraic)?;
+            let u = &whitened * vectors;
+            let mut ritz = Ritz { values, coefficients: product(a, u.as_ref()), scores: product(images, u.as_ref()) };
+            if self.engine.centering().is_some() {
+                ritz.center();
+            }
+            ritz.fix_signs();
+            Ok(ritz)
+        })
+    }
+
+    /// What was done, in the words of a plan.
+    fn plan(&self) -> Plan {
+        let gram = match (&self.prepared.kernel, self.store_bytes > 0) {
+            (Kernel::Precomputed, _) => "precomputed",
+            (_, true) => "stored",
+            (_, false) => "tiled",
+        };
+        let batch = self.settings.batch(self.state.n);
+        Plan {
+            gram: gram.to_owned(),
+            solver: "hebbian".to_owned(),
+            precision: self.prepared.precision,
+            tile: batch,
+            block: self.state.w,
+            max_subspace: self.state.r,
+            store_bytes: self.store_bytes,
+            stored_share: self.engine.stored_share(),
+            store_format: StoreFormat::Full,
+            start_sample: 0,
+            expected_passes: self.settings.passes,
+            expected_seconds: self.seconds,
+            expected_memory_bytes: self.memory_bytes,
+            reasons: vec![format!("the kernel Hebbian algorithm with gain {}, as asked for", self.settings.rule)],
+        }
+    }
+}
+
+impl Ritz {
+    /// A constant in the coefficients is nothing in centred feature space.
+    fn center(&mut self) {
+        let n = self.coefficients.nrows() as f64;
+        for j in 0..self.coefficients.ncols() {
+            let mean = self.coefficients.col(j).iter().sum::<f64>() / n;
+            self.coefficients.col_mut(j).iter_mut().for_each(|x| *x -= mean);
+        }
+    }
+
+    /// As the model does: the coefficient of largest absolute value is positive.
+    fn fix_signs(&mut self) {
+        for j in 0..self.coefficients.ncols() {
+            let larger = |m: f64, &x: &f64| if x.abs() > m.abs() { x } else { m };
+            if self.coefficients.col(j).iter().fold(0.0, larger) < 0.0 {
+                for matrix in [&mut self.coefficients, &mut self.scores] {
+                    matrix.col_mut(j).iter_mut().for_each(|x| *x = -*x);
+                }
+            }
+        }
+    }
+
+    fn residuals(&self) -> Vec<f64> {
+        let leading = self.values.first().map_or(1.0, |value| value.abs()).max(f64::MIN_POSITIVE);
+        (0..self.values.len())
+            .map(|j| {
+                let (mut gap, mut length) = (0.0, 0.0);
+                for (a, score) in self.coefficients.col(j).iter().zip(self.scores.col(j).iter()) {
+                    gap += (score - self.values[j] * a).powi(2);
+                    length += a * a;
+                }
+                gap.sqrt() / (leading * length.sqrt()).max(f64::MIN_POSITIVE)
+            })
+            .collect()
+    }
+}
+
+fn product(x: MatRef<'_, f64>, u: MatRef<'_, f64>) -> Mat<f64> {
+    let mut out = Mat::zeros(x.nrows(), u.ncols());
+    matmul(out.as_mut(), Accum::Replace, x, u, 1.0, Par::Seq);
+    out
+}
+
+/// The symmetric part, which rounding has left nearly everything in.
+fn symmetric(matrix: MatRef<'_, f64>) -> Mat<f64> {
+    Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]))
+}

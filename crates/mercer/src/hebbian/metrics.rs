@@ -1,0 +1,101 @@
+//! How good a span is.
+//!
+//! Equation numbers are those of [GSV07](super).
+
+use faer::{Mat, MatRef};
+
+use super::learner::HebbianLearner;
+use super::state::inner;
+use crate::eigen::{Order, small_eigen};
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::watch::{Context, Phase, Watch};
+
+/// How much larger an error is than the smallest possible one, relative to that.
+pub fn excess_relative_error(error: f64, smallest: f64) -> f64 {
+    error / smallest - 1.0
+}
+
+impl HebbianLearner {
+    /// The reconstruction error (38), `‖K' − (A K')ᵀ A K'‖`, in one pass over the matrix that stores nothing of it.
+    ///
+    /// It is summed entry by entry, so nothing cancels near the smallest possible error.
+    ///
+    /// # Errors
+    ///
+    /// If the pass was stopped, or a custom kernel failed.
+    pub fn reconstruction_error(&self, watch: &Watch<'_>) -> Result<f64> {
+        self.error(&Context::new(&self.prepared.threads, watch, Phase::Solving))
+    }
+
+    pub(super) fn error(&self, context: &Context<'_>) -> Result<f64> {
+        self.engine.squared_error(self.tall_images(), context).map(f64::sqrt)
+    }
+
+    /// The error (38) of a model of the same points: for an exact model, the smallest that as many components can have.
+    ///
+    /// # Errors
+    ///
+    /// As [`reconstruction_error`](Self::reconstruction_error), and if the model was learned from another number of points.
+    pub fn reconstruction_error_of(&self, model: &Model, watch: &Watch<'_>) -> Result<f64> {
+        self.require_same_points(model)?;
+        let context = Context::new(&self.prepared.threads, watch, Phase::Solving);
+        self.engine.squared_error(model.training_scores().as_ref(), &context).map(f64::sqrt)
+    }
+
+    /// The squared error `‖Φ' − Φ' Wᵀ W‖²` of the points in feature space, with `W = A Φ'`.
+    ///
+    /// It costs no pass: `tr K' − 2 tr(P Pᵀ) + tr(P Pᵀ A K' Aᵀ)`, with `P = A K'`. The smallest that `r` components can have is the sum of
+    /// the other eigenvalues.
+    ///
+    /// # Errors
+    ///
+    /// If a custom kernel failed.
+    pub fn feature_error(&self) -> Result<f64> {
+        let (r, threads) = (self.state.r, &self.prepared.threads);
+        let (a, images) = (self.state.coefficients(0, r), self.state.images(0, r));
+        let trace: f64 = self.engine.diagonal()?.iter().sum();
+        let total = trace - self.engine.centering().map_or(0.0, |centering| centering.mean * self.state.n as f64);
+        let moments = inner(images, images, threads);
+        let lengths = inner(images, a, threads);
+        let both: f64 =
+            (0..r).flat_map(|i| (0..r).map(move |j| (i, j))).map(|(i, j)| moments[(i, j)] * lengths[(j, i)]).sum();
+        Ok(total - 2.0 * (0..r).map(|i| moments[(i, i)]).sum::<f64>() + both)
+    }
+
+    /// The largest angle, in radians, between the learned span and the one of a model of the same points, in feature space.
+    ///
+    /// The model's components must be orthonormal, as those of a converged model are. Angles below about `1e-8` cannot be
+    /// told from zero.
+    ///
+    /// # Errors
+    ///
+    /// If the model was learned from another number of points, or has another number of components than have been learned.
+    pub fn subspace_angle(&self, model: &Model) -> Result<f64> {
+        self.require_same_points(model)?;
+        let ritz = self.ritz()?;
+        let (found, expected) = (ritz.values.len(), model.n_components());
+        if found != expected {
+            let requirement = format!("of as many components as have been learned ({found})");
+            return Err(Error::invalid("model", requirement, expected));
+        }
+        // Cosines are the singular values of the inner products; with K' α known, those are α_modelᵀ K' α.
+        let cross = inner(ritz.scores.as_ref(), model.dual_coefficients(), &self.prepared.threads);
+        let gram: Mat<f64> = cross.transpose() * &cross;
+        let (squares, _) = small_eigen(symmetrized(gram.as_ref()).as_ref(), Order::Algebraic)?;
+        let smallest = squares.last().copied().unwrap_or(1.0).clamp(0.0, 1.0);
+        Ok((1.0 - smallest).sqrt().atan2(smallest.sqrt()))
+    }
+
+    fn require_same_points(&self, model: &Model) -> Result<()> {
+        if model.dual_coefficients().nrows() == self.state.n {
+            return Ok(());
+        }
+        let requirement = format!("learned from the same {} points", self.state.n);
+        Err(Error::invalid("model", requirement, format!("learned from {}", model.dual_coefficients().nrows())))
+    }
+}
+
+fn symmetrized(matrix: MatRef<'_, f64>) -> Mat<f64> {
+    Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]))
+}

@@ -1,0 +1,191 @@
+//! Rows of the centred kernel matrix for the samples of a batch, a block of columns at a time.
+//!
+//! Rows are computed when they are needed. A [`RowStore`] keeps as many of them as a budget allows, so that later passes read them.
+//! Rows of a tile stand in the order of the batch wherever they come from, so that keeping rows does not change a bit of any sum.
+
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Mutex;
+
+use crate::error::Result;
+use crate::gram::{Basis, Centering, Element};
+use crate::memory::Buffer;
+use crate::tile::{Geometry, TileSource, subtract_terms};
+
+/// What is subtracted from an entry of a row and column: `mean of the row − mean of all`, and `mean of the column`.
+pub(super) struct CenteringTerms<T> {
+    rows: Vec<T>,
+    columns: Vec<T>,
+}
+
+impl<T: Element> CenteringTerms<T> {
+    /// The terms for `padded` rows and columns.
+    pub(super) fn new(centering: &Centering, padded: usize) -> Self {
+        let term = |i: usize, shift: f64| centering.column_means.get(i).map_or(0.0, |mean| mean - shift);
+        Self {
+            rows: (0..padded).map(|i| T::from_f64(term(i, centering.mean))).collect(),
+            columns: (0..padded).map(|j| T::from_f64(term(j, 0.0))).collect(),
+        }
+    }
+}
+
+/// Kept rows, block of columns by block of columns.
+///
+/// A block is only ever at one thread, so its lock is never waited for.
+pub(super) struct RowStore<T> {
+    /// Where a sample's row is kept.
+    slots: Vec<Option<usize>>,
+    used: usize,
+    capacity: usize,
+    blocks: Vec<Mutex<Buffer<T>>>,
+    block: usize,
+}
+
+impl<T: Element> RowStore<T> {
+    /// Room for as many of the `n` rows as `budget` bytes hold; `None` if that is not even one.
+    pub(super) fn new(n: usize, padded: usize, block: usize, budget: u64) -> Option<Self> {
+        let capacity = (budget / (padded * size_of::<T>()).max(1) as u64).min(n as u64) as usize;
+        let blocks = (0..padded)
+            .step_by(block)
+            .map(|first| Mutex::new(Buffer::zeroed(capacity * block.min(padded - first))))
+            .collect();
+        (capacity > 0).then_some(Self { slots: vec![None; n], used: 0, capacity, blocks, block })
+    }
+
+    /// Rows that there is room for.
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+}
+
+/// The rows of a batch.
+pub(super) struct BatchRows<'a, T> {
+    basis: &'a Basis<T>,
+    store: Option<&'a RowStore<T>>,
+    terms: Option<&'a CenteringTerms<T>>,
+    /// The point at each row of the tile, without padding.
+    points: Vec<usize>,
+    height: usize,
+    /// Rows of the tile that have to be computed, in the order in which the source has them.
+    missing: Vec<usize>,
+    source: Option<Box<dyn TileSource<T>>>,
+    /// Rows of the tile that are to be kept, and where.
+    pending: Vec<(usize, usize)>,
+}
+
+impl<'a, T: Element> BatchRows<'a, T> {
+    /// Sorts the samples of a batch into those whose row is kept and those whose row has to be computed.
+    pub(super) fn new(
+        basis: &'a Basis<T>,
+        store: Option<&'a RowStore<T>>,
+        terms: Option<&'a CenteringTerms<T>>,
+        samples: &[usize],
+    ) -> Result<Self> {
+        let is_missing = |row: &usize| store.is_none_or(|store| store.slots[samples[*row]].is_none());
+        let missing: Vec<usize> = (0..samples.len()).filter(is_missing).collect();
+        let computed: Vec<usize> = missing.iter().map(|&row| samples[row]).collect();
+        let source = if missing.is_empty() { None } else { Some(basis.against(&basis.points.select(&computed))?) };
+        let mut pending: Vec<(usize, usize)> = Vec::new();
+        if let Some(store) = store {
+            let mut claimed = HashSet::new();
+            for &row in &missing {
+                let slot = store.used + pending.len();
+                if slot < store.capacity && claimed.insert(samples[row]) {
+                    pending.push((row, slot));
+                }
+            }
+        }
+        let height = basis.geometry().padded(samples.len());
+        Ok(Self { basis, store, terms, points: samples.to_vec(), height, missing, source, pending })
+    }
+
+    /// Rows of a tile, padding included; the first ones are those of the samples.
+    pub(super) fn height(&self) -> usize {
+        self.height
+    }
+
+    /// Entries that a whole sweep computes.
+    pub(super) fn computed_entries(&self) -> u64 {
+        self.missing.len() as u64 * self.basis.n_columns() as u64
+    }
+
+    /// Writes the tile of centred entries in these columns.
+    pub(super) fn fill(&self, columns: &Range<usize>, tile: &mut [T]) -> Result<()> {
+        let (geometry, width) = (self.basis.geometry(), columns.len());
+        if let Some(source) = &self.source {
+            if self.missing.len() == self.points.len() {
+                source.fill(0..self.height, columns.clone(), tile)?;
+                self.correct(columns, tile);
+            } else {
+                let height = geometry.padded(self.missing.len());
+                let mut computed = Buffer::zeroed(height * width);
+                source.fill(0..height, columns.clone(), &mut computed)?;
+                self.correct(columns, &mut computed);
+                for (from, &row) in self.missing.iter().enumerate() {
+                    for j in 0..width {
+                        tile[geometry.index(row, j, width)] = computed[geometry.index(from, j, width)];
+                    }
+                }
+            }
+        }
+        if let Some(store) = self.store
+            && (self.missing.len() < self.points.len() || !self.pending.is_empty())
+        {
+            let mut block = store.blocks[columns.start / store.block].lock().expect("no thread panics with a block");
+            for &(row, slot) in &self.pending {
+                for (j, entry) in block[slot * width..(slot + 1) * width].iter_mut().enumerate() {
+                    *entry = tile[geometry.index(row, j, width)];
+                }
+            }
+            self.read(store, &block, geometry, width, tile);
+        }
+        Ok(())
+    }
+
+    /// Makes the diagonal exact and centres the computed rows.
+    fn correct(&self, columns: &Range<usize>, tile: &mut [T]) {
+        let (kernel, geometry, width) = (&self.basis.kernel, self.basis.geometry(), columns.len());
+        let points = || self.missing.iter().map(|&row| self.points[row]);
+        // Off the symmetric path a point's distance to itself is rounded; by definition it is zero.
+        if kernel.pairing().is_some_and(crate::kernel::Pairing::is_translation_invariant) {
+            let exact = T::from_f64(kernel.value(0.0));
+            for (i, point) in points().enumerate().filter(|(_, point)| columns.contains(point)) {
+                tile[geometry.index(i, point - columns.start, width)] = exact;
+            }
+        }
+        if let Some(terms) = self.terms {
+            let padding = std::iter::repeat(T::default());
+            let rows: Vec<T> =
+                points().map(|point| terms.rows[point]).chain(padding).take(tile.len() / width).collect();
+            subtract_terms(self.basis.isa, tile, &rows, &terms.columns[columns.clone()]);
+        }
+    }
+
+    /// Reads kept rows into a tile.
+    fn read(&self, store: &RowStore<T>, block: &[T], geometry: Geometry, width: usize, tile: &mut [T]) {
+        let lanes = geometry.lanes;
+        for (panel, points) in tile.chunks_exact_mut(lanes * width).zip(self.points.chunks(lanes)) {
+            for (lane, &point) in points.iter().enumerate() {
+                if let Some(slot) = store.slots[point] {
+                    let row = &block[slot * width..(slot + 1) * width];
+                    panel[lane..].iter_mut().step_by(lanes).zip(row).for_each(|(x, &entry)| *x = entry);
+                }
+            }
+        }
+    }
+
+    /// What has been kept, once every block of columns has been filled.
+    pub(super) fn kept(self) -> Vec<(usize, usize)> {
+        self.pending.iter().map(|&(row, slot)| (self.points[row], slot)).collect()
+    }
+}
+
+impl<T> RowStore<T> {
+    /// Takes note of rows that have been kept.
+    pub(super) fn note(&mut self, kept: &[(usize, usize)]) {
+        for &(point, slot) in kept {
+            self.slots[point] = Some(slot);
+        }
+        self.used += kept.len();
+    }
+}

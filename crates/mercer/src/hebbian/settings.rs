@@ -1,0 +1,316 @@
+//! The settings of the kernel Hebbian algorithm.
+
+use faer::MatRef;
+
+use super::learner::HebbianLearner;
+use crate::choices::{Center, Gain, GainRule, GramChoice, MemoryBudget, Negative, Refresh};
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::model::{KernelChoice, KernelPca, Model};
+use crate::scalar::Precision;
+use crate::watch::Watch;
+
+/// Kernel PCA by the kernel Hebbian algorithm, as it is asked for.
+///
+/// Gains are found by trying unless they are given, so nothing has to be set:
+///
+/// ```
+/// use mercer::{Kernel, KernelHebbianPca, Points};
+///
+/// let values: Vec<f64> = (0..400).map(|i| f64::from(i * i % 97) / 97.0).collect();
+/// let points = Points::from_f64(values, 100, 4)?;
+/// let mut learner = KernelHebbianPca::new(Kernel::gaussian(1.0)?).n_components(3).passes(20).fit(&points)?;
+/// learner.partial_fit(None, 5, &mercer::Watch::new())?; // five more passes
+/// assert_eq!(learner.n_updates(), 25 * 100);
+/// println!("eta0 = {}", learner.gain_parameters().eta0);
+///
+/// let model = learner.model()?; // orthonormal, ordered directions inside the learned span
+/// assert_eq!(model.n_components(), 3);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct KernelHebbianPca {
+    /// What is the same in all of kernel PCA.
+    pub(super) common: KernelPca,
+    pub(super) n_components: usize,
+    pub(super) rule: GainRule,
+    pub(super) eta0: Gain,
+    pub(super) tau: Option<f64>,
+    pub(super) mu: Gain,
+    pub(super) xi: f64,
+    pub(super) rho0: f64,
+    pub(super) refresh: Refresh,
+    pub(super) passes: usize,
+    pub(super) batch_size: Option<usize>,
+    pub(super) record_every: Option<usize>,
+    pub(super) record_error: RecordError,
+}
+
+/// Whether the history holds the reconstruction error (38), which costs half a pass over the matrix each time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecordError {
+    /// Up to 4096 points.
+    #[default]
+    Auto,
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+}
+
+/// Where a fit starts and what it sees; everything is optional.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Start<'a> {
+    /// Start coefficients, one row per component and one column per point, instead of random ones.
+    pub coefficients: Option<MatRef<'a, f64>>,
+    /// A model to start from, instead of random coefficients. Components that it does not have start at random.
+    pub model: Option<&'a Model>,
+    /// The samples in the order in which they are learned from: exactly one update each, instead of passes over random
+    /// permutations.
+    pub order: Option<&'a [usize]>,
+}
+
+impl KernelHebbianPca {
+    /// Two components, the gain `et*`, ten passes, everything that can be chosen automatically.
+    pub fn new(kernel: impl Into<KernelChoice>) -> Self {
+        Self {
+            common: KernelPca::new(kernel),
+            n_components: 2,
+            rule: GainRule::default(),
+            eta0: Gain::Auto,
+            tau: None,
+            mu: Gain::Auto,
+            xi: 0.99,
+            rho0: 0.0,
+            refresh: Refresh::default(),
+            passes: 10,
+            batch_size: None,
+            record_every: None,
+            record_error: RecordError::Auto,
+        }
+    }
+
+    /// Sets the number of components.
+    #[must_use]
+    pub fn n_components(mut self, n_components: usize) -> Self {
+        self.n_components = n_components;
+        self.common = self.common.n_components(n_components);
+        self
+    }
+
+    /// Sets whether the points are centred in feature space (default: they are).
+    #[must_use]
+    pub fn center(mut self, center: Center) -> Self {
+        self.common = self.common.center(center);
+        self
+    }
+
+    /// Sets the gain rule (default `et*`).
+    #[must_use]
+    pub fn gain(mut self, rule: GainRule) -> Self {
+        self.rule = rule;
+        self
+    }
+
+    /// Sets the gain (default: the largest that does not diverge).
+    #[must_use]
+    pub fn eta0(mut self, eta0: impl Into<Gain>) -> Self {
+        self.eta0 = eta0.into();
+        self
+    }
+
+    /// Sets the updates after which annealing has halved the gain, for the rules that have such a number (default: the number of
+    /// points, three times that where gains are divided by eigenvalues).
+    #[must_use]
+    pub fn tau(mut self, tau: f64) -> Self {
+        self.tau = Some(tau);
+        self
+    }
+
+    /// Sets the meta-gain, for the rules that adapt their gains (default: the largest that does not diverge).
+    #[must_use]
+    pub fn mu(mut self, mu: impl Into<Gain>) -> Self {
+        self.mu = mu.into();
+        self
+    }
+
+    /// Sets how long meta-descent remembers, for the rules that adapt their gains: from 0 to 1 (default 0.99).
+    #[must_use]
+    pub fn xi(mut self, xi: f64) -> Self {
+        self.xi = xi;
+        self
+    }
+
+    /// Sets the log-gains at the start, for the rules that adapt their gains (default 0).
+    #[must_use]
+    pub fn rho0(mut self, rho0: f64) -> Self {
+        self.rho0 = rho0;
+        self
+    }
+
+    /// Sets when eigenvalue estimates are refreshed (default: once per pass).
+    #[must_use]
+    pub fn refresh(mut self, refresh: Refresh) -> Self {
+        self.refresh = refresh;
+        self
+    }
+
+    /// Sets the number of passes over the points (default 10).
+    #[must_use]
+    pub fn passes(mut self, passes: usize) -> Self {
+        self.passes = passes;
+        self
+    }
+
+    /// Sets how many updates are computed together (default: a size at which kernel rows come at full speed). The iterates are the
+    /// same for every size, up to rounding.
+    #[must_use]
+    pub fn batch_size(mut self, batch_size: usize) -> Self {
+        self.batch_size = Some(batch_size);
+        self
+    }
+
+    /// Sets after how many updates the history gets an entry, beside those at the end of every pass.
+    #[must_use]
+    pub fn record_every(mut self, updates: usize) -> Self {
+        self.record_every = Some(updates);
+        self
+    }
+
+    /// Sets whether the history holds the reconstruction error (default: up to 4096 points).
+    #[must_use]
+    pub fn record_error(mut self, record_error: RecordError) -> Self {
+        self.record_error = record_error;
+        self
+    }
+
+    /// Sets whether kernel rows are kept: `tiled` computes them in every pass, `stored` keeps as many as the budget allows (default:
+    /// whatever pays).
+    #[must_use]
+    pub fn gram(mut self, gram: GramChoice) -> Self {
+        self.common = self.common.gram(gram);
+        self
+    }
+
+    /// Sets the precision of kernel rows (default: that of the data; single precision for bytes).
+    #[must_use]
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.common = self.common.precision(precision);
+        self
+    }
+
+    /// Sets how much memory the fit may take beyond the data (default: 70 % of what is available).
+    #[must_use]
+    pub fn memory(mut self, memory: MemoryBudget) -> Self {
+        self.common = self.common.memory(memory);
+        self
+    }
+
+    /// Sets the number of threads (default: one per processor). The answer does not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.common = self.common.threads(threads);
+        self
+    }
+
+    /// Sets where random numbers come from (default 0).
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.common = self.common.seed(seed);
+        self
+    }
+
+    /// Sets what the model does with significant negative eigenvalues (default: they are an error).
+    #[must_use]
+    pub fn negative(mut self, negative: Negative) -> Self {
+        self.common = self.common.negative(negative);
+        self
+    }
+
+    /// Learns from the points.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is out of its domain, the points cannot be used, the coefficients do not fit the memory budget, or a gain that
+    /// was given diverges.
+    pub fn fit(&self, points: &Points) -> Result<HebbianLearner> {
+        self.fit_from(points, &Start::default(), &Watch::new())
+    }
+
+    /// As [`fit`](Self::fit), from a given start, in a given order, with somebody looking on who may stop it: what has been learned
+    /// so far comes back then.
+    ///
+    /// # Errors
+    ///
+    /// As [`fit`](Self::fit); if the start or the order does not fit the points; and [`Error::Interrupted`] if the fit was stopped before
+    /// the first update.
+    pub fn fit_from(&self, points: &Points, start: &Start<'_>, watch: &Watch<'_>) -> Result<HebbianLearner> {
+        HebbianLearner::fit(self.clone(), points, start, watch)
+    }
+
+    /// Checks every setting that is not common to all of kernel PCA.
+    pub(super) fn validate(&self) -> Result<()> {
+        if let Gain::Fixed(eta0) = self.eta0 {
+            Error::require_positive("eta0", eta0)?;
+        }
+        if let Gain::Fixed(mu) = self.mu
+            && !(mu >= 0.0 && mu.is_finite())
+        {
+            return Err(Error::invalid("mu", "\"auto\" or a number that is not negative", mu));
+        }
+        if let Some(tau) = self.tau {
+            Error::require_positive("tau", tau)?;
+        }
+        if !(0.0..=1.0).contains(&self.xi) {
+            return Err(Error::invalid("xi", "between 0 and 1", self.xi));
+        }
+        Error::require_finite("rho0", self.rho0)?;
+        for (name, value) in
+            [("passes", Some(self.passes)), ("batch_size", self.batch_size), ("record_every", self.record_every)]
+        {
+            if value == Some(0) {
+                return Err(Error::invalid(name, "at least 1", 0));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Start<'_> {
+    /// Checks start and order against the data.
+    pub(super) fn validate(&self, n_components: usize, n_samples: usize) -> Result<()> {
+        if let Some(coefficients) = self.coefficients {
+            let shape = (coefficients.nrows(), coefficients.ncols());
+            if shape != (n_components, n_samples) {
+                let requirement =
+                    format!("one row per component and one column per sample ({n_components} x {n_samples})");
+                return Err(Error::invalid("initial_coefficients", requirement, format!("{} x {}", shape.0, shape.1)));
+            }
+            for i in 0..shape.0 {
+                if let Some(j) = (0..shape.1).find(|&j| !coefficients[(i, j)].is_finite()) {
+                    let value = format!("{} at row {i}, column {j}", coefficients[(i, j)]);
+                    return Err(Error::invalid("initial_coefficients", "finite numbers", value));
+                }
+                if coefficients.row(i).iter().all(|&x| x == 0.0) {
+                    let requirement = "rows that are not all zero, which would stay zero forever";
+                    return Err(Error::invalid("initial_coefficients", requirement, format!("zero in row {i}")));
+                }
+            }
+            if self.model.is_some() {
+                let requirement = "left out when a model to start from is given";
+                return Err(Error::invalid("initial_coefficients", requirement, "given"));
+            }
+        }
+        if let Some(order) = self.order {
+            if order.is_empty() {
+                return Err(Error::invalid("order", "at least one sample", "empty"));
+            }
+            if let Some(at) = order.iter().position(|&sample| sample >= n_samples) {
+                let requirement = format!("indices of samples, below {n_samples}");
+                return Err(Error::invalid("order", requirement, format!("{} at position {at}", order[at])));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,114 @@
+//! Where a run starts: coefficients, and the order of samples.
+
+use faer::Mat;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+use super::settings::Start;
+use crate::data::{Points, RowsRef};
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::model::Model;
+use crate::watch::{Threads, Watch};
+
+/// The start coefficients, one column per component.
+pub(super) fn coefficients(
+    start: &Start<'_>,
+    n_components: usize,
+    points: &Points,
+    seed: u64,
+    threads: &Threads,
+    watch: &Watch<'_>,
+) -> Result<Mat<f64>> {
+    if let Some(given) = start.coefficients {
+        return Ok(given.transpose().to_owned());
+    }
+    let mut random = random(points.n_samples(), n_components, seed);
+    if let Some(model) = start.model {
+        let known = of_model(model, points, threads, watch)?;
+        for j in 0..known.ncols().min(n_components) {
+            random.col_mut(j).copy_from(known.col(j));
+        }
+    }
+    Ok(random)
+}
+
+/// Independent normal numbers of variance `1 / (r n)`: Algorithm 1, step 1(b) of [GSV07](super).
+fn random(n: usize, r: usize, seed: u64) -> Mat<f64> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut uniform = move || ((random.next_u64() >> 11) as f64 + 0.5) * 0.5_f64.powi(53);
+    let deviation = 1.0 / ((r * n) as f64).sqrt();
+    // By Box and Muller; component by component, so that a component does not depend on how many there are but for its scale.
+    Mat::from_fn(n, r, |_, _| {
+        let radius = (-2.0 * uniform().ln()).sqrt();
+        deviation * radius * (std::f64::consts::TAU * uniform()).cos()
+    })
+}
+
+/// Coefficients over `points` of the directions of a model.
+fn of_model(model: &Model, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
+    let own = matches!(model.kernel(), Kernel::Precomputed) && model.n_features() == points.n_samples();
+    if own || same_points(model.basis(), points) {
+        return Ok(model.dual_coefficients().to_owned());
+    }
+    // A direction's scores s at the points, divided by s·s, are its coefficients if the direction is an eigenvector: with
+    // coefficients v/√λ the scores are √λ v. If it nearly is, they are its image under one step of the power method.
+    let mut scores = model.transform_watched(points, threads, watch)?;
+    for j in 0..scores.ncols() {
+        let square: f64 = scores.col(j).iter().map(|s| s * s).sum();
+        if square > 0.0 {
+            scores.col_mut(j).iter_mut().for_each(|s| *s /= square);
+        }
+    }
+    Ok(scores)
+}
+
+fn same_points(a: &Points, b: &Points) -> bool {
+    if (a.n_samples(), a.n_features()) != (b.n_samples(), b.n_features()) {
+        return false;
+    }
+    match (a.rows(0..a.n_samples()), b.rows(0..b.n_samples())) {
+        (RowsRef::F32(a), RowsRef::F32(b)) => a == b,
+        (RowsRef::F64(a), RowsRef::F64(b)) => a == b,
+        (RowsRef::U8 { values: a, scale: x }, RowsRef::U8 { values: b, scale: y }) => {
+            a == b && x.to_bits() == y.to_bits()
+        }
+        _ => false,
+    }
+}
+
+/// The order of the samples in a pass: a permutation that depends on seed and pass only.
+pub(super) fn permutation(n: usize, seed: u64, pass: usize) -> Vec<usize> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    // Stream zero is that of the start coefficients.
+    random.set_stream(pass as u64 + 1);
+    let mut order: Vec<usize> = (0..n).collect();
+    order.shuffle(&mut random);
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_coefficients_have_the_variance_of_algorithm_1() {
+        let (n, r) = (4000, 5);
+        let a = random(n, r, 1);
+        let sum: f64 = (0..r).map(|j| a.col(j).iter().map(|x| x * x).sum::<f64>()).sum();
+        // 20000 squares of mean 1/20000: the sum is 1 with deviation sqrt(2/20000) = 0.01.
+        assert!((sum - 1.0).abs() < 0.05, "{sum}");
+    }
+
+    #[test]
+    fn every_pass_has_a_permutation_of_its_own() {
+        let first = permutation(50, 3, 0);
+        let mut sorted = first.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..50).collect::<Vec<_>>());
+        assert_eq!(first, permutation(50, 3, 0));
+        assert_ne!(first, permutation(50, 3, 1));
+        assert_ne!(first, permutation(50, 4, 0));
+    }
+}

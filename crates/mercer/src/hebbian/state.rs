@@ -1,0 +1,164 @@
+//! The state of a run: coefficients, their products with the kernel matrix, and what is small.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
+use rayon::prelude::*;
+
+use super::batch::Small;
+use crate::memory::Buffer;
+use crate::watch::Threads;
+
+/// Points per partial sum: the number of partial sums, and so the rounding, depends on the number of points only.
+const CHUNK: usize = 1024;
+
+/// `S = [A; B]` and `S K'`, point by point: row `j` of a buffer is column `j` of the matrix, padded to `width` numbers.
+///
+/// Without meta-descent there is no `B`.
+pub(super) struct State {
+    pub(super) n: usize,
+    /// Components.
+    pub(super) r: usize,
+    /// Rows of `S`.
+    pub(super) w: usize,
+    pub(super) width: usize,
+    pub(super) coefficients: Buffer<f64>,
+    pub(super) images: Buffer<f64>,
+    pub(super) small: Small,
+    /// Updates before the present points were there: passes are counted from here.
+    pub(super) origin: usize,
+    /// Passes over all points before that.
+    pub(super) earlier_passes: usize,
+}
+
+impl State {
+    /// A state with coefficients `A` and their products `A K'` (both as columns of tall matrices), and `B = 0`.
+    pub(super) fn new(
+        coefficients: MatRef<'_, f64>,
+        images: MatRef<'_, f64>,
+        adapts: bool,
+        rho0: f64,
+        padded: usize,
+        lanes: usize,
+    ) -> Self {
+        let (n, r) = (coefficients.nrows(), coefficients.ncols());
+        let w = if adapts { 2 * r } else { r };
+        let width = w.next_multiple_of(lanes);
+        let mut state = Self {
+            n,
+            r,
+            w,
+            width,
+            coefficients: Buffer::zeroed(padded * width),
+            images: Buffer::zeroed(padded * width),
+            small: Small {
+                log_gains: vec![if adapts { rho0 } else { 0.0 }; r],
+                eigenvalues: vec![f64::NAN; r],
+                gains: vec![f64::NAN; r],
+                products: vec![0.0; w * r],
+                squares: Vec::new(),
+                images: Vec::new(),
+                updates: 0,
+            },
+            origin: 0,
+            earlier_passes: 0,
+        };
+        state.put(0, coefficients, images);
+        state
+    }
+
+    /// Writes rows `first..` of `S` and `S K'` from columns of tall matrices.
+    pub(super) fn put(&mut self, first: usize, coefficients: MatRef<'_, f64>, images: MatRef<'_, f64>) {
+        for (buffer, matrix) in [(&mut self.coefficients, coefficients), (&mut self.images, images)] {
+            for (j, row) in buffer.chunks_exact_mut(self.width).take(self.n).enumerate() {
+                for i in 0..matrix.ncols() {
+                    row[first + i] = matrix[(j, i)];
+                }
+            }
+        }
+    }
+
+    /// A copy, to come back to.
+    pub(super) fn duplicate(&self) -> Self {
+        let copy = |buffer: &Buffer<f64>| {
+            let mut copy = Buffer::zeroed(buffer.len());
+            copy.copy_from_slice(buffer);
+            copy
+        };
+        Self { coefficients: copy(&self.coefficients), images: copy(&self.images), small: self.small.clone(), ..*self }
+    }
+
+    /// Takes back the values of a copy, without taking memory.
+    pub(super) fn restore(&mut self, saved: &Self) {
+        self.coefficients.copy_from_slice(&saved.coefficients);
+        self.images.copy_from_slice(&saved.images);
+        self.small = saved.small.clone();
+        (self.origin, self.earlier_passes) = (saved.origin, saved.earlier_passes);
+    }
+
+    /// How many updates of the present pass are done.
+    pub(super) fn position(&self) -> usize {
+        (self.small.updates - self.origin) % self.n
+    }
+
+    /// The number of the present pass, counted from zero.
+    pub(super) fn pass(&self) -> usize {
+        self.earlier_passes + (self.small.updates - self.origin) / self.n
+    }
+
+    /// Rows `first..first + count` of `S`, one column each of a tall matrix.
+    pub(super) fn coefficients(&self, first: usize, count: usize) -> MatRef<'_, f64> {
+        self.tall(&self.coefficients, first, count)
+    }
+
+    /// Rows `first..first + count` of `S K'`, one column each of a tall matrix.
+    pub(super) fn images(&self, first: usize, count: usize) -> MatRef<'_, f64> {
+        self.tall(&self.images, first, count)
+    }
+
+    fn tall<'a>(&self, buffer: &'a Buffer<f64>, first: usize, count: usize) -> MatRef<'a, f64> {
+        let rows = &buffer[..self.n * self.width];
+        MatRef::from_row_major_slice_with_stride(rows, self.n, self.width, self.width).subcols(first, count)
+    }
+
+    /// Computes the small matrices from the large ones, and the eigenvalue estimates (20).
+    pub(super) fn refresh(&mut self, follows: bool, threads: &Threads) {
+        let (r, w) = (self.r, self.w);
+        let products = inner(self.images(0, w), self.coefficients(0, r), threads);
+        let squares = inner(self.coefficients(0, r), self.coefficients(0, r), threads);
+        let images = inner(self.images(0, r), self.images(0, r), threads);
+        self.small.products = by_rows(products.as_ref());
+        self.small.eigenvalues = (0..r).map(|i| (images[(i, i)] / squares[(i, i)]).sqrt()).collect();
+        if follows {
+            (self.small.squares, self.small.images) = (by_rows(squares.as_ref()), by_rows(images.as_ref()));
+        }
+    }
+
+    /// Estimates (20) of the eigenvalues, from the coefficients as they are.
+    pub(super) fn eigenvalue_estimates(&self) -> Vec<f64> {
+        let norm = |matrix: MatRef<'_, f64>, i: usize| matrix.col(i).iter().map(|x| x * x).sum::<f64>().sqrt();
+        let (coefficients, images) = (self.coefficients(0, self.r), self.images(0, self.r));
+        (0..self.r).map(|i| norm(images, i) / norm(coefficients, i)).collect()
+    }
+}
+
+fn by_rows(matrix: MatRef<'_, f64>) -> Vec<f64> {
+    matrix.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>()).collect()
+}
+
+/// `xᵀ y` of tall matrices, the same bits on any number of threads.
+pub(super) fn inner(x: MatRef<'_, f64>, y: MatRef<'_, f64>, threads: &Threads) -> Mat<f64> {
+    let n = x.nrows();
+    let parts: Vec<Mat<f64>> = threads.run(|| {
+        (0..n.div_ceil(CHUNK))
+            .into_par_iter()
+            .map(|chunk| {
+                let (first, count) = (chunk * CHUNK, CHUNK.min(n - chunk * CHUNK));
+                let mut part = Mat::zeros(x.ncols(), y.ncols());
+                let (x, y) = (x.subrows(first, count), y.subrows(first, count));
+                matmul(part.as_mut(), Accum::Replace, x.transpose(), y, 1.0, Par::Seq);
+                part
+            })
+            .collect()
+    });
+    parts.into_iter().reduce(|sum, part| sum + part).unwrap_or_else(|| Mat::zeros(x.ncols(), y.ncols()))
+}
