@@ -55,6 +55,8 @@ enum Command {
     StartUp(Options),
     /// A gigabyte of CSV against pandas and polars
     ReadCsv(Options),
+    /// A pass of the kernel Hebbian algorithm against its kernel rows
+    HebbianPass(Options),
     /// Makes the page of results from the records
     Table(table::TableOptions),
     /// One fit in a process of its own
@@ -94,6 +96,7 @@ fn run(command: Command) -> Result<()> {
         Command::PlanEstimates(options) => (Benchmark::PlanEstimates, options),
         Command::StartUp(options) => (Benchmark::StartUp, options),
         Command::ReadCsv(options) => (Benchmark::ReadCsv, options),
+        Command::HebbianPass(options) => (Benchmark::HebbianPass, options),
         Command::Table(options) => return table::run(&options),
         Command::FitOnce(request) => return child::print(&request.run()?),
         Command::PlanOnce(request) => return child::print(&request.run()?),

@@ -22,6 +22,9 @@ pub(crate) struct Options {
     /// Python with scikit-learn
     #[arg(long, value_name = "PATH", default_value = ".venv/bin/python")]
     pub(crate) python: PathBuf,
+    /// Program that runs R scripts, with kernlab installed
+    #[arg(long, value_name = "PATH", default_value = "Rscript")]
+    pub(crate) r: PathBuf,
     /// Folder of the rivals' scripts
     #[arg(long, value_name = "DIR", default_value = "bench/rivals")]
     pub(crate) rivals: PathBuf,

@@ -2,6 +2,7 @@
 
 mod fit_vs_sklearn;
 mod growth;
+mod hebbian_pass;
 mod mnist_full;
 mod plan_estimates;
 mod read_csv;
@@ -24,6 +25,7 @@ pub(crate) enum Benchmark {
     PlanEstimates,
     StartUp,
     ReadCsv,
+    HebbianPass,
 }
 
 /// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
@@ -31,7 +33,7 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::TileFloor,
         Self::FitVsSklearn,
         Self::MnistFull,
@@ -40,6 +42,7 @@ impl Benchmark {
         Self::PlanEstimates,
         Self::StartUp,
         Self::ReadCsv,
+        Self::HebbianPass,
     ];
 
     /// The name of the command and of the record.
@@ -53,6 +56,7 @@ impl Benchmark {
             Self::PlanEstimates => "plan_estimates",
             Self::StartUp => "start_up",
             Self::ReadCsv => "read_csv",
+            Self::HebbianPass => "hebbian_pass",
         }
     }
 
@@ -67,6 +71,7 @@ impl Benchmark {
             Self::PlanEstimates => plan_estimates::QUESTION,
             Self::StartUp => start_up::QUESTION,
             Self::ReadCsv => read_csv::QUESTION,
+            Self::HebbianPass => hebbian_pass::QUESTION,
         }
     }
 
@@ -82,6 +87,7 @@ impl Benchmark {
             Self::PlanEstimates => plan_estimates::measure,
             Self::StartUp => start_up::measure,
             Self::ReadCsv => read_csv::measure,
+            Self::HebbianPass => hebbian_pass::measure,
         };
         let mut findings = Findings::default();
         measure(setup, &mut findings)?;

@@ -18,9 +18,6 @@ use super::schedule::Schedule;
 use super::step::{AddMultiple, Step};
 use crate::simd::Isa;
 
-/// Updates after which divergence must have been noticed.
-pub(super) const CHECK_EVERY: usize = 100;
-
 /// What is small in the state of a run, and follows every update.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Small {
@@ -116,9 +113,9 @@ pub(super) fn run(isa: Isa, schedule: &Schedule, small: &mut Small, input: &Inpu
         }
         work.update(small, schedule, input, s);
         small.updates = t;
-        let is_last = s + 1 == input.samples.len();
-        // Written so that NaN is divergence too.
-        if (is_last || t.is_multiple_of(CHECK_EVERY)) && !small.squared_lengths().all(|length| length <= input.limit) {
+        // At every update: with meta-descent a blow-up can be over before the next look, log-gains so low that nothing moves any
+        // more. Written so that NaN is divergence too.
+        if !small.squared_lengths().all(|length| length <= input.limit) {
             return Err(Diverged(t));
         }
     }
@@ -158,9 +155,7 @@ impl Work {
         let columns = b + w + if input.followed.is_some() { 2 * b } else { 0 };
         let mut panel = vec![0.0; w * columns];
         for (i, row) in panel.chunks_exact_mut(columns).enumerate() {
-            for s in 0..b {
-                row[s] = input.images[s * w + i];
-            }
+            row[..b].iter_mut().zip(input.images.chunks_exact(w)).for_each(|(x, images)| *x = images[i]);
             row[b + i] = 1.0;
             if let Some(followed) = &input.followed {
                 for s in 0..b {

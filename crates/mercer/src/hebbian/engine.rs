@@ -1,4 +1,4 @@
-//! Batches on the large matrices: kernel rows as tiles, each used while it is in the cache.
+//! Batches on the large matrices.
 //!
 //! # Method
 //!
@@ -14,13 +14,11 @@
 //! Blocks of columns are independent, so threads share them and the result does not depend on how many there are.
 
 use std::ops::Range;
-use std::sync::Mutex;
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatMut, MatRef, Par};
-use rayon::prelude::*;
+use faer::{Accum, Mat, MatRef, Par};
 
-use super::batch::{self, Diverged, Followed, Input, Output};
+use super::batch::{self, Diverged, Followed, Input};
 use super::rows::{BatchRows, CenteringTerms, RowStore};
 use super::schedule::Schedule;
 use super::state::State;
@@ -30,7 +28,6 @@ use crate::error::Result;
 use crate::gram::{Basis, Centered, Centering, Element, EntryAccess, KernelGram, SymmetricOperator};
 use crate::kernel::Kernel;
 use crate::memory::Buffer;
-use crate::tile::{Side, accumulate};
 use crate::watch::Context;
 
 /// What a run needs of the kernel matrix, in either precision of its entries.
@@ -78,14 +75,14 @@ pub(super) struct Task<'a> {
 
 /// The engine for entries of type `T`.
 pub(super) struct TileEngine<T> {
-    gram: KernelGram<T>,
+    pub(super) gram: KernelGram<T>,
     points: Points,
     kernel: Kernel,
     centering: Option<Centering>,
     terms: Option<CenteringTerms<T>>,
     store: Option<RowStore<T>>,
-    n: usize,
-    padded: usize,
+    pub(super) n: usize,
+    pub(super) padded: usize,
     row_entries: u64,
 }
 
@@ -135,153 +132,9 @@ impl<T: Element> TileEngine<T> {
         Ok(block)
     }
 
-    fn block_columns(&self, first: usize) -> Range<usize> {
+    pub(super) fn block_columns(&self, first: usize) -> Range<usize> {
         first..self.padded.min(first + self.gram.block())
     }
-}
-
-/// Tiles of a batch that are kept from the first sweep to the second.
-type KeptTiles<T> = Vec<Mutex<Buffer<T>>>;
-
-/// Partial sums of the first sweep: as many, whatever the number of threads.
-const PARTS: usize = 16;
-
-/// Products that following eigenvalues needs.
-struct Products {
-    second_images: Vec<f64>,
-    inner: Vec<f64>,
-}
-
-impl<T: Element> TileEngine<T> {
-    /// Step 2: makes and keeps the rows; `S K' k'` and `k'ᵀ k'`.
-    fn first_sweep(
-        &self,
-        state: &State,
-        rows: &BatchRows<'_, T>,
-        b: usize,
-        context: &Context<'_>,
-    ) -> Result<(KeptTiles<T>, Products)> {
-        let (isa, geometry, block) = (self.gram.basis().isa, self.gram.basis().geometry(), self.gram.block());
-        let (height, width) = (rows.height(), state.width);
-        let total = width + height;
-        let starts: Vec<usize> = (0..self.padded).step_by(block).collect();
-        let kept: KeptTiles<T> =
-            starts.iter().map(|&first| Mutex::new(Buffer::zeroed(height * self.block_columns(first).len()))).collect();
-        let per_part = starts.len().div_ceil(PARTS);
-        let parts: Vec<Result<Vec<f64>>> = context.threads.run(|| {
-            (0..starts.len().div_ceil(per_part))
-                .into_par_iter()
-                .map(|part| {
-                    let mut sums = vec![0.0; height * total];
-                    let mut vectors = Buffer::<T>::zeroed(block * total);
-                    for at in part * per_part..((part + 1) * per_part).min(starts.len()) {
-                        context.check()?;
-                        let columns = self.block_columns(starts[at]);
-                        let mut tile = kept[at].lock().expect("no thread panics with a tile");
-                        rows.fill(&columns, &mut tile)?;
-                        for (j, vector) in vectors.chunks_exact_mut(total).take(columns.len()).enumerate() {
-                            let column = columns.start + j;
-                            let images = &state.images[column * width..(column + 1) * width];
-                            // Columns past the data are no points: nothing of them may count.
-                            let inside = column < self.n;
-                            vector[..width].iter_mut().zip(images).for_each(|(v, &x)| *v = T::from_f64(x));
-                            for (panel, lanes) in vector[width..].chunks_exact_mut(geometry.lanes).enumerate() {
-                                let start = geometry.index(panel * geometry.lanes, j, columns.len());
-                                lanes.copy_from_slice(&tile[start..start + geometry.lanes]);
-                            }
-                            if !inside {
-                                vector.fill(T::default());
-                            }
-                        }
-                        let shape = (height, columns.len());
-                        accumulate(isa, Side::Rows, &tile, shape, &vectors[..columns.len() * total], total, &mut sums);
-                    }
-                    Ok(sums)
-                })
-                .collect()
-        });
-        let mut sums = vec![0.0; height * total];
-        for part in parts {
-            sums.iter_mut().zip(part?).for_each(|(sum, part)| *sum += part);
-        }
-        let second_images = sums.chunks_exact(total).take(b).flat_map(|row| &row[..state.w]).copied().collect();
-        let inner = sums.chunks_exact(total).take(b).flat_map(|row| &row[width..width + b]).copied().collect();
-        Ok((kept, Products { second_images, inner }))
-    }
-
-    /// Step 4.
-    fn second_sweep(
-        &self,
-        state: &mut State,
-        rows: &BatchRows<'_, T>,
-        kept: Option<&KeptTiles<T>>,
-        output: &Output,
-        context: &Context<'_>,
-    ) -> Result<()> {
-        let (isa, block) = (self.gram.basis().isa, self.gram.block());
-        let (height, width, w) = (rows.height(), state.width, state.w);
-        let transform = Mat::from_fn(w, w, |i, j| output.transform(i, j));
-        let mut coefficients = Buffer::<T>::zeroed(height * width);
-        for (s, row) in coefficients.chunks_exact_mut(width).take(output.n_samples()).enumerate() {
-            row.iter_mut().take(w).enumerate().for_each(|(i, x)| *x = T::from_f64(output.coefficient(i, s)));
-        }
-        let (chunk, n) = (block * width, self.n);
-        let work = |scratch: &mut Scratch<T>, at: usize, images: &mut [f64], own: &mut [f64]| -> Result<()> {
-            let columns = self.block_columns(at * block);
-            let shape = (height, columns.len());
-            fold(images, width, transform.as_ref(), &mut scratch.folded);
-            fold(own, width, transform.as_ref(), &mut scratch.folded);
-            match kept {
-                Some(kept) => {
-                    let tile = kept[at].lock().expect("no thread panics with a tile");
-                    accumulate(isa, Side::Columns, &tile, shape, &coefficients, width, images);
-                }
-                None => {
-                    let tile = &mut scratch.tile[..shape.0 * shape.1];
-                    rows.fill(&columns, tile)?;
-                    accumulate(isa, Side::Columns, tile, shape, &coefficients, width, images);
-                }
-            }
-            // Entries of a tile outside the data are arbitrary; what they left must not grow from batch to batch.
-            images[(n.min(columns.end) - columns.start) * width..].fill(0.0);
-            Ok(())
-        };
-        let (images, own) = (&mut state.images, &mut state.coefficients);
-        context.threads.run(|| {
-            images
-                .par_chunks_mut(chunk)
-                .zip(own.par_chunks_mut(chunk))
-                .enumerate()
-                .with_max_len(1)
-                .map_init(
-                    || Scratch::new(if kept.is_some() { 0 } else { height * block }, chunk),
-                    |scratch, (at, (images, own))| work(scratch, at, images, own),
-                )
-                .collect::<Result<()>>()
-        })
-    }
-}
-
-struct Scratch<T> {
-    tile: Buffer<T>,
-    folded: Vec<f64>,
-}
-
-impl<T: Element> Scratch<T> {
-    fn new(tile: usize, folded: usize) -> Self {
-        Self { tile: Buffer::zeroed(tile), folded: vec![0.0; folded] }
-    }
-}
-
-/// Multiplies every point's `width` numbers, of which the first as many as the transform has count, by the transform.
-fn fold(rows: &mut [f64], width: usize, transform: MatRef<'_, f64>, scratch: &mut [f64]) {
-    let (n, w) = (rows.len() / width, transform.nrows());
-    let scratch = &mut scratch[..n * width];
-    // Column by column, because faer 0.24 mixes up the strides of mutable views row by row.
-    let from = MatRef::from_column_major_slice(rows, width, n).subrows(0, w);
-    let into = MatMut::from_column_major_slice_mut(scratch, width, n).subrows_mut(0, w);
-    matmul(into, Accum::Replace, transform, from, 1.0, Par::Seq);
-    rows.copy_from_slice(scratch);
 }
 
 impl<T: Element> Engine for TileEngine<T> {

@@ -2,24 +2,21 @@
 
 use faer::{Mat, MatRef};
 
-use super::batch::Diverged;
-use super::engine::{Engine, Task};
+use super::engine::Engine;
 use super::history::HistoryEntry;
-use super::schedule::{GainParameters, Schedule};
-use super::settings::{KernelHebbianPca, RecordError, Start};
+use super::run::{Ended, Order};
+use super::schedule::GainParameters;
+use super::settings::{KernelHebbianPca, Start};
 use super::setup::Setup;
 use super::start;
 use super::state::State;
-use super::tune::{LENGTH_LIMIT, Tuned, trial_updates};
-use crate::choices::{Gain, Refresh};
+use super::tune::LENGTH_LIMIT;
+use crate::choices::Refresh;
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::model::{Prepared, SpeedsFrom};
 use crate::watch::{Context, Phase, Stopwatch, Watch};
-
-/// Up to this many points the reconstruction error is cheap enough to be recorded without being asked for.
-const ERROR_UP_TO: usize = 4096;
 
 /// What the kernel Hebbian algorithm has learned so far.
 ///
@@ -40,39 +37,6 @@ pub struct HebbianLearner {
     pub(super) memory_bytes: u64,
     pub(super) seconds: f64,
     pub(super) stopped: bool,
-}
-
-/// The samples of a run.
-#[derive(Clone, Copy)]
-enum Order<'a> {
-    /// Exactly these.
-    Given(&'a [usize]),
-    /// This many, from one permutation after another.
-    Permutations(usize),
-}
-
-impl Order<'_> {
-    fn len(self) -> usize {
-        match self {
-            Self::Given(samples) => samples.len(),
-            Self::Permutations(count) => count,
-        }
-    }
-
-    /// The first `count` of them.
-    fn first(self, count: usize) -> Self {
-        match self {
-            Self::Given(samples) => Self::Given(&samples[..count.min(samples.len())]),
-            Self::Permutations(all) => Self::Permutations(count.min(all)),
-        }
-    }
-}
-
-/// How a run ended.
-enum Ended {
-    Done,
-    Stopped,
-    Diverged(Diverged),
 }
 
 impl HebbianLearner {
@@ -209,141 +173,6 @@ impl HebbianLearner {
         Err(error)
     }
 
-    /// Runs with the gains that were given, or with the largest that do not diverge.
-    fn tuned_run(&mut self, order: Order<'_>, watch: &Watch<'_>, stopwatch: Stopwatch) -> Result<()> {
-        let adapts = self.settings.rule.adapts();
-        let tau = self.tau(self.points.n_samples());
-        let mut eta0 = Tuned::from(self.settings.eta0);
-        let tunes = self.settings.eta0 == Gain::Auto || (adapts && self.settings.mu == Gain::Auto);
-        // There is nothing to come back to if nothing is tuned.
-        let saved = if tunes { Some((self.state.duplicate(), 0)) } else { None };
-        if adapts && self.settings.eta0 == Gain::Auto {
-            let trial = order.first(trial_updates(self.points.n_samples()));
-            while let Ended::Diverged(diverged) =
-                self.run(trial, GainParameters { eta0: eta0.value(), tau, mu: Some(0.0) }, watch, stopwatch)?
-            {
-                if !eta0.lower() {
-                    return Err(self.diverged(diverged));
-                }
-                saved.iter().for_each(|saved| self.go_back(saved));
-            }
-            saved.iter().for_each(|saved| self.go_back(saved));
-        }
-        let mut mu = Tuned::from(self.settings.mu);
-        loop {
-            let parameters = GainParameters { eta0: eta0.value(), tau, mu: adapts.then(|| mu.value()) };
-            let Ended::Diverged(diverged) = self.run(order, parameters, watch, stopwatch)? else { return Ok(()) };
-            // What is tuned last is lowered first.
-            let lowered = (adapts && mu.lower()) || eta0.lower();
-            let (true, Some(saved)) = (lowered, &saved) else { return Err(self.diverged(diverged)) };
-            self.go_back(saved);
-        }
-    }
-
-    /// The `τ` of the gain rule, if it has one.
-    fn tau(&self, n_samples: usize) -> Option<f64> {
-        let rule = self.settings.rule;
-        rule.uses_tau().then(|| self.settings.tau.unwrap_or_else(|| rule.default_tau(n_samples)))
-    }
-
-    fn go_back(&mut self, saved: &(State, usize)) {
-        self.state.restore(&saved.0);
-        self.history.truncate(saved.1);
-    }
-
-    fn diverged(&self, diverged: Diverged) -> Error {
-        let GainParameters { eta0, mu, .. } = self.parameters;
-        Error::Diverged { rule: self.settings.rule.name(), eta0, mu, updates: diverged.0 }
-    }
-
-    /// Runs over the samples, batch by batch.
-    fn run(
-        &mut self,
-        order: Order<'_>,
-        parameters: GainParameters,
-        watch: &Watch<'_>,
-        stopwatch: Stopwatch,
-    ) -> Result<Ended> {
-        self.parameters = parameters;
-        self.stopped = false;
-        let n = self.points.n_samples();
-        let schedule = self.schedule();
-        let (batch, threads) = (self.settings.batch(n), self.prepared.threads.clone());
-        let mut context = Context::new(&threads, watch, Phase::Solving);
-        context.progress.expected_passes = Some((self.state.position() + order.len()).div_ceil(n) + self.state.pass());
-        let (mut done, mut permutation) = (0, Vec::new());
-        while done < order.len() {
-            if watch.is_stopped() {
-                return Ok(self.stop(stopwatch));
-            }
-            let position = self.state.position();
-            context.progress.pass = self.state.pass() + 1;
-            context.report_fraction(position as f64 / n as f64);
-            let until_entry = self.settings.record_every.map_or(n, |every| every - self.state.small.updates % every);
-            let count = batch.min(n - position).min(order.len() - done).min(until_entry);
-            let samples = match order {
-                Order::Given(samples) => &samples[done..done + count],
-                Order::Permutations(_) => {
-                    if position == 0 || permutation.is_empty() {
-                        permutation = start::permutation(n, self.settings.common.seed, self.state.pass());
-                    }
-                    &permutation[position..position + count]
-                }
-            };
-            let task = Task { schedule: &schedule, samples, limit: self.limit };
-            match self.engine.batch(&mut self.state, &task, &context) {
-                Ok(Ok(())) => {}
-                Ok(Err(diverged)) => return Ok(Ended::Diverged(diverged)),
-                Err(Error::Interrupted { .. }) => return Ok(self.stop(stopwatch)),
-                Err(error) => return Err(error),
-            }
-            done += count;
-            let at_entry = self.settings.record_every.is_some_and(|every| self.n_updates().is_multiple_of(every));
-            if self.state.position() == 0 || at_entry || done == order.len() {
-                match self.record(&context, stopwatch) {
-                    Err(Error::Interrupted { .. }) => return Ok(self.stop(stopwatch)),
-                    outcome => outcome?,
-                }
-            }
-        }
-        self.seconds = stopwatch.seconds();
-        Ok(Ended::Done)
-    }
-
-    fn stop(&mut self, stopwatch: Stopwatch) -> Ended {
-        self.stopped = true;
-        self.seconds = stopwatch.seconds();
-        Ended::Stopped
-    }
-
-    pub(super) fn schedule(&self) -> Schedule {
-        Schedule {
-            rule: self.settings.rule,
-            refresh: self.settings.refresh,
-            parameters: self.parameters,
-            xi: self.settings.xi,
-            n_samples: self.points.n_samples(),
-        }
-    }
-
-    fn record(&mut self, context: &Context<'_>, stopwatch: Stopwatch) -> Result<()> {
-        let wanted = match self.settings.record_error {
-            RecordError::Auto => self.points.n_samples() <= ERROR_UP_TO,
-            RecordError::Yes => true,
-            RecordError::No => false,
-        };
-        let error = if wanted { Some(self.error(context)?) } else { None };
-        self.history.push(HistoryEntry {
-            passes: self.state.pass(),
-            updates: self.n_updates(),
-            eigenvalue_estimates: self.eigenvalue_estimates(),
-            gains: self.gains(),
-            error,
-            seconds: stopwatch.seconds(),
-        });
-        Ok(())
-    }
-
     /// The expansion coefficients as updated, one row per component and one column per point: neither orthonormal nor ordered.
     pub fn coefficients(&self) -> Mat<f64> {
         self.state.coefficients(0, self.state.r).transpose().to_owned()
@@ -452,12 +281,17 @@ impl std::fmt::Debug for HebbianLearner {
 /// An error if all points are the same to the kernel.
 fn require_variance(engine: &dyn Engine, prepared: &Prepared) -> Result<()> {
     let diagonal = engine.diagonal()?;
-    let n = diagonal.len() as f64;
     let trace: f64 = diagonal.iter().sum();
-    let total = trace - n * engine.centering().map_or(0.0, |centering| centering.mean);
     // Entries are known to a few units in the last place.
-    if total.abs() <= 8.0 * prepared.precision.epsilon() * trace.abs() {
+    if total_variance(engine)?.abs() <= 8.0 * prepared.precision.epsilon() * trace.abs() {
         return Err(Error::NoVariance { n_samples: diagonal.len() });
     }
     Ok(())
+}
+
+/// The trace of the (centred) matrix.
+pub(super) fn total_variance(engine: &dyn Engine) -> Result<f64> {
+    let diagonal = engine.diagonal()?;
+    let mean = engine.centering().map_or(0.0, |centering| centering.mean);
+    Ok(diagonal.iter().sum::<f64>() - diagonal.len() as f64 * mean)
 }

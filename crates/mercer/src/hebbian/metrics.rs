@@ -4,7 +4,7 @@
 
 use faer::{Mat, MatRef};
 
-use super::learner::HebbianLearner;
+use super::learner::{HebbianLearner, total_variance};
 use super::state::inner;
 use crate::eigen::{Order, small_eigen};
 use crate::error::{Error, Result};
@@ -54,8 +54,7 @@ impl HebbianLearner {
     pub fn feature_error(&self) -> Result<f64> {
         let (r, threads) = (self.state.r, &self.prepared.threads);
         let (a, images) = (self.state.coefficients(0, r), self.state.images(0, r));
-        let trace: f64 = self.engine.diagonal()?.iter().sum();
-        let total = trace - self.engine.centering().map_or(0.0, |centering| centering.mean * self.state.n as f64);
+        let total = total_variance(self.engine.as_ref())?;
         let moments = inner(images, images, threads);
         let lengths = inner(images, a, threads);
         let both: f64 =

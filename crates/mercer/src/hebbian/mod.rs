@@ -23,7 +23,7 @@
 //! ```
 //!
 //! One update at a time, each touches all `n` columns of `A` several times. But with `S = [A; B]` every update is
-//! `S ← M S + w e_pᵀ`, with a small matrix `M` that depends on `S` only through `S k'_p` and small products ([`step`]). Over a batch of
+//! `S ← M S + w e_pᵀ`, with a small matrix `M` that depends on `S` only through `S k'_p` and small products (`step`). Over a batch of
 //! samples `p₁ … p_b`, with `E` the columns `e_p` of its samples,
 //!
 //! ```text
@@ -33,8 +33,8 @@
 //!
 //! where `T` is the product of the `M` and column `t` of `C` is `M_b ⋯ M_{t+1} w_t`. Within the batch `S k'` of the samples to come is
 //! `(S K') E`, known at its start, and changes as `S k'_q ← M S k'_q + K'_pq w`. So a batch needs the kernel of its samples with each other,
-//! runs its updates on small matrices ([`batch`]), and only then touches all points, once, while each tile of `K'_batch` is in the
-//! cache ([`engine`]). `S K'` is always up to date: it gives `y`, eigenvalue estimates, error measures and the finished model without a
+//! runs its updates on small matrices (`batch`), and only then touches all points, once, while each tile of `K'_batch` is in the
+//! cache (`engine`, `sweep`). `S K'` is always up to date: it gives `y`, eigenvalue estimates, error measures and the finished model without a
 //! pass over the matrix of their own.
 //!
 //! Small products follow by the same algebra: `S K' Aᵀ`, which (32) and the test for divergence need, becomes
@@ -74,12 +74,14 @@ mod history;
 mod learner;
 mod metrics;
 mod rows;
+mod run;
 mod schedule;
 mod settings;
 mod setup;
 mod start;
 mod state;
 mod step;
+mod sweep;
 mod tune;
 
 pub use history::HistoryEntry;

@@ -11,7 +11,8 @@
 //!
 //! Finite coefficients are not enough: with meta-descent, log-gains can fall so far after a blow-up that useless coefficients stay
 //! finite. A component whose squared length in feature space exceeds ten (it converges to one) counts as divergence as well;
-//! should the start be longer than one, ten times that.
+//! should the start be longer than one, ten times that. It is looked for at every update. And a run whose components at its
+//! end describe the points worse than none at all would has only survived.
 //!
 //! # References
 //!

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "what cannot be read fails the test")]
 
+mod bad_input;
 mod case;
 mod cases;
 mod iterates;
+mod measures;
+mod promises;
 mod support;

@@ -1,0 +1,49 @@
+//! The USPS digits of the paper's experiments: the first hundred of each digit.
+
+use npyz::npz::NpzArchive;
+
+use crate::failure::{Failure, Result};
+use crate::setup::Setup;
+
+/// Pixels of a picture.
+pub(crate) const PIXELS: usize = 256;
+
+/// The first `each` pictures of every digit, grey values from -1 to 1, digit by digit; in a quick run made-up ones.
+pub(crate) fn first_of_each_digit(setup: &Setup, each: usize) -> Result<Vec<f32>> {
+    if setup.options.quick {
+        return Ok(made_up(10 * each));
+    }
+    let path = setup.options.data.join("usps.npz");
+    let wrong = |problem: &str| Failure::Data { path: path.clone(), problem: problem.to_owned() };
+    let mut archive = NpzArchive::open(&path).map_err(Failure::file(&path))?;
+    let mut array = |key: &str| -> Result<_> {
+        archive.by_name(key).map_err(Failure::file(&path))?.ok_or_else(|| wrong(&format!("there is no array {key}")))
+    };
+    let labels = array("y")?.into_vec::<u8>().map_err(Failure::file(&path))?;
+    let pictures = array("X")?.into_vec::<f32>().map_err(Failure::file(&path))?;
+    if pictures.len() != labels.len() * PIXELS {
+        return Err(wrong("X is not one row of 256 pixels per label"));
+    }
+    let mut chosen = Vec::with_capacity(10 * each * PIXELS);
+    for digit in 0..10 {
+        let rows = labels.iter().enumerate().filter(|(_, label)| **label == digit).map(|(row, _)| row);
+        for row in rows.take(each) {
+            chosen.extend_from_slice(&pictures[row * PIXELS..(row + 1) * PIXELS]);
+        }
+    }
+    if chosen.len() != 10 * each * PIXELS {
+        return Err(wrong(&format!("there are not {each} pictures of every digit")));
+    }
+    Ok(chosen)
+}
+
+/// Ten kinds of waves with a phase that varies.
+fn made_up(rows: usize) -> Vec<f32> {
+    (0..rows * PIXELS)
+        .map(|at| {
+            let (row, pixel) = (at / PIXELS, at % PIXELS);
+            let phase = (row * 37 % 101) as f32 / 101.0;
+            (pixel as f32 * (1.0 + (row % 10) as f32) / 40.0 + phase).sin()
+        })
+        .collect()
+}

@@ -1,0 +1,103 @@
+//! Wrong calls are told what is wrong, where, and what is allowed.
+
+use faer::Mat;
+use mercer::hebbian::Start;
+use mercer::{Kernel, KernelHebbianPca, KernelPca, MemoryBudget, Points, Watch};
+use mercer_testkit::Format;
+use mercer_testkit::generate::gaussian_cloud;
+
+fn settings() -> KernelHebbianPca {
+    KernelHebbianPca::new(Kernel::gaussian(0.3).unwrap()).n_components(2).passes(1)
+}
+
+fn points() -> Points {
+    gaussian_cloud(12, 3, 1).points(Format::F64)
+}
+
+#[track_caller]
+fn refused(settings: &KernelHebbianPca, start: &Start<'_>, expected: &str) {
+    let error = settings.fit_from(&points(), start, &Watch::new()).unwrap_err().to_string();
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn settings_outside_their_domain_are_refused() {
+    let none = Start::default();
+    refused(&settings().eta0(0.0), &none, "`eta0` must be a positive number, but it is 0");
+    refused(&settings().eta0(-1.0), &none, "`eta0` must be a positive number, but it is -1");
+    refused(&settings().eta0(f64::NAN), &none, "`eta0` must be a positive number, but it is NaN");
+    refused(&settings().mu(-0.5), &none, "`mu` must be \"auto\" or a number that is not negative, but it is -0.5");
+    refused(&settings().tau(0.0), &none, "`tau` must be a positive number, but it is 0");
+    refused(&settings().xi(1.5), &none, "`xi` must be between 0 and 1, but it is 1.5");
+    refused(&settings().xi(f64::NAN), &none, "`xi` must be between 0 and 1, but it is NaN");
+    refused(&settings().rho0(f64::INFINITY), &none, "`rho0` must be a finite number, but it is inf");
+    refused(&settings().passes(0), &none, "`passes` must be at least 1, but it is 0");
+    refused(&settings().batch_size(0), &none, "`batch_size` must be at least 1, but it is 0");
+    refused(&settings().record_every(0), &none, "`record_every` must be at least 1, but it is 0");
+    let many = "`n_components` must be between 1 and the number of samples (12), but it is 13";
+    refused(&settings().n_components(13), &none, many);
+}
+
+#[test]
+fn starts_and_orders_that_do_not_fit_are_refused() {
+    let wide = Mat::full(2, 11, 0.5);
+    let start = Start { coefficients: Some(wide.as_ref()), ..Start::default() };
+    let expected =
+        "`initial_coefficients` must be one row per component and one column per sample (2 x 12), but it is 2 x 11";
+    refused(&settings(), &start, expected);
+    let mut bad = Mat::full(2, 12, 0.5);
+    bad[(1, 3)] = f64::NAN;
+    let start = Start { coefficients: Some(bad.as_ref()), ..Start::default() };
+    refused(&settings(), &start, "`initial_coefficients` must be finite numbers, but it is NaN at row 1, column 3");
+    let zero = Mat::from_fn(2, 12, |i, _| if i == 0 { 1.0 } else { 0.0 });
+    let start = Start { coefficients: Some(zero.as_ref()), ..Start::default() };
+    let expected = "`initial_coefficients` must be rows that are not all zero, which would stay zero forever, but it is zero in row 1";
+    refused(&settings(), &start, expected);
+    let start = Start { order: Some(&[3, 12]), ..Start::default() };
+    refused(&settings(), &start, "`order` must be indices of samples, below 12, but it is 12 at position 1");
+    let start = Start { order: Some(&[]), ..Start::default() };
+    refused(&settings(), &start, "`order` must be at least one sample, but it is empty");
+    let model = KernelPca::new(Kernel::gaussian(0.3).unwrap()).n_components(2).fit(&points()).unwrap();
+    let both = Mat::full(2, 12, 0.5);
+    let start = Start { coefficients: Some(both.as_ref()), model: Some(&model), order: None };
+    refused(
+        &settings(),
+        &start,
+        "`initial_coefficients` must be left out when a model to start from is given, but it is given",
+    );
+}
+
+#[test]
+fn equal_points_have_no_variance_to_learn() {
+    for format in [Format::F32, Format::F64, Format::U8] {
+        let equal = mercer_testkit::Cloud::from_fn(20, 3, |_, k| k as f64).points(format);
+        let error = settings().fit(&equal).unwrap_err().to_string();
+        assert_eq!(error, "all 20 rows are equal to the kernel: there is no variance to explain");
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_budget_is_refused_with_what_it_takes() {
+    let error = settings().memory(MemoryBudget::Bytes(1000)).fit(&points()).unwrap_err();
+    assert_eq!(error.kind(), mercer::ErrorKind::OverBudget);
+    assert!(error.to_string().starts_with("2 components of 12 points needs "), "{error}");
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_refused_with_their_place() {
+    let mut values = vec![0.5; 12];
+    values[7] = f64::NAN;
+    let error = settings().fit(&Points::from_f64(values, 4, 3).unwrap()).unwrap_err().to_string();
+    assert_eq!(error, "row 2, column 1 is NaN; kernels need finite numbers");
+}
+
+#[test]
+fn a_function_cannot_be_saved() {
+    let dot =
+        mercer::kernel::PairFunction::new("dot", |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(a, b)| a * b).sum());
+    let learner = KernelHebbianPca::new(Kernel::custom(dot)).n_components(2).passes(2).fit(&points()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let error = learner.save(&folder.path().join("run")).unwrap_err().to_string();
+    assert_eq!(error, "saving a checkpoint does not work with the dot kernel: a function cannot be written to a file");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}

@@ -1,0 +1,100 @@
+//! Error measures and the finished model, against the textbook.
+
+use mercer::{Center, GainRule, Kernel, KernelHebbianPca, KernelPca, Points, Watch};
+use mercer_testkit::generate::clusters;
+use mercer_testkit::reference::{center, kernel_pca, product, reconstruction_error};
+use mercer_testkit::{Format, Textbook};
+
+use crate::support::close;
+
+const N: usize = 70;
+
+fn case() -> (Points, faer::Mat<f64>) {
+    let cloud = clusters(N, 4, 3, 6);
+    let rows: Vec<Vec<f64>> = (0..N).map(|i| cloud.row(i).to_vec()).collect();
+    (cloud.points(Format::F64), Textbook::Gaussian { gamma: 0.4 }.matrix(&rows, &rows))
+}
+
+fn settings() -> KernelHebbianPca {
+    KernelHebbianPca::new(Kernel::gaussian(0.4).unwrap()).n_components(3).gain(GainRule::EigenvalueStar).seed(1)
+}
+
+#[test]
+fn errors_are_those_of_their_definitions() {
+    let (points, gram) = case();
+    for (mode, matrix) in [(Center::Yes, center(gram.as_ref())), (Center::No, gram.clone())] {
+        let learner = settings().center(mode).passes(3).fit(&points).unwrap();
+        let a = learner.coefficients();
+        let expected = reconstruction_error(matrix.as_ref(), a.as_ref());
+        let found = learner.reconstruction_error(&Watch::new()).unwrap();
+        assert!((found - expected).abs() < 1e-10 * expected, "{found} {expected}");
+        // ‖Φ − Φ Wᵀ W‖² = tr((I − Q) K (I − Q)ᵀ) with Q = K Aᵀ A.
+        let q = product(product(matrix.as_ref(), a.transpose().to_owned().as_ref()).as_ref(), a.as_ref());
+        let rest = faer::Mat::from_fn(N, N, |i, j| f64::from(u8::from(i == j)) - q[(i, j)]);
+        let error = product(product(rest.as_ref(), matrix.as_ref()).as_ref(), rest.transpose().to_owned().as_ref());
+        let expected: f64 = (0..N).map(|i| error[(i, i)]).sum();
+        let found = learner.feature_error().unwrap();
+        assert!((found - expected).abs() < 1e-9 * expected.abs(), "{found} {expected}");
+    }
+}
+
+#[test]
+fn the_error_of_the_exact_model_is_what_the_other_eigenvalues_leave() {
+    let (points, gram) = case();
+    let exact = KernelPca::new(Kernel::gaussian(0.4).unwrap()).n_components(3).fit(&points).unwrap();
+    let learner = settings().passes(1).fit(&points).unwrap();
+    let all = kernel_pca(gram.as_ref(), N);
+    let expected = all.eigenvalues[3..].iter().map(|x| x * x).sum::<f64>().sqrt();
+    let found = learner.reconstruction_error_of(&exact, &Watch::new()).unwrap();
+    assert!((found - expected).abs() < 1e-9 * expected, "{found} {expected}");
+}
+
+#[test]
+fn the_model_has_orthonormal_ordered_directions_inside_the_span() {
+    let (points, gram) = case();
+    let matrix = center(gram.as_ref());
+    let learner = settings().passes(2).fit(&points).unwrap();
+    let model = learner.model().unwrap();
+    let alpha = model.dual_coefficients().to_owned();
+    let images = product(matrix.as_ref(), alpha.as_ref());
+    let unit = product(alpha.transpose().to_owned().as_ref(), images.as_ref());
+    close(unit.as_ref(), faer::Mat::<f64>::identity(3, 3).as_ref(), 1e-9, "lengths in feature space");
+    let moments = product(images.transpose().to_owned().as_ref(), images.as_ref());
+    let expected = faer::Mat::from_fn(3, 3, |i, j| if i == j { model.eigenvalues()[i] } else { 0.0 });
+    close(moments.as_ref(), expected.as_ref(), 1e-9, "second moments");
+    assert!(model.eigenvalues().is_sorted_by(|a, b| a >= b));
+    close(learner.training_scores().unwrap().as_ref(), images.as_ref(), 1e-9, "scores of the points");
+    close(model.transform(&points).unwrap().as_ref(), images.as_ref(), 1e-9, "transform of the points");
+    assert_eq!((model.record().solver.as_str(), model.record().passes), ("hebbian", 2));
+    // Inside the span: projecting the directions onto it changes nothing, so the angle to themselves is zero.
+    assert!(learner.subspace_angle(&model).unwrap() < 1e-6);
+    // A model can be saved and read back like any other.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.mercer");
+    model.save(&path).unwrap();
+    let again = mercer::Model::load(&path).unwrap();
+    assert_eq!(again.dual_coefficients(), model.dual_coefficients());
+}
+
+#[test]
+fn a_long_run_ends_in_the_exact_model() {
+    let (points, _) = case();
+    let exact = KernelPca::new(Kernel::gaussian(0.4).unwrap()).n_components(2).fit(&points).unwrap();
+    let learner = settings().n_components(2).passes(400).fit(&points).unwrap();
+    let model = learner.model().unwrap();
+    for (found, expected) in model.eigenvalues().iter().zip(exact.eigenvalues()) {
+        assert!((found - expected).abs() < 1e-3 * expected, "{found} {expected}");
+    }
+    assert!(learner.subspace_angle(&exact).unwrap() < 0.05);
+    let estimates = learner.eigenvalue_estimates();
+    assert!((estimates[0] - exact.eigenvalues()[0]).abs() < 0.05 * exact.eigenvalues()[0], "{estimates:?}");
+}
+
+#[test]
+fn a_model_of_other_points_is_no_measure() {
+    let (points, _) = case();
+    let learner = settings().passes(1).fit(&points).unwrap();
+    let other = KernelPca::new(Kernel::gaussian(0.4).unwrap()).n_components(3).fit(&points.slice(0..40)).unwrap();
+    let error = learner.subspace_angle(&other).unwrap_err().to_string();
+    assert_eq!(error, "`model` must be learned from the same 70 points, but it is learned from 40");
+}
