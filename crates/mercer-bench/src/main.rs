@@ -20,6 +20,7 @@ mod record;
 mod rival;
 mod setup;
 mod table;
+mod usps;
 
 use std::process::ExitCode;
 
@@ -57,6 +58,12 @@ enum Command {
     ReadCsv(Options),
     /// A pass of the kernel Hebbian algorithm against its kernel rows
     HebbianPass(Options),
+    /// The kernel Hebbian algorithm against the one of R's kernlab
+    HebbianVsKernlab(Options),
+    /// Excess errors of the kernel Hebbian algorithm, rule by rule
+    HebbianConvergence(Options),
+    /// One pass of the kernel Hebbian algorithm over all of MNIST, rule by rule
+    HebbianMnist(Options),
     /// Makes the page of results from the records
     Table(table::TableOptions),
     /// One fit in a process of its own
@@ -97,6 +104,9 @@ fn run(command: Command) -> Result<()> {
         Command::StartUp(options) => (Benchmark::StartUp, options),
         Command::ReadCsv(options) => (Benchmark::ReadCsv, options),
         Command::HebbianPass(options) => (Benchmark::HebbianPass, options),
+        Command::HebbianMnist(options) => (Benchmark::HebbianMnist, options),
+        Command::HebbianConvergence(options) => (Benchmark::HebbianConvergence, options),
+        Command::HebbianVsKernlab(options) => (Benchmark::HebbianVsKernlab, options),
         Command::Table(options) => return table::run(&options),
         Command::FitOnce(request) => return child::print(&request.run()?),
         Command::PlanOnce(request) => return child::print(&request.run()?),

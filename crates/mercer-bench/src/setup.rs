@@ -10,7 +10,7 @@ use crate::machine::Machine;
 /// Options that every benchmark takes.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Folder that holds mnist.npz
+    /// Folder that holds mnist.npz and usps.npz
     #[arg(long, value_name = "DIR", default_value = "../shared/data")]
     pub(crate) data: PathBuf,
     /// Tiny sizes and made-up data: shows that the benchmark works, says nothing about speed
@@ -40,6 +40,9 @@ pub(crate) struct Options {
     /// Rounds in which contenders take turns [default: what the benchmark thinks right]
     #[arg(long)]
     pub(crate) rounds: Option<usize>,
+    /// Points of the benchmarks of the kernel Hebbian algorithm on MNIST, for a first look [default: all 60000]
+    #[arg(long)]
+    pub(crate) points: Option<usize>,
     /// Threads, for everyone
     #[arg(long, default_value_t = 2)]
     pub(crate) threads: usize,
@@ -74,6 +77,11 @@ impl Setup {
     /// The full size, or the one of a quick run.
     pub(crate) fn size(&self, full: usize, quick: usize) -> usize {
         if self.options.quick { quick } else { full }
+    }
+
+    /// Points to run with: as asked for, or as [`size`](Self::size) says.
+    pub(crate) fn points(&self, full: usize, quick: usize) -> usize {
+        self.options.points.unwrap_or(self.size(full, quick))
     }
 
     /// Rounds to run: as asked for, two in a quick run, else `full`.

@@ -16,11 +16,11 @@ pub(crate) fn first_of_each_digit(setup: &Setup, each: usize) -> Result<Vec<f32>
     let path = setup.options.data.join("usps.npz");
     let wrong = |problem: &str| Failure::Data { path: path.clone(), problem: problem.to_owned() };
     let mut archive = NpzArchive::open(&path).map_err(Failure::file(&path))?;
-    let mut array = |key: &str| -> Result<_> {
-        archive.by_name(key).map_err(Failure::file(&path))?.ok_or_else(|| wrong(&format!("there is no array {key}")))
-    };
-    let labels = array("y")?.into_vec::<u8>().map_err(Failure::file(&path))?;
-    let pictures = array("X")?.into_vec::<f32>().map_err(Failure::file(&path))?;
+    let missing = |key: &str| wrong(&format!("there is no array {key}"));
+    let labels = archive.by_name("y").map_err(Failure::file(&path))?.ok_or_else(|| missing("y"))?;
+    let labels = labels.into_vec::<u8>().map_err(Failure::file(&path))?;
+    let pictures = archive.by_name("X").map_err(Failure::file(&path))?.ok_or_else(|| missing("X"))?;
+    let pictures = pictures.into_vec::<f32>().map_err(Failure::file(&path))?;
     if pictures.len() != labels.len() * PIXELS {
         return Err(wrong("X is not one row of 256 pixels per label"));
     }

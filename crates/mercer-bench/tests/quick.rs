@@ -128,6 +128,35 @@ fn read_csv_without_rivals_says_how_much_memory_it_took() {
 }
 
 #[test]
+fn hebbian_pass_writes_a_complete_record() {
+    let rules = ["t", "et*", "et", "smd*", "smd"].map(|rule| format!("gain {rule}, f32: a pass to its kernel rows"));
+    let mut ratios: Vec<&str> = rules.iter().map(String::as_str).collect();
+    ratios.extend(["gain et*, u8: a pass to its kernel rows", "kept rows: a later pass to the first"]);
+    check_complete("hebbian_pass", 2, &ratios);
+}
+
+#[test]
+fn hebbian_vs_kernlab_without_r_writes_a_record_without_ratios() {
+    check_complete("hebbian_vs_kernlab", 2, &[]);
+}
+
+#[test]
+fn hebbian_convergence_writes_a_complete_record() {
+    let pairs = ["t to constant", "et* to t", "et to t", "smd to et"];
+    let ratios = ["gaussian", "dot"].map(|kernel| pairs.map(|pair| format!("{kernel}: {pair}")));
+    check_complete("hebbian_convergence", 1, &ratios.concat().iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn hebbian_mnist_writes_a_complete_record() {
+    let ratios = ["t", "et*", "smd*", "et", "smd"].map(|rule| {
+        ["error to the floor", "error to the paper's", "the paper's time to ours"]
+            .map(|what| format!("gain {rule}: {what}"))
+    });
+    check_complete("hebbian_mnist", 2, &ratios.concat().iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
 fn the_page_of_results_is_what_the_records_say() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_mercer-bench"))

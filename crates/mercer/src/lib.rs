@@ -80,6 +80,11 @@ pub use record::RunRecord;
 pub use scalar::{Precision, Scalar};
 pub use watch::Watch;
 
+/// The code blocks of the page on the kernel Hebbian algorithm are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/hebbian.md")]
+struct HebbianPage;
+
 /// The code blocks of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -36,7 +36,7 @@ const MU: f64 = 0.01;
 const IMAGE_LIMIT: f64 = 1e-4;
 
 pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
-    let (n, r) = (setup.size(60_000, 900), setup.size(50, 10));
+    let (n, r) = (setup.points(60_000, 900), setup.size(50, 10));
     let digits = Digits::prepare(setup, Part::Train, n)?;
     let (floats, bytes) = (digits.f32.load()?, digits.u8.load()?);
     findings.setting("points", n);

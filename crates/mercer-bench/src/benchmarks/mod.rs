@@ -2,7 +2,10 @@
 
 mod fit_vs_sklearn;
 mod growth;
+mod hebbian_convergence;
+mod hebbian_mnist;
 mod hebbian_pass;
+mod hebbian_vs_kernlab;
 mod mnist_full;
 mod plan_estimates;
 mod read_csv;
@@ -26,6 +29,9 @@ pub(crate) enum Benchmark {
     StartUp,
     ReadCsv,
     HebbianPass,
+    HebbianVsKernlab,
+    HebbianConvergence,
+    HebbianMnist,
 }
 
 /// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
@@ -43,6 +49,9 @@ impl Benchmark {
         Self::StartUp,
         Self::ReadCsv,
         Self::HebbianPass,
+        Self::HebbianVsKernlab,
+        Self::HebbianConvergence,
+        Self::HebbianMnist,
     ];
 
     /// The name of the command and of the record.
@@ -57,6 +66,9 @@ impl Benchmark {
             Self::StartUp => "start_up",
             Self::ReadCsv => "read_csv",
             Self::HebbianPass => "hebbian_pass",
+            Self::HebbianMnist => "hebbian_mnist",
+            Self::HebbianConvergence => "hebbian_convergence",
+            Self::HebbianVsKernlab => "hebbian_vs_kernlab",
         }
     }
 
@@ -72,6 +84,9 @@ impl Benchmark {
             Self::StartUp => start_up::QUESTION,
             Self::ReadCsv => read_csv::QUESTION,
             Self::HebbianPass => hebbian_pass::QUESTION,
+            Self::HebbianMnist => hebbian_mnist::QUESTION,
+            Self::HebbianConvergence => hebbian_convergence::QUESTION,
+            Self::HebbianVsKernlab => hebbian_vs_kernlab::QUESTION,
         }
     }
 
@@ -88,6 +103,9 @@ impl Benchmark {
             Self::StartUp => start_up::measure,
             Self::ReadCsv => read_csv::measure,
             Self::HebbianPass => hebbian_pass::measure,
+            Self::HebbianMnist => hebbian_mnist::measure,
+            Self::HebbianConvergence => hebbian_convergence::measure,
+            Self::HebbianVsKernlab => hebbian_vs_kernlab::measure,
         };
         let mut findings = Findings::default();
         measure(setup, &mut findings)?;

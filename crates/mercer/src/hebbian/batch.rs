@@ -14,8 +14,10 @@
 //! Every one of these columns is `S` times something that does not change, so each update multiplies all of them by the same `M` and
 //! then adds its own `w` where its sample has a part.
 
+use faer::Mat;
+
 use super::schedule::Schedule;
-use super::step::{AddMultiple, Step};
+use super::step::{AddMultiple, AddPair, Step, Transpose};
 use crate::simd::Isa;
 
 /// What is small in the state of a run, and follows every update.
@@ -79,19 +81,16 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// `T[i, j]`.
-    pub(super) fn transform(&self, i: usize, j: usize) -> f64 {
-        self.panel[i * self.columns + self.n_samples + j]
+    /// `T`.
+    pub(super) fn transform(&self) -> Mat<f64> {
+        let w = self.panel.len() / self.columns;
+        Mat::from_fn(w, w, |i, j| self.panel[i * self.columns + self.n_samples + j])
     }
 
-    /// `C[i, s]`.
-    pub(super) fn coefficient(&self, i: usize, s: usize) -> f64 {
-        self.panel[i * self.columns + s]
-    }
-
-    /// Samples of the batch.
-    pub(super) fn n_samples(&self) -> usize {
-        self.n_samples
+    /// `C`.
+    pub(super) fn coefficients(&self) -> Mat<f64> {
+        let w = self.panel.len() / self.columns;
+        Mat::from_fn(w, self.n_samples, |i, s| self.panel[i * self.columns + s])
     }
 }
 
@@ -218,23 +217,25 @@ impl Work {
     /// Carries the small matrices over the update. With `S⁺ = M S + w e_pᵀ`,
     /// `S⁺ K' A⁺ᵀ = M (S K' Aᵀ) M₁ᵀ + (M S k') w₁ᵀ + w (M₁ A k')ᵀ + k'_p w w₁ᵀ`, where `M₁` and `w₁` are the part of `A`.
     fn follow(&mut self, small: &mut Small, input: &Input<'_>, s: usize) {
-        let (r, w, b) = (self.r, self.w, self.b);
+        let (isa, r, w, b) = (self.isa, self.r, self.w, self.b);
         let diagonal = input.block[s * b + s];
-        self.step.apply(self.isa, &mut small.products, r);
-        transpose(&small.products, w, r, &mut self.transposed);
-        self.step.apply_upper(self.isa, &mut self.transposed[..w * r], w);
-        transpose(&self.transposed, r, w, &mut small.products);
-        add_pair(&mut small.products, &self.moved, &self.weights, diagonal, r);
+        self.step.apply(isa, &mut small.products, r);
+        isa.run(Transpose { from: &small.products, columns: r, into: &mut self.transposed });
+        self.step.apply_upper(isa, &mut self.transposed, w);
+        isa.run(Transpose { from: &self.transposed, columns: w, into: &mut small.products });
+        let (moved, weights) = (&self.moved[..], &self.weights[..]);
+        isa.run(AddPair { matrix: &mut small.products, moved, weights, square: diagonal, columns: r });
         let Some(followed) = &input.followed else { return };
         for (matrix, offset, square) in
             [(&mut small.squares, b + w, 1.0), (&mut small.images, 2 * b + w, followed.inner[s * b + s])]
         {
-            self.step.apply_upper(self.isa, matrix, r);
-            transpose(matrix, r, r, &mut self.transposed[..r * r]);
-            self.step.apply_upper(self.isa, &mut self.transposed[..r * r], r);
+            self.step.apply_upper(isa, matrix, r);
+            isa.run(Transpose { from: matrix, columns: r, into: &mut self.transposed[..r * r] });
+            self.step.apply_upper(isa, &mut self.transposed[..r * r], r);
             matrix.copy_from_slice(&self.transposed[..r * r]);
             let moved: Vec<f64> = (0..r).map(|i| self.panel[i * self.columns + offset + s]).collect();
-            add_pair(matrix, &moved, &self.weights[..r], square, r);
+            let weights = &self.weights[..r];
+            isa.run(AddPair { matrix, moved: &moved, weights, square, columns: r });
         }
     }
 
@@ -260,24 +261,5 @@ impl Work {
 
     fn output(self) -> Output {
         Output { panel: self.panel, columns: self.columns, n_samples: self.b }
-    }
-}
-
-/// `matrix += moved w₁ᵀ + w moved₁ᵀ + square w w₁ᵀ` for a matrix of `r` columns; `moved₁`, `w₁` are the first `r` entries.
-fn add_pair(matrix: &mut [f64], moved: &[f64], weights: &[f64], square: f64, r: usize) {
-    for ((row, &moved_i), &weight_i) in matrix.chunks_exact_mut(r).zip(moved).zip(weights) {
-        let factor = moved_i + square * weight_i;
-        for ((x, &moved_j), &weight_j) in row.iter_mut().zip(&moved[..r]).zip(&weights[..r]) {
-            *x += factor * weight_j + weight_i * moved_j;
-        }
-    }
-}
-
-/// `out ← matrixᵀ`, both row by row.
-fn transpose(matrix: &[f64], rows: usize, columns: usize, out: &mut [f64]) {
-    for (i, row) in matrix.chunks_exact(columns).take(rows).enumerate() {
-        for (j, &x) in row.iter().enumerate() {
-            out[j * rows + i] = x;
-        }
     }
 }

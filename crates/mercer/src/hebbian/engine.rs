@@ -7,9 +7,9 @@
 //! 1. `K'` between the samples, and their columns of `S K'`: small.
 //! 2. If eigenvalues are followed: the rows of `K'` are made and kept for step 4, and `S K' k'` and `k'ᵀ k'` come from them.
 //! 3. The updates, on small matrices ([`batch`]).
-//! 4. One sweep over blocks of columns `J`: `(S K')_J ← T (S K')_J + C K'_{samples, J}` and `S_J ← T S_J`. Each tile of `K'` is made in
-//!    the cache and used there.
-//! 5. `S ← S + C` at the columns of the samples.
+//! 4. One sweep over blocks of columns `J`: `(S K')_J ← T (S K')_J + C K'_{samples, J}`. Each tile of `K'` is made in the cache and used
+//!    there.
+//! 5. `S ← T S + C Eᵀ` is put off, for a few batches at most: nothing reads `S` before the next refresh ([`State::settle`]).
 //!
 //! Blocks of columns are independent, so threads share them and the result does not depend on how many there are.
 
@@ -179,10 +179,12 @@ impl<T: Element> Engine for TileEngine<T> {
             Ok(output) => output,
             Err(diverged) => return Ok(Err(diverged)),
         };
-        self.second_sweep(state, &rows, kept.as_ref(), &output, context)?;
-        for (s, &sample) in samples.iter().enumerate() {
-            let row = &mut state.coefficients[sample * width..][..w];
-            row.iter_mut().enumerate().for_each(|(i, x)| *x += output.coefficient(i, s));
+        let (transform, added) = (output.transform(), output.coefficients());
+        self.second_sweep(state, &rows, kept.as_ref(), transform.as_ref(), added.as_ref(), context)?;
+        state.put_off(transform, samples, added, context.threads);
+        if follows {
+            // The next batch reads columns of the coefficients.
+            state.settle(context.threads);
         }
         self.row_entries += rows.computed_entries();
         let kept_rows = rows.kept();

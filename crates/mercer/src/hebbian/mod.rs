@@ -41,8 +41,9 @@
 //! `M (S K' Aᵀ) M₁ᵀ + (M S k') w₁ᵀ + w (M₁ A k')ᵀ + K'_pp w w₁ᵀ`, where `M₁` and `w₁` are the part of `A`. For estimates at every
 //! update, `A Aᵀ` and `A K' K' Aᵀ` follow in the same way from the columns `S e_p` and `S K' k'_p`, and from `k'ᵀ k'` between samples.
 //!
-//! `T` is folded into `S` and `S K'` at the end of every batch. Carrying it on to later batches would save that, but needs the inverse
-//! of `T`, whose part of `B` shrinks like `ξᵇ`.
+//! `T` is folded into `S K'` at the end of every batch. Carrying it on to later batches would save that, but needs the inverse of `T`,
+//! whose part of `B` shrinks like `ξᵇ`. What batches do to `S`, which nothing reads until the next refresh, is put off for several
+//! batches and then done at once, without an inverse: the last batch needs no transform, the one before it that of the last, and so on.
 //!
 //! # Notation
 //!

@@ -122,6 +122,18 @@ impl HebbianLearner {
         watch: &Watch<'_>,
         stopwatch: Stopwatch,
     ) -> Result<Ended> {
+        let ended = self.run_batches(order, parameters, watch, stopwatch);
+        self.state.settle(&self.prepared.threads);
+        ended
+    }
+
+    fn run_batches(
+        &mut self,
+        order: Order<'_>,
+        parameters: GainParameters,
+        watch: &Watch<'_>,
+        stopwatch: Stopwatch,
+    ) -> Result<Ended> {
         self.parameters = parameters;
         self.stopped = false;
         let n = self.points.n_samples();
@@ -191,6 +203,7 @@ impl HebbianLearner {
             RecordError::No => false,
         };
         let error = if wanted { Some(self.error(context)?) } else { None };
+        self.state.settle(context.threads);
         self.history.push(HistoryEntry {
             passes: self.state.pass(),
             updates: self.n_updates(),

@@ -1,7 +1,7 @@
 //! The state of a run: coefficients, their products with the kernel matrix, and what is small.
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::batch::Small;
@@ -10,6 +10,19 @@ use crate::watch::Threads;
 
 /// Points per partial sum: the number of partial sums, and so the rounding, depends on the number of points only.
 const CHUNK: usize = 1024;
+
+/// Batches that are put off at most: enough that touching the coefficients is lost in the kernel rows.
+const MAX_PENDING: usize = 16;
+
+/// What a batch does to the coefficients.
+#[derive(Clone)]
+struct Pending {
+    /// `T`.
+    transform: Mat<f64>,
+    samples: Vec<usize>,
+    /// `C`.
+    coefficients: Mat<f64>,
+}
 
 /// `S = [A; B]` and `S K'`, point by point: row `j` of a buffer is column `j` of the matrix, padded to `width` numbers.
 ///
@@ -24,6 +37,8 @@ pub(super) struct State {
     pub(super) coefficients: Buffer<f64>,
     pub(super) images: Buffer<f64>,
     pub(super) small: Small,
+    /// Batches that have not reached the coefficients yet: their images have them.
+    pending: Vec<Pending>,
     /// Updates before the present points were there: passes are counted from here.
     pub(super) origin: usize,
     /// Passes over all points before that.
@@ -59,6 +74,7 @@ impl State {
                 images: Vec::new(),
                 updates: 0,
             },
+            pending: Vec::new(),
             origin: 0,
             earlier_passes: 0,
         };
@@ -84,7 +100,13 @@ impl State {
             copy.copy_from_slice(buffer);
             copy
         };
-        Self { coefficients: copy(&self.coefficients), images: copy(&self.images), small: self.small.clone(), ..*self }
+        Self {
+            coefficients: copy(&self.coefficients),
+            images: copy(&self.images),
+            small: self.small.clone(),
+            pending: self.pending.clone(),
+            ..*self
+        }
     }
 
     /// Takes back the values of a copy, without taking memory.
@@ -92,7 +114,50 @@ impl State {
         self.coefficients.copy_from_slice(&saved.coefficients);
         self.images.copy_from_slice(&saved.images);
         self.small = saved.small.clone();
+        self.pending.clone_from(&saved.pending);
         (self.origin, self.earlier_passes) = (saved.origin, saved.earlier_passes);
+    }
+
+    /// Puts off what a batch does to the coefficients, `S ← T S + C Eᵀ`: nothing reads them before the next refresh.
+    pub(super) fn put_off(
+        &mut self,
+        transform: Mat<f64>,
+        samples: &[usize],
+        coefficients: Mat<f64>,
+        threads: &Threads,
+    ) {
+        self.pending.push(Pending { transform, samples: samples.to_vec(), coefficients });
+        if self.pending.len() == MAX_PENDING {
+            self.settle(threads);
+        }
+    }
+
+    /// Does to the coefficients what was put off.
+    ///
+    /// After batches `1 … m`, `S` is `T_m ⋯ T₁ S + Σ_j (T_m ⋯ T_{j+1}) C_j E_jᵀ`: walking back from the last batch, the product of the
+    /// transforms is at hand for each, and all points are touched once.
+    pub(super) fn settle(&mut self, threads: &Threads) {
+        let pending = std::mem::take(&mut self.pending);
+        let Some(last) = pending.last() else { return };
+        let mut product = Mat::<f64>::identity(last.transform.nrows(), last.transform.nrows());
+        let mut additions = Vec::with_capacity(pending.len());
+        for batch in pending.iter().rev() {
+            additions.push(&product * &batch.coefficients);
+            product = &product * &batch.transform;
+        }
+        let width = self.width;
+        threads.run(|| {
+            self.coefficients.par_chunks_mut(CHUNK * width).for_each_init(
+                || vec![0.0; CHUNK * width],
+                |scratch, points| fold(points, width, product.as_ref(), scratch),
+            );
+        });
+        for (batch, addition) in pending.iter().rev().zip(&additions) {
+            for (s, &sample) in batch.samples.iter().enumerate() {
+                let row = &mut self.coefficients[sample * width..(sample + 1) * width];
+                row.iter_mut().zip(addition.col(s).iter()).for_each(|(x, added)| *x += added);
+            }
+        }
     }
 
     /// How many updates of the present pass are done.
@@ -107,6 +172,7 @@ impl State {
 
     /// Rows `first..first + count` of `S`, one column each of a tall matrix.
     pub(super) fn coefficients(&self, first: usize, count: usize) -> MatRef<'_, f64> {
+        debug_assert!(self.pending.is_empty(), "coefficients are read only when they are settled");
         self.tall(&self.coefficients, first, count)
     }
 
@@ -122,6 +188,7 @@ impl State {
 
     /// Computes the small matrices from the large ones, and the eigenvalue estimates (20).
     pub(super) fn refresh(&mut self, follows: bool, threads: &Threads) {
+        self.settle(threads);
         let (r, w) = (self.r, self.w);
         let products = inner(self.images(0, w), self.coefficients(0, r), threads);
         let squares = inner(self.coefficients(0, r), self.coefficients(0, r), threads);
@@ -161,4 +228,15 @@ pub(super) fn inner(x: MatRef<'_, f64>, y: MatRef<'_, f64>, threads: &Threads) -
             .collect()
     });
     parts.into_iter().reduce(|sum, part| sum + part).unwrap_or_else(|| Mat::zeros(x.ncols(), y.ncols()))
+}
+
+/// Multiplies every point's `width` numbers, of which the first as many as the transform has count, by the transform.
+pub(super) fn fold(rows: &mut [f64], width: usize, transform: MatRef<'_, f64>, scratch: &mut [f64]) {
+    let (n, w) = (rows.len() / width, transform.nrows());
+    let scratch = &mut scratch[..n * width];
+    // Column by column, because faer 0.24 mixes up the strides of mutable views row by row.
+    let from = MatRef::from_column_major_slice(rows, width, n).subrows(0, w);
+    let into = MatMut::from_column_major_slice_mut(scratch, width, n).subrows_mut(0, w);
+    matmul(into, Accum::Replace, transform, from, 1.0, Par::Seq);
+    rows.copy_from_slice(scratch);
 }

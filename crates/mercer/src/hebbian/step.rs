@@ -127,6 +127,53 @@ impl Job for AddMultiple<'_> {
     }
 }
 
+/// `matrix += moved w₁ᵀ + w moved₁ᵀ + square w w₁ᵀ`, where `moved₁` and `w₁` are the first entries, as many as there are columns.
+pub(super) struct AddPair<'a> {
+    pub(super) matrix: &'a mut [f64],
+    pub(super) moved: &'a [f64],
+    pub(super) weights: &'a [f64],
+    pub(super) square: f64,
+    pub(super) columns: usize,
+}
+
+impl Job for AddPair<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<G: Target>(self) {
+        let (moved_row, weight_row) = (&self.moved[..self.columns], &self.weights[..self.columns]);
+        let rows = self.matrix.chunks_exact_mut(self.columns).zip(self.moved).zip(self.weights);
+        for ((row, &moved), &weight) in rows {
+            let factor = moved + self.square * weight;
+            for ((x, &moved_j), &weight_j) in row.iter_mut().zip(moved_row).zip(weight_row) {
+                *x += factor * weight_j + weight * moved_j;
+            }
+        }
+    }
+}
+
+/// `into ← fromᵀ`, both row by row.
+pub(super) struct Transpose<'a> {
+    pub(super) from: &'a [f64],
+    /// Columns of `from`.
+    pub(super) columns: usize,
+    pub(super) into: &'a mut [f64],
+}
+
+impl Job for Transpose<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<G: Target>(self) {
+        let rows = self.from.len() / self.columns;
+        for (j, row) in self.into.chunks_exact_mut(rows).enumerate() {
+            for (x, from) in row.iter_mut().zip(self.from.chunks_exact(self.columns)) {
+                *x = from[j];
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use faer::Mat;

@@ -4,14 +4,12 @@
 
 use std::sync::Mutex;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use faer::MatRef;
 use rayon::prelude::*;
 
-use super::batch::Output;
 use super::engine::TileEngine;
 use super::rows::BatchRows;
-use super::state::State;
+use super::state::{State, fold};
 use crate::error::Result;
 use crate::gram::Element;
 use crate::memory::Buffer;
@@ -87,28 +85,27 @@ impl<T: Element> TileEngine<T> {
         Ok((kept, Products { second_images, inner }))
     }
 
-    /// Step 4.
+    /// Step 4, with `T` and `C` of the batch.
     pub(super) fn second_sweep(
         &self,
         state: &mut State,
         rows: &BatchRows<'_, T>,
         kept: Option<&KeptTiles<T>>,
-        output: &Output,
+        transform: MatRef<'_, f64>,
+        added: MatRef<'_, f64>,
         context: &Context<'_>,
     ) -> Result<()> {
         let (isa, block) = (self.gram.basis().isa, self.gram.block());
-        let (height, width, w) = (rows.height(), state.width, state.w);
-        let transform = Mat::from_fn(w, w, |i, j| output.transform(i, j));
+        let (height, width) = (rows.height(), state.width);
         let mut coefficients = Buffer::<T>::zeroed(height * width);
-        for (s, row) in coefficients.chunks_exact_mut(width).take(output.n_samples()).enumerate() {
-            row.iter_mut().take(w).enumerate().for_each(|(i, x)| *x = T::from_f64(output.coefficient(i, s)));
+        for (row, added) in coefficients.chunks_exact_mut(width).zip(added.col_iter()) {
+            row.iter_mut().zip(added.iter()).for_each(|(x, &added)| *x = T::from_f64(added));
         }
         let (chunk, n) = (block * width, self.n);
-        let work = |scratch: &mut Scratch<T>, at: usize, images: &mut [f64], own: &mut [f64]| -> Result<()> {
+        let work = |scratch: &mut Scratch<T>, at: usize, images: &mut [f64]| -> Result<()> {
             let columns = self.block_columns(at * block);
             let shape = (height, columns.len());
-            fold(images, width, transform.as_ref(), &mut scratch.folded);
-            fold(own, width, transform.as_ref(), &mut scratch.folded);
+            fold(images, width, transform, &mut scratch.folded);
             if let Some(kept) = kept {
                 let tile = kept[at].lock().expect("no thread panics with a tile");
                 accumulate(isa, Side::Columns, &tile, shape, &coefficients, width, images);
@@ -121,16 +118,15 @@ impl<T: Element> TileEngine<T> {
             images[(n.min(columns.end) - columns.start) * width..].fill(0.0);
             Ok(())
         };
-        let (images, own) = (&mut state.images, &mut state.coefficients);
+        let images = &mut state.images;
         context.threads.run(|| {
             images
                 .par_chunks_mut(chunk)
-                .zip(own.par_chunks_mut(chunk))
                 .enumerate()
                 .with_max_len(1)
                 .map_init(
                     || Scratch::new(if kept.is_some() { 0 } else { height * block }, chunk),
-                    |scratch, (at, (images, own))| work(scratch, at, images, own),
+                    |scratch, (at, images)| work(scratch, at, images),
                 )
                 .collect::<Result<()>>()
         })
@@ -146,15 +142,4 @@ impl<T: Element> Scratch<T> {
     fn new(tile: usize, folded: usize) -> Self {
         Self { tile: Buffer::zeroed(tile), folded: vec![0.0; folded] }
     }
-}
-
-/// Multiplies every point's `width` numbers, of which the first as many as the transform has count, by the transform.
-fn fold(rows: &mut [f64], width: usize, transform: MatRef<'_, f64>, scratch: &mut [f64]) {
-    let (n, w) = (rows.len() / width, transform.nrows());
-    let scratch = &mut scratch[..n * width];
-    // Column by column, because faer 0.24 mixes up the strides of mutable views row by row.
-    let from = MatRef::from_column_major_slice(rows, width, n).subrows(0, w);
-    let into = MatMut::from_column_major_slice_mut(scratch, width, n).subrows_mut(0, w);
-    matmul(into, Accum::Replace, transform, from, 1.0, Par::Seq);
-    rows.copy_from_slice(scratch);
 }
