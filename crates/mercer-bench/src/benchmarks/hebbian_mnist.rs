@@ -74,13 +74,12 @@ fn one_rule(
     let finished = alternate(vec![run], setup.rounds(1))?;
     findings.timings(&finished);
     let (learner, error) = finished[0].answer();
-    let floor = match floor {
-        Some(floor) => floor,
-        None => {
-            let exact = KernelPca::new(Kernel::gaussian(GAMMA)?).n_components(r).tolerance(1e-4).fit(points)?;
-            let floor = learner.reconstruction_error_of(&exact.require_converged()?, &watch)?;
-            findings.quantity("floor: error of the exact components", floor, "").value
-        }
+    let floor = if let Some(floor) = floor {
+        floor
+    } else {
+        let exact = KernelPca::new(Kernel::gaussian(GAMMA)?).n_components(r).tolerance(1e-4).fit(points)?;
+        let floor = learner.reconstruction_error_of(&exact.require_converged()?, &watch)?;
+        findings.quantity("floor: error of the exact components", floor, "").value
     };
     findings.check(format!("gain {rule}: error below the floor"), 1.0 - error / floor, BELOW_LIMIT)?;
     let parameters = learner.gain_parameters();
