@@ -1,6 +1,5 @@
 //! Choices that people make by name.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{Error, Result};
@@ -21,24 +20,26 @@ macro_rules! named {
             }
         }
 
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(self.name())
             }
         }
 
-        impl FromStr for $type {
-            type Err = Error;
+        impl std::str::FromStr for $type {
+            type Err = $crate::error::Error;
 
-            fn from_str(text: &str) -> Result<Self> {
+            fn from_str(text: &str) -> $crate::error::Result<Self> {
                 match text {
                     $($name => Ok(Self::$variant),)+
-                    other => Err(Error::invalid($parameter, format!("one of {}", Self::NAMES.join(", ")), format!("\"{other}\""))),
+                    other => Err($crate::error::Error::invalid($parameter, format!("one of {}", Self::NAMES.join(", ")), format!("\"{other}\""))),
                 }
             }
         }
     };
 }
+
+pub(crate) use named;
 
 /// How products with the Gram matrix are made.
 ///

@@ -55,6 +55,7 @@ pub mod hebbian;
 pub mod kernel;
 mod memory;
 mod model;
+pub mod online;
 pub mod plan;
 pub mod preimage;
 pub mod product;

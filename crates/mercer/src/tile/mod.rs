@@ -18,6 +18,7 @@ mod floats;
 mod matrix;
 mod panels;
 mod product;
+mod rows;
 
 use std::ops::Range;
 
@@ -28,6 +29,7 @@ pub(crate) use floats::FloatTiles;
 pub(crate) use matrix::MatrixTiles;
 pub(crate) use panels::{BytePanels, Packing, Panels};
 pub(crate) use product::{Side, accumulate};
+pub(crate) use rows::RowPanels;
 
 use crate::error::Result;
 use crate::scalar::Scalar;

@@ -1,0 +1,51 @@
+//! Learners that see one row at a time, never come back to it, and have an answer at any moment.
+//!
+//! | rule | update of component `p` at a row with image `φ` and outputs `y` | finds |
+//! |---|---|---|
+//! | [`Rule::Oja`] | `w += η y (φ − y w)` | the first component |
+//! | [`Rule::Apex`] | `ỹ = y + a·(outputs before)`, `w += η ỹ (φ − ỹ w)`, `a −= η ỹ (outputs before + ỹ a)` | one after the other, or all at once |
+//! | [`Rule::Simultaneous`] | `w_p += η y_p (φ − β Σ_{j<p} y_j w_j − y_p w_p)` | all at once |
+//!
+//! The rules are those of Kashima [K01] with their errors corrected; the components are kept as combinations of the
+//! rows seen, `w_p = Σ_i α_pi φ(x_i)`, so that a step costs one row of kernel values and `O(m P)` operations for `m` rows in
+//! memory. A [budget](OnlineKernelPca::budget) bounds `m`, and with it the time and memory of a step, for ever.
+//!
+//! - [K01] H. Kashima, "On-line kernel principal component analysis", IBM Research Report RT0401, 2001.
+
+mod factor;
+mod learner;
+mod memory;
+mod settings;
+
+pub use learner::Learner;
+pub use settings::{OnlineKernelPca, Policy, Rule, Schedule};
+
+use faer::Mat;
+
+use crate::data::Points;
+use crate::error::Result;
+
+/// Something that learns from rows as they come.
+///
+/// # Contract
+///
+/// 1. Rows are learned in order, each once; how they are grouped into calls changes nothing, to the bit.
+/// 2. A call that fails has learned the rows before the one it names, and none after it.
+pub trait OnlineLearner {
+    /// Rows that have been learned.
+    fn n_seen(&self) -> usize;
+
+    /// Learns from rows and returns the outputs that each had at its own update: one row per point, one column per component.
+    ///
+    /// # Errors
+    ///
+    /// If the rows have another width than those before, or a number that is not finite.
+    fn learn(&mut self, points: &Points) -> Result<Mat<f64>>;
+
+    /// What the components as they are now make of points, without learning from them.
+    ///
+    /// # Errors
+    ///
+    /// As [`learn`](Self::learn).
+    fn outputs(&self, points: &Points) -> Result<Mat<f64>>;
+}
