@@ -66,7 +66,9 @@ impl Factor {
         unit[slot] = 1.0;
         let mut column = self.backward(self.forward(&unit));
         let diagonal = column[slot];
-        column.iter_mut().for_each(|x| *x /= -diagonal);
+        for x in &mut column {
+            *x /= -diagonal;
+        }
         column[slot] = 0.0;
         Projection { residual: 1.0 / diagonal, coefficients: column }
     }

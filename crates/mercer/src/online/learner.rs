@@ -25,38 +25,37 @@
 use faer::Mat;
 
 use super::OnlineLearner;
-use super::memory::Memory;
+use super::memory::{Memory, dot};
 use super::settings::{OnlineKernelPca, Policy, Rule, Schedule};
+use super::update::{Place, Update};
 use crate::choices::Center;
 use crate::data::Points;
 use crate::error::{Error, Result};
 
 /// A row whose squared distance from the span of the rows in memory is below this share of its squared length is in that span.
-const DEPENDENT: f64 = 1e-8;
-/// The factor and all inner products are computed anew after this many times as many removals as there are rows in memory.
-const REFRESH_AFTER: usize = 32;
+pub(super) const DEPENDENT: f64 = 1e-8;
 
 /// An online learner at work.
 #[derive(Clone, Debug)]
 pub struct Learner {
-    settings: OnlineKernelPca,
-    memory: Option<Memory>,
-    n_seen: usize,
+    pub(super) settings: OnlineKernelPca,
+    pub(super) memory: Option<Memory>,
+    pub(super) n_seen: usize,
     /// Components that have started.
-    started: usize,
+    pub(super) started: usize,
     /// Components that have finished: the first ones, which learn no more.
-    finished: usize,
+    pub(super) finished: usize,
     /// Rows learned since the last of them has.
-    n_since: usize,
-    with_mean: Vec<f64>,
-    mean_squared: f64,
-    inner: Mat<f64>,
-    lateral: Vec<Vec<f64>>,
+    pub(super) n_since: usize,
+    pub(super) with_mean: Vec<f64>,
+    pub(super) mean_squared: f64,
+    pub(super) inner: Mat<f64>,
+    pub(super) lateral: Vec<Vec<f64>>,
     /// The running mean of the squared outputs.
-    variances: Vec<f64>,
-    budget_error: Vec<f64>,
+    pub(super) variances: Vec<f64>,
+    pub(super) budget_error: Vec<f64>,
     n_shrunk: usize,
-    removals: usize,
+    pub(super) removals: usize,
 }
 
 /// What a row was to the components before they learned from it.
@@ -66,20 +65,6 @@ pub struct Seen {
     pub outputs: Vec<f64>,
     /// The squared distance of the row's centred image from the span of the components, as they were.
     pub novelty: f64,
-}
-
-/// The numbers of one update, and the inner products of the row with what there is.
-struct Update {
-    keep: Vec<f64>,
-    take: Vec<f64>,
-    gain: Vec<f64>,
-    /// `w_p·c`.
-    outputs: Vec<f64>,
-    /// The share of the mean that the row replaces.
-    share: f64,
-    /// `c·c` and `c·m` with the new mean.
-    length_squared: f64,
-    centered_with_mean: f64,
 }
 
 impl Learner {
@@ -130,6 +115,11 @@ impl Learner {
         }
     }
 
+    /// The coefficients of the running mean over the rows in memory.
+    pub fn mean_coefficients(&self) -> &[f64] {
+        self.memory.as_ref().map_or(&[], |memory| &memory.mean)
+    }
+
     /// The lateral weights of the rule APEX: for component `p`, one for each component before it.
     pub fn lateral(&self) -> &[Vec<f64>] {
         &self.lateral
@@ -178,40 +168,6 @@ impl Learner {
         Ok(seen)
     }
 
-    /// A learner whose components so far stand still while one more, which starts at `start`, learns what they leave, by the rule APEX: for
-    /// components one after the other. Schedules begin anew.
-    ///
-    /// # Errors
-    ///
-    /// If `start` is not one point of the stream's width whose kernel with itself is positive.
-    pub fn next_component(&self, start: &Points) -> Result<Self> {
-        if start.n_samples() != 1 {
-            return Err(Error::invalid("start", "one point", start.n_samples()));
-        }
-        let mut next = self.clone();
-        let (p, x) = (self.settings.n_components, start.row(0));
-        next.check(&x, 0)?;
-        next.settings.n_components = p + 1;
-        next.settings.rule = Rule::Apex;
-        next.finished = p;
-        next.n_since = 0;
-        for numbers in [&mut next.with_mean, &mut next.variances, &mut next.budget_error] {
-            numbers.push(0.0);
-        }
-        next.lateral.push(vec![0.0; p]);
-        next.inner = Mat::from_fn(p + 1, p + 1, |i, j| if i < p && j < p { self.inner[(i, j)] } else { 0.0 });
-        let (kernel, factored) = (self.settings.kernel.clone(), self.is_factored());
-        let mut memory = match next.memory.take() {
-            Some(memory) => memory,
-            None => Memory::new(kernel, x.len(), p, factored),
-        };
-        memory.components.push(vec![0.0; memory.len()]);
-        next.memory = Some(memory);
-        next.pin(&x, p)?;
-        next.started = p + 1;
-        Ok(next)
-    }
-
     /// What the components as they are make of a row.
     fn output_row(&self, x: &[f64], row: usize, k: &mut Vec<f64>) -> Result<Vec<f64>> {
         self.check(x, row)?;
@@ -225,11 +181,11 @@ impl Learner {
         self.settings.center == Center::Yes
     }
 
-    fn is_factored(&self) -> bool {
+    pub(super) fn is_factored(&self) -> bool {
         self.settings.budget.is_some() && self.settings.policy == Policy::Project
     }
 
-    fn check(&self, x: &[f64], row: usize) -> Result<()> {
+    pub(super) fn check(&self, x: &[f64], row: usize) -> Result<()> {
         if let Some(memory) = &self.memory
             && memory.rows.n_features() != x.len()
         {
@@ -240,56 +196,6 @@ impl Learner {
             Some(column) => Err(Error::NotFinite { row, column, value: x[column] }),
             None => Ok(()),
         }
-    }
-
-    /// Components begin at given points, which stay in memory.
-    fn start_from(&mut self, start: &Points) -> Result<()> {
-        start.check_finite()?;
-        let (p, kernel) = (self.settings.n_components, self.settings.kernel.clone());
-        self.memory = Some(Memory::new(kernel, start.n_features(), p, self.is_factored()));
-        for component in 0..p {
-            self.pin(&start.row(component), component)?;
-        }
-        self.started = p;
-        Ok(())
-    }
-
-    /// A component begins at a point, which stays in memory.
-    fn pin(&mut self, x: &[f64], component: usize) -> Result<()> {
-        let square = self.settings.kernel.evaluate(x, x)?;
-        if square <= 0.0 || !square.is_finite() {
-            return Err(Error::invalid(
-                "start",
-                "points whose kernel with themselves is positive",
-                format!("one with {square} (row {component})"),
-            ));
-        }
-        let memory = self.memory.as_mut().expect("made before components start");
-        let mut k = Vec::new();
-        memory.kernel_row(x, &mut k)?;
-        let scale = 1.0 / square.sqrt();
-        for j in 0..component {
-            let product = scale * dot(&memory.components[j], &k);
-            self.inner[(component, j)] = product;
-            self.inner[(j, component)] = product;
-        }
-        self.inner[(component, component)] = 1.0;
-        self.with_mean[component] = scale * dot(&memory.mean, &k);
-        let slot = match memory.place_of(x) {
-            Some(slot) => slot,
-            None => {
-                if let Some(factor) = &mut memory.factor {
-                    let z = factor.forward(&k);
-                    // Start points are kept even if they depend on others; the factor then has a short last row.
-                    let residual = (square - dot(&z, &z)).max(DEPENDENT * square);
-                    factor.push(z, residual);
-                }
-                memory.push(x, 0)
-            }
-        };
-        memory.arrivals[slot] = 0;
-        memory.components[component][slot] += scale;
-        Ok(())
     }
 
     fn rate(&self) -> f64 {
@@ -428,7 +334,9 @@ impl Learner {
                     *before += y * old;
                 }
             } else {
-                component.iter_mut().for_each(|alpha| *alpha *= keep);
+                for alpha in component.iter_mut() {
+                    *alpha *= keep;
+                }
             }
             if update.share > 0.0 {
                 for (alpha, mean) in component.iter_mut().zip(&memory.mean) {
@@ -446,234 +354,6 @@ impl Learner {
         for (error, keep) in self.budget_error.iter_mut().zip(&update.keep) {
             *error *= keep.abs();
         }
-    }
-
-    /// The next component starts at a row that is not like those that others started from.
-    fn start_component(&mut self, place: &Place, k: &[f64], square: f64) {
-        let is_new = !matches!(place, Place::Slot { is_new: false, .. });
-        if self.started == self.settings.n_components || !is_new || square <= 0.0 {
-            return;
-        }
-        let memory = self.memory.as_mut().expect("made before the first row");
-        let scale = 1.0 / square.sqrt();
-        let p = self.started;
-        for j in 0..p {
-            let product = scale * dot(&memory.components[j], k);
-            self.inner[(p, j)] = product;
-            self.inner[(j, p)] = product;
-        }
-        self.inner[(p, p)] = 1.0;
-        self.with_mean[p] = scale * dot(&memory.mean, k);
-        memory.components[p].fill(0.0);
-        place.add(&mut memory.components[p], scale);
-        self.started += 1;
-    }
-}
-
-/// Where the image of a row is.
-enum Place {
-    Slot { slot: usize, is_new: bool },
-    Combination(Vec<f64>),
-}
-
-impl Place {
-    /// Adds the row, times a factor, to an expansion.
-    fn add(&self, expansion: &mut [f64], factor: f64) {
-        match self {
-            Self::Slot { slot, .. } => expansion[*slot] += factor,
-            Self::Combination(coefficients) => {
-                for (x, coefficient) in expansion.iter_mut().zip(coefficients) {
-                    *x += factor * coefficient;
-                }
-            }
-        }
-    }
-}
-
-impl Update {
-    /// `keep_p v_p − take_p Σ_{j<p} y_j v_j` for numbers that belong to the components.
-    fn transformed(&self, values: &[f64]) -> Vec<f64> {
-        let mut before = 0.0;
-        values
-            .iter()
-            .enumerate()
-            .map(|(p, &value)| {
-                let new = self.keep[p] * value - self.take[p] * before;
-                before += self.outputs[p] * value;
-                new
-            })
-            .collect()
-    }
-
-    /// Inner products of the components after the update: with `M` the map above and `w' = M w + gain c`,
-    /// `w'·w' = M (w·w) Mᵀ + (M y) gainᵀ + gain (M y)ᵀ + c·c gain gainᵀ`.
-    fn inner_after(&self, inner: &Mat<f64>) -> Mat<f64> {
-        let p = inner.nrows();
-        let column = |matrix: &Mat<f64>, j: usize| (0..p).map(|i| matrix[(i, j)]).collect::<Vec<_>>();
-        let mut half = Mat::zeros(p, p);
-        for j in 0..p {
-            for (i, value) in self.transformed(&column(inner, j)).into_iter().enumerate() {
-                half[(j, i)] = value;
-            }
-        }
-        let mut whole = Mat::zeros(p, p);
-        for j in 0..p {
-            for (i, value) in self.transformed(&column(&half, j)).into_iter().enumerate() {
-                whole[(i, j)] = value;
-            }
-        }
-        let y = self.transformed(&self.outputs);
-        Mat::from_fn(p, p, |i, j| {
-            // Symmetric by construction; rounding must not build up a difference.
-            let (a, b) = (i.max(j), i.min(j));
-            whole[(a, b)]
-                + y[a] * self.gain[b]
-                + self.gain[a] * y[b]
-                + self.length_squared * self.gain[a] * self.gain[b]
-        })
-    }
-}
-
-impl Learner {
-    /// Forgets rows until the budget is kept.
-    fn keep_to_budget(&mut self) -> Result<()> {
-        let Some(budget) = self.settings.budget else { return Ok(()) };
-        let memory = self.memory.as_ref().expect("made before the first row");
-        if memory.n_forgettable() <= budget {
-            return Ok(());
-        }
-        match self.settings.policy {
-            Policy::Oldest => {
-                let forgettable = (0..memory.len()).filter(|&slot| memory.arrivals[slot] > 0);
-                let oldest =
-                    forgettable.min_by_key(|&slot| memory.arrivals[slot]).expect("there are more than the budget");
-                self.drop_row(oldest)?;
-            }
-            Policy::Smallest => {
-                let smallest = self.smallest()?;
-                self.drop_row(smallest)?;
-            }
-            Policy::Project => self.project_one()?,
-        }
-        self.removals += 1;
-        if self.removals >= REFRESH_AFTER * self.n_remembered() {
-            self.refresh()?;
-        }
-        Ok(())
-    }
-
-    /// The row with the smallest weight: the squared length of its part of all components.
-    fn smallest(&self) -> Result<usize> {
-        let memory = self.memory.as_ref().expect("there are rows");
-        let mut best = (f64::INFINITY, 0);
-        for slot in (0..memory.len()).filter(|&slot| memory.arrivals[slot] > 0) {
-            let weight: f64 = memory.components.iter().map(|component| component[slot].powi(2)).sum();
-            let weight = weight * memory_square(&self.settings.kernel, memory, slot)?;
-            if weight < best.0 {
-                best = (weight, slot);
-            }
-        }
-        Ok(best.1)
-    }
-
-    /// Drops a row, and with it a part of the components; the mean is that of the rows left.
-    fn drop_row(&mut self, slot: usize) -> Result<()> {
-        let memory = self.memory.as_mut().expect("there are rows");
-        let x = memory.rows.row(slot);
-        let mut k = Vec::new();
-        memory.kernel_row(&x, &mut k)?;
-        let square = self.settings.kernel.evaluate(&x, &x)?;
-        let with_components: Vec<f64> = memory.components.iter().map(|component| dot(component, &k)).collect();
-        let with_mean = dot(&memory.mean, &k);
-        let lost: Vec<f64> = memory.components.iter().map(|component| component[slot]).collect();
-        let lost_mean = memory.mean[slot];
-        let p = lost.len();
-        self.inner = Mat::from_fn(p, p, |i, j| {
-            self.inner[(i, j)] - lost[i] * with_components[j] - lost[j] * with_components[i]
-                + lost[i] * lost[j] * square
-        });
-        // The weights of a mean add up to one.
-        let rest = if lost_mean < 1.0 { 1.0 / (1.0 - lost_mean) } else { 0.0 };
-        for (i, offset) in self.with_mean.iter_mut().enumerate() {
-            *offset -= lost[i] * with_mean + lost_mean * with_components[i] - lost[i] * lost_mean * square;
-            *offset *= rest;
-        }
-        self.mean_squared =
-            (self.mean_squared - 2.0 * lost_mean * with_mean + lost_mean * lost_mean * square) * rest * rest;
-        for (error, lost) in self.budget_error.iter_mut().zip(&lost) {
-            *error += lost.abs() * square.max(0.0).sqrt();
-        }
-        memory.swap_remove(slot);
-        memory.mean.iter_mut().for_each(|mean| *mean *= rest);
-        Ok(())
-    }
-
-    /// Replaces a row by the best combination of the others: the last one or the one of smallest weight, whichever costs less.
-    fn project_one(&mut self) -> Result<()> {
-        let smallest = self.smallest()?;
-        let memory = self.memory.as_mut().expect("there are rows");
-        let factor = memory.factor.as_ref().expect("the policy keeps a factor");
-        let newest = memory.len() - 1;
-        let weight = |slot: usize| memory.components.iter().map(|component| component[slot].powi(2)).sum::<f64>();
-        let mut slot = smallest;
-        let mut projection = factor.express(smallest);
-        if newest != smallest {
-            let other = factor.express(newest);
-            if weight(newest) * other.residual < weight(smallest) * projection.residual {
-                (slot, projection) = (newest, other);
-            }
-        }
-        let residual = projection.residual.max(0.0);
-        let lost: Vec<f64> = memory.components.iter().map(|component| component[slot]).collect();
-        let lost_mean = memory.mean[slot];
-        for (expansion, lost) in
-            memory.components.iter_mut().zip(&lost).chain(std::iter::once((&mut memory.mean, &lost_mean)))
-        {
-            for (x, coefficient) in expansion.iter_mut().zip(&projection.coefficients) {
-                *x += lost * coefficient;
-            }
-        }
-        // What is lost is orthogonal to all that is left.
-        let p = lost.len();
-        self.inner = Mat::from_fn(p, p, |i, j| self.inner[(i, j)] - lost[i] * lost[j] * residual);
-        for (i, offset) in self.with_mean.iter_mut().enumerate() {
-            *offset -= lost[i] * lost_mean * residual;
-        }
-        self.mean_squared -= lost_mean * lost_mean * residual;
-        for (error, lost) in self.budget_error.iter_mut().zip(&lost) {
-            *error += lost.abs() * residual.sqrt();
-        }
-        memory.swap_remove(slot);
-        Ok(())
-    }
-
-    /// Computes the factor and all inner products anew, so that rounding does not build up over millions of rows.
-    fn refresh(&mut self) -> Result<()> {
-        self.removals = 0;
-        let memory = self.memory.as_mut().expect("there are rows");
-        let (m, p) = (memory.len(), memory.components.len());
-        let mut images = vec![vec![0.0; m]; p + 1];
-        let mut factor = memory.factor.is_some().then(super::factor::Factor::default);
-        let mut k = Vec::new();
-        for i in 0..m {
-            let x = memory.rows.row(i);
-            memory.kernel_row(&x, &mut k)?;
-            for (image, expansion) in
-                images.iter_mut().zip(memory.components.iter().chain(std::iter::once(&memory.mean)))
-            {
-                image[i] = dot(expansion, &k);
-            }
-            if let Some(factor) = &mut factor {
-                let z = factor.forward(&k[..i]);
-                let residual = k[i] - dot(&z, &z);
-                factor.push(z, residual.max(DEPENDENT * k[i]));
-            }
-        }
-        memory.factor = factor;
-        self.inner = Mat::from_fn(p, p, |i, j| dot(&memory.components[i.max(j)], &images[i.min(j)]));
-        self.with_mean = memory.components.iter().map(|component| dot(component, &images[p])).collect();
-        self.mean_squared = dot(&memory.mean, &images[p]);
-        Ok(())
     }
 }
 
@@ -700,14 +380,4 @@ impl OnlineLearner for Learner {
         }
         Ok(outputs)
     }
-}
-
-/// The kernel of a row in memory with itself.
-fn memory_square(kernel: &crate::kernel::Kernel, memory: &Memory, slot: usize) -> Result<f64> {
-    let x = memory.rows.row(slot);
-    kernel.evaluate(&x, &x)
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(a, b)| a * b).sum()
 }

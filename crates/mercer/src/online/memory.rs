@@ -48,6 +48,12 @@ impl Memory {
         self.rows.kernel_row(x, out)
     }
 
+    /// The kernel of a row with itself.
+    pub(super) fn square(&self, kernel: &Kernel, slot: usize) -> Result<f64> {
+        let x = self.rows.row(slot);
+        kernel.evaluate(&x, &x)
+    }
+
     /// Where a row is that has the same bits.
     pub(super) fn place_of(&self, x: &[f64]) -> Option<usize> {
         self.places.get(&bits(x)).copied()
@@ -90,4 +96,9 @@ impl Memory {
 /// The bits of a row, with one zero for both.
 fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|&value| if value == 0.0 { 0 } else { value.to_bits() }).collect()
+}
+
+/// The inner product of two lists of numbers.
+pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(a, b)| a * b).sum()
 }

@@ -12,12 +12,15 @@
 //!
 //! - [K01] H. Kashima, "On-line kernel principal component analysis", IBM Research Report RT0401, 2001.
 
+mod budget;
 mod factor;
 mod learner;
 mod memory;
 mod settings;
+mod start;
+mod update;
 
-pub use learner::Learner;
+pub use learner::{Learner, Seen};
 pub use settings::{OnlineKernelPca, Policy, Rule, Schedule};
 
 use faer::Mat;

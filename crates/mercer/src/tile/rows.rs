@@ -79,7 +79,7 @@ impl RowPanels {
             }
             kernel => {
                 with_formula!(kernel, formula => {
-                    self.isa.run(Fill { panels: self, query, formula: *formula, out })
+                    self.isa.run(Fill { panels: self, query, formula: *formula, out });
                 }, else unreachable!("matched above"));
             }
         }
