@@ -25,12 +25,16 @@ pub(super) fn is_missing(field: &[u8]) -> bool {
 
 /// A piece of a file as it can be shown in a message.
 pub(super) fn quoted(field: &[u8]) -> String {
-    let text = String::from_utf8_lossy(field);
-    let mut short: String = text.chars().take(QUOTED_LENGTH).collect();
-    if short.len() < text.len() {
+    format!("\"{}\"", shown(&String::from_utf8_lossy(field)))
+}
+
+/// A name from a file as it can be shown in a message: short, and on one line.
+pub(super) fn shown(name: &str) -> String {
+    let mut short: String = name.chars().take(QUOTED_LENGTH).collect();
+    if short.len() < name.len() {
         short.push('…');
     }
-    format!("\"{}\"", short.escape_debug())
+    short.escape_debug().to_string()
 }
 
 /// What a file is, if it begins like something that is not text, and what to do about it.
@@ -110,7 +114,11 @@ pub(super) fn similar(kind: &str, wanted: &str, names: &[String]) -> String {
     };
     let nearest = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     if let Some(name) = nearest.filter(|name| likeness(name) >= LIKENESS) {
-        return format!("there is {} {kind} \"{name}\"", if kind.starts_with('a') { "an" } else { "a" });
+        return format!(
+            "there is {} {kind} {}",
+            if kind.starts_with('a') { "an" } else { "a" },
+            quoted(name.as_bytes())
+        );
     }
     let mut list = names.iter().take(COLUMNS_SHOWN).map(|name| quoted(name.as_bytes())).collect::<Vec<_>>().join(", ");
     if names.len() > COLUMNS_SHOWN {

@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Schema};
 use super::array::Array;
 use super::columns::Selection;
 use super::numbers::Numbers;
-use super::{FILL_GAPS, Finite, Labels, MAKE_AGAIN, Raw, ReadOptions};
+use super::{FILL_GAPS, Finite, Labels, MAKE_AGAIN, Raw, ReadOptions, advice};
 use crate::args::ColumnName;
 use crate::failure::{InputError, Result};
 
@@ -57,7 +57,7 @@ impl<'a> Columnar<'a> {
         let words = selection.label.into_iter().chain(selection.id);
         for place in words.clone() {
             if types(place).is_nested() && !matches!(types(place), DataType::Dictionary(..)) {
-                return Err(nested(file, place, &names[place], types(place)).into());
+                return Err(nested(file, place, &advice::shown(&names[place]), types(place)).into());
             }
         }
         let all = |kinds: &[DataType]| selection.features.iter().all(|&place| kinds.contains(types(place)));
@@ -139,7 +139,7 @@ impl<'a> Columnar<'a> {
 
     /// An error at a row of the batch that is being taken in.
     fn error(&self, row: usize, place: usize, problem: String) -> InputError {
-        let (row, column, name) = (self.n_samples + row + 1, place + 1, &self.names[place]);
+        let (row, column, name) = (self.n_samples + row + 1, place + 1, advice::shown(&self.names[place]));
         InputError::new(&format!("{}, row {row}, column {column} ({name})", self.file), problem).hint(FILL_GAPS)
     }
 }
@@ -156,6 +156,8 @@ pub(super) fn guarded<T>(file: &str, what: &str, read: impl FnOnce() -> Result<T
 
 /// The error that a file is which cannot be decoded.
 pub(super) fn damaged(file: &str, what: &str, why: impl std::fmt::Display) -> InputError {
+    // On one line, whatever the bytes that it quotes.
+    let why = why.to_string().escape_debug().to_string().replace("\\\"", "\"");
     InputError::new(file, format!("the {what} file is truncated or damaged: {why}")).hint(MAKE_AGAIN)
 }
 
@@ -170,12 +172,13 @@ fn column_of<'b>(batch: &'b RecordBatch, needed: &[usize], place: usize) -> &'b 
 
 /// Refuses a column that is not made of numbers.
 fn check_type(file: &str, place: usize, name: &str, found: &DataType) -> Result<()> {
+    let name = advice::shown(name);
     let column = format!("column {} ({name})", place + 1);
     match found {
         found if found.is_numeric() && !is_decimal(found) => Ok(()),
         DataType::Boolean => Ok(()),
         found if found.is_nested() && !matches!(found, DataType::Dictionary(..)) => {
-            Err(nested(file, place, name, found).into())
+            Err(nested(file, place, &name, found).into())
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..) => {
             let hint =

@@ -111,7 +111,7 @@ impl Columns<'_> {
 
     fn shown(&self, place: usize) -> String {
         match self.names.and_then(|names| names.get(place)) {
-            Some(name) => format!("{} ({name})", place + 1),
+            Some(name) => format!("{} ({})", place + 1, advice::shown(name)),
             None => (place + 1).to_string(),
         }
     }

@@ -250,7 +250,7 @@ impl<'a> Table<'a> {
     }
 
     fn place(&self, line: u64, column: usize) -> Place {
-        let column_name = self.names.as_ref().map(|names| names[column].clone());
+        let column_name = self.names.as_ref().map(|names| advice::shown(&names[column]));
         Place { line, column: Some(column + 1), column_name }
     }
 }

@@ -5,6 +5,8 @@
 //!
 //! Reference: numpy.lib.format, versions 1.0 to 3.0.
 
+use super::advice;
+
 /// What the bytes after the header are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NpyHeader {
@@ -202,7 +204,7 @@ fn element(descr: &[u8]) -> Result<(Element, bool), HeaderProblem> {
 }
 
 fn not_numbers(what: &str, dtype: &str) -> HeaderProblem {
-    HeaderProblem { problem: format!("the array holds {what} (dtype {dtype})"), hint: Some(CONVERT) }
+    HeaderProblem { problem: format!("the array holds {what} (dtype {})", advice::shown(dtype)), hint: Some(CONVERT) }
 }
 
 /// Reads the pieces of a Python literal.
@@ -334,6 +336,7 @@ mod tests {
         assert_eq!(of("'|O'"), "the array holds Python objects, which only Python can read (dtype O)");
         assert_eq!(of("'<c16'"), "the array holds complex numbers (dtype c16)");
         assert_eq!(of("'<U7'"), "the array holds text (dtype U7)");
+        assert_eq!(of("'\n?4'"), "the array holds values that are not numbers Mercer knows (dtype \\n?4)");
         assert_eq!(of("[('a', '<f4')]"), "the array has named fields: it is a table, not a matrix");
     }
 

@@ -17,7 +17,7 @@ pub(super) fn read(name: &str, source: impl Read + Seek, options: &ReadOptions) 
     let label_array = file.array_called(options.label.as_ref());
     let id_array = file.array_called(options.id.as_ref());
     let array = file.points_array(options, [label_array.as_deref(), id_array.as_deref()])?;
-    let shown = format!("{name}[{array}]");
+    let shown = format!("{name}[{}]", advice::shown(&array));
     let bytes = file.member(&array)?;
     let header = NpyHeader::parse(&bytes).map_err(|found| npy::header_failure(&shown, found))?;
     // What is an array of its own is not a column.
@@ -126,9 +126,9 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
             Ok(header) => {
                 let shape: Vec<String> = header.shape.iter().map(ToString::to_string).collect();
                 let shape = if shape.is_empty() { "a single number".to_owned() } else { shape.join(" x ") };
-                format!("{array} ({shape}, {})", header.element.name())
+                format!("{} ({shape}, {})", advice::shown(array), header.element.name())
             }
-            Err(_) => array.to_owned(),
+            Err(_) => advice::shown(array),
         })
     }
 
@@ -140,8 +140,10 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
         let member = self.archive.by_name(&format!("{array}.npy")).map_err(|error| failure(name, error))?;
         let (size, packed) = (member.size(), member.compressed_size());
         if size / BEST_PACKING > packed {
-            let problem =
-                format!("the array \"{array}\" is damaged: {packed} bytes cannot hold the {size} it announces");
+            let problem = format!(
+                "the array {} is damaged: {packed} bytes cannot hold the {size} it announces",
+                advice::quoted(array.as_bytes())
+            );
             return Err(InputError::new(name, problem).hint(MAKE_AGAIN).into());
         }
         // Not reserved at once: the announced size of the packed bytes may be a lie as well.
@@ -149,7 +151,10 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
         // One byte more than announced: the checksum is compared at the end, and not before it is reached.
         member.take(size.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| failure(name, error.into()))?;
         if bytes.len() as u64 > size {
-            let problem = format!("the array \"{array}\" is damaged: it is longer than the {size} bytes it announces");
+            let problem = format!(
+                "the array {} is damaged: it is longer than the {size} bytes it announces",
+                advice::quoted(array.as_bytes())
+            );
             return Err(InputError::new(name, problem).hint(MAKE_AGAIN).into());
         }
         Ok(bytes)
@@ -157,11 +162,12 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
 
     /// A list of numbers or words, one for each point.
     fn words(&mut self, array: String, n_samples: usize, points: &str) -> Result<Labels> {
-        let shown = format!("{}[{array}]", self.name);
+        let shown = format!("{}[{}]", self.name, advice::shown(&array));
         let bytes = self.member(&array)?;
         let header = NpyHeader::parse_any(&bytes).map_err(|found| npy::header_failure(&shown, found))?;
         if header.shape.first() != Some(&n_samples) || header.shape[1..].iter().any(|&length| length != 1) {
-            let problem = format!("labels of shape {:?} for the {n_samples} points of {points}", header.shape);
+            let problem =
+                format!("labels of shape {:?} for the {n_samples} points of {}", header.shape, advice::shown(points));
             return Err(InputError::new(&shown, problem).hint("one label for each point is needed").into());
         }
         let end = npy::check_length(&shown, &header, bytes.len(), n_samples)?;
@@ -195,7 +201,7 @@ fn failure(name: &str, error: ZipError) -> Failure {
     let problem = match error {
         ZipError::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => "the file is truncated".to_owned(),
         ZipError::InvalidArchive(_) | ZipError::FileNotFound => "the .npz file is truncated or damaged".to_owned(),
-        other => format!("the .npz file cannot be read: {other}"),
+        other => format!("the .npz file cannot be read: {}", advice::shown(&other.to_string())),
     };
     InputError::new(name, problem).hint(MAKE_AGAIN).into()
 }

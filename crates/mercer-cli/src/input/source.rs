@@ -70,7 +70,7 @@ pub(super) fn stream(path: &Path, packing: Packing) -> Result<Box<dyn Read + Sen
     })
 }
 
-/// Opens a file, and refuses a folder.
+/// Opens a file to read.
 pub(super) fn open_file(path: &Path) -> Result<File> {
     File::open(path).map_err(Failure::file("reading", path))
 }

@@ -142,3 +142,9 @@ fn a_missing_label_column_lists_the_ones_there_are() {
 fn a_label_alone_is_not_data() {
     assert_eq!(refusal(b"1\n2\n", &options(Some("1"))).0, "x.csv: the label is the only column: there is no data");
 }
+
+#[test]
+fn a_column_name_of_several_lines_is_shown_on_one() {
+    let (message, _) = refusal(b"a,\"b\nc\"\n1,x\n", &options(None));
+    assert_eq!(message, "x.csv, line 3, column 2 (b\\nc): \"x\" is not a number");
+}
