@@ -95,13 +95,14 @@ def test_an_exception_of_the_progress_function_stops_the_fit_and_keeps_what_ther
 
 
 def test_a_time_limit_gives_the_best_model_so_far_and_a_warning():
-    X = np.random.default_rng(0).normal(size=(8000, 50))
+    # A flat spectrum and power iteration: a pass takes milliseconds, and thousands of them are needed.
+    X = np.random.default_rng(0).normal(size=(2000, 50))
     start = time.monotonic()
     with pytest.warns(ConvergenceWarning, match="the run was stopped"):
-        model = KernelPCA(30, kernel="rbf", gram="tiled", solver="krylov", tolerance=1e-13, time_limit=2.0).fit(X)
+        model = KernelPCA(3, kernel="rbf", gram="tiled", solver="power", tolerance=1e-12, time_limit=2.0).fit(X)
     assert time.monotonic() - start < 30
     assert not model.converged_
-    assert model.residuals_.max() > 1e-13
+    assert model.residuals_.max() > 1e-12
     assert np.isfinite(model.transform(X[:5])).all()
     assert mercer.ConvergenceWarning is ConvergenceWarning
 
