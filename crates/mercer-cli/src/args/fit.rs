@@ -32,6 +32,8 @@ pub(crate) struct FitArgs {
     pub(crate) solve: SolveArgs,
     #[command(flatten)]
     pub(crate) method: MethodArgs,
+    #[command(flatten)]
+    pub(crate) checkpoint: CheckpointArgs,
     /// Where the model goes
     #[arg(short, long, value_name = "MODEL", help_heading = "Output", required_unless_present = "dry_run")]
     pub(crate) output: Option<PathBuf>,
@@ -42,6 +44,22 @@ pub(crate) struct FitArgs {
     pub(crate) report: ReportArgs,
     #[command(flatten)]
     pub(crate) progress: ProgressArgs,
+}
+
+/// Flags that let a fit be cut off and go on.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Long fits")]
+pub(crate) struct CheckpointArgs {
+    /// Keep the state of the fit in a file after passes, so that it can go on after a crash; removed when the model is saved and
+    /// has converged
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Go on from the checkpoint, if there is one
+    #[arg(long, requires = "checkpoint")]
+    pub(crate) resume: bool,
+    /// The least time between two states that are kept
+    #[arg(long, value_name = "TIME", requires = "checkpoint", default_value = "10s")]
+    pub(crate) checkpoint_every: TimeLimit,
 }
 
 /// Flags that choose the kernel.

@@ -20,7 +20,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use completions::CompletionsArgs;
 pub(crate) use data::DataArgs;
 pub(crate) use demo::DemoArgs;
-pub(crate) use fit::{FitArgs, KernelArgs, PrecisionChoice, SolveArgs};
+pub(crate) use fit::{CheckpointArgs, FitArgs, KernelArgs, PrecisionChoice, SolveArgs};
 pub(crate) use help::HelpArgs;
 pub(crate) use info::InfoArgs;
 pub(crate) use man::ManArgs;

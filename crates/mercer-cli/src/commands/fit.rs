@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use super::learn::{Limits, complete, learn};
+use mercer::Checkpoint;
+
+use super::learn::{Learned, Limits, complete, learn};
 use super::plan;
 use super::session::Session;
 use super::settings::settings;
-use crate::args::{DataArgs, FitArgs, KernelArgs, MethodName};
+use crate::args::{CheckpointArgs, DataArgs, FitArgs, KernelArgs, MethodName};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::output;
 
@@ -17,7 +19,8 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         return Err(Failure::usage("a model is not text: give the name of a file with --output"));
     }
     check_standardize(&args.data, &args.kernel)?;
-    session.check_outputs(args.output.as_deref(), &[("data", &args.points)])?;
+    let kept = args.checkpoint.checkpoint.as_deref().filter(|_| !args.dry_run);
+    session.check_outputs(args.output.as_deref().into_iter().chain(kept), &[("data", &args.points)])?;
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let settings = settings(&args.kernel, &args.solve, MethodName::new(args.method.gram, args.method.solver));
     let output = match &args.output {
@@ -25,13 +28,39 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         _ => return plan::show(&settings, &args.solve, &data, session),
     };
 
+    let checkpoint = checkpoint(&args.checkpoint);
+    let settings = match &checkpoint {
+        Some(checkpoint) => settings.checkpoint(checkpoint.clone()),
+        None => settings,
+    };
     let limits = Limits { time: session.time_left(args.solve.time_limit), share: args.solve.variance };
     let learned = learn(&settings, &data, limits, &session)?;
     learned.model.save(output)?;
     session.console.note(&format!("model saved as {}", output.display()));
     learned.admit(output, &session);
+    if let Some(checkpoint) = &checkpoint {
+        settle(checkpoint, &learned, &session)?;
+    }
     let record = complete(learned.model.record(), &session);
     session.finish(learned.status(), &record, Some(&output::summary(&record)))
+}
+
+fn checkpoint(args: &CheckpointArgs) -> Option<Checkpoint> {
+    let path = args.checkpoint.as_ref()?;
+    Some(Checkpoint::new(path).every(args.checkpoint_every.0).resume(args.resume))
+}
+
+/// A checkpoint that led to what was asked for has done its work; any other stays, and how to go on is said.
+fn settle(checkpoint: &Checkpoint, learned: &Learned, session: &Session<'_>) -> Result<()> {
+    if let Some(passes) = learned.model.record().resumed_after_passes {
+        session.console.note(&format!("went on after pass {passes} of an earlier run"));
+    }
+    if learned.status() == ExitStatus::Done {
+        checkpoint.remove()?;
+    } else if checkpoint.path().exists() {
+        session.console.note(&format!("{} holds its state: --resume goes on", checkpoint.path().display()));
+    }
+    Ok(())
 }
 
 /// Refuses a scaling of columns that are points.

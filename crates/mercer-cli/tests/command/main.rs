@@ -5,6 +5,7 @@
 mod support;
 
 mod bad_input;
+mod checkpoint;
 mod compare;
 mod demo;
 mod errors;
