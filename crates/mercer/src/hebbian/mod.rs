@@ -8,7 +8,7 @@
 //!
 //! # Method
 //!
-//! With `y = A k'_p` for the sample `p`, an update is (numbers of [GSV07])
+//! With `y = A k'_p` for the sample `p`, an update is (numbers of \[GSV07\])
 //!
 //! ```text
 //! Γ = y e_pᵀ − lt(y yᵀ) A          (16)     lt: diagonal and below
@@ -47,7 +47,7 @@
 //!
 //! # Notation
 //!
-//! | here | [GSV07] | shape | meaning |
+//! | here | \[GSV07\] | shape | meaning |
 //! |---|---|---|---|
 //! | `coefficients` | `A`, `B` | r × n each | expansion coefficients, and meta-descent's memory |
 //! | `images` | `A K'`, `B K'` | r × n each | what they give for every point |
@@ -65,7 +65,7 @@
 //!
 //! # References
 //!
-//! - [GSV07] Günter, Schraudolph, Vishwanathan, *Fast iterative kernel principal component analysis*, JMLR 8. Equation and
+//! - \[GSV07\] Günter, Schraudolph, Vishwanathan, *Fast iterative kernel principal component analysis*, JMLR 8. Equation and
 //!   algorithm numbers are those of the journal version.
 mod batch;
 mod checkpoint;
