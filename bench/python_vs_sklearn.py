@@ -87,6 +87,29 @@ def import_seconds(statement, times=5):
     return min(float(run.stdout) for run in runs)
 
 
+def write_record(results, imports, rounds, started, load_before):
+    """Writes what was measured so far."""
+    record = {
+        "question": "How long do fit and fit_transform of mercer.KernelPCA take against scikit-learn's KernelPCA?",
+        "started": started.isoformat(timespec="seconds"),
+        "load_before": load_before,
+        "load_after": os.getloadavg(),
+        "processors": os.cpu_count(),
+        "versions": {
+            "mercer": mercer.__version__,
+            "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+            "python": platform.python_version(),
+        },
+        "precision": "float32",
+        "gamma": GAMMA,
+        "rounds": rounds,
+        "import_seconds_beyond_numpy": imports,
+        "results": results,
+    }
+    RECORD.write_text(json.dumps(record, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=pathlib.Path)
@@ -102,6 +125,9 @@ def main():
     else:
         with np.load(options.data / "mnist.npz") as data:
             points = data["X"].reshape(-1, 784).astype(np.float32) / 255
+    imports = {name: import_seconds(name) for name in ("import mercer", "from mercer import KernelPCA", "import sklearn.base")}
+    for name, taken in imports.items():
+        print(f"{name}: {taken:.3f} s beyond numpy", flush=True)
     load_before, started = os.getloadavg(), datetime.datetime.now(datetime.UTC)
     results = []
     for n in map(int, options.sizes.split(",")):
@@ -114,30 +140,9 @@ def main():
                 f" fit_transform ratio {result['fit_transform_ratio']:.2f}",
                 flush=True,
             )
-    imports = {name: import_seconds(name) for name in ("import mercer", "from mercer import KernelPCA", "import sklearn.base")}
-    for name, taken in imports.items():
-        print(f"{name}: {taken:.3f} s beyond numpy")
-    if options.quick:
-        return
-    record = {
-        "question": "How long do fit and fit_transform of mercer.KernelPCA take against scikit-learn's KernelPCA?",
-        "started": started.isoformat(timespec="seconds"),
-        "load_before": load_before,
-        "load_after": os.getloadavg(),
-        "processors": os.cpu_count(),
-        "versions": {
-            "mercer": mercer.__version__,
-            "numpy": np.__version__,
-            "scikit-learn": sklearn.__version__,
-            "python": platform.python_version(),
-        },
-        "precision": "float32",
-        "gamma": GAMMA,
-        "rounds": options.rounds,
-        "results": results,
-        "import_seconds_beyond_numpy": imports,
-    }
-    RECORD.write_text(json.dumps(record, indent=1) + "\n")
+            if not options.quick:
+                # After every result: what is measured is on record, even if the rest takes too long.
+                write_record(results, imports, options.rounds, started, load_before)
 
 
 if __name__ == "__main__":
