@@ -154,6 +154,6 @@ fn write_double(random: &mut ChaCha8Rng, line: &mut Vec<u8>) {
 /// A grey value; four of five are 0, as in pictures of writing.
 fn write_byte(random: &mut ChaCha8Rng, line: &mut Vec<u8>) {
     let bits = random.next_u32();
-    let value = if bits % 5 == 0 { bits >> 24 } else { 0 };
+    let value = if bits.is_multiple_of(5) { bits >> 24 } else { 0 };
     let _ = write!(line, "{value}");
 }
