@@ -20,7 +20,7 @@ pub enum Reader {
 }
 
 /// Dense memory that a sparse file may ask for.
-pub const DENSE_LIMIT: u64 = 1 << 24;
+pub const DENSE_LIMIT: u64 = 1 << 20;
 
 /// Reads bytes; the first of them says which flags are given. Rows and columns if they can be read, else the message.
 ///
