@@ -44,16 +44,8 @@ pub fn within_memory(input: &[u8], more: usize, run: impl FnOnce()) {
     assert!(taken <= allowed, "{taken} bytes were allocated for {} bytes of input; {allowed} are allowed", input.len());
 }
 
-/// Bytes per value that standardizing takes beside the values: sums, means, variances, shifts and factors of columns, and a block
-/// of rows as doubles. It counts where there are as many columns as values.
-const STATISTICS: usize = 64;
-
-/// Puts an input through a reader; a message that is not one line (and one of a hint) is a message nobody can read. The input
-/// holds `values` numbers at most.
-pub fn check_reader(reader: Reader, input: &[u8], values: usize) {
-    let standardizes = input.first().is_some_and(|flags| flags & 8 != 0);
-    // Bytes become doubles, and chosen columns are copied.
-    let more = values * (16 + if standardizes { STATISTICS } else { 0 });
+/// Puts an input through a reader; a message that is not one line is a message nobody can read.
+pub fn check_reader(reader: Reader, input: &[u8], more: usize) {
     within_memory(input, more, || match read(reader, input) {
         Ok((rows, columns)) => assert!(rows > 0 && columns > 0),
         Err(message) => assert!(message.lines().count() <= 2, "{message}"),

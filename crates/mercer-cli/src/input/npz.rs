@@ -62,6 +62,7 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
             }
             .into());
         }
+        check_directory(name, &mut source, length)?;
         let archive = ZipArchive::new(BufReader::new(source)).map_err(|error| failure(name, error))?;
         let mut arrays: Vec<String> =
             archive.file_names().filter_map(|file| file.strip_suffix(".npy")).map(str::to_owned).collect();
@@ -194,6 +195,34 @@ fn texts(bytes: &[u8], header: &NpyHeader) -> Vec<String> {
             })
             .collect(),
         _ => each.map(|text| String::from_utf8_lossy(text).trim_end_matches('\0').to_owned()).collect(),
+    }
+}
+
+/// Refuses a file that announces more entries than it has room for: the archive would reserve memory for all of them.
+fn check_directory(name: &str, source: &mut (impl Read + Seek), length: u64) -> Result<()> {
+    /// Bytes that an entry of the directory takes at least.
+    const ENTRY: u64 = 46;
+    /// The record at the end, a comment of any length after it, and the longer records of large files before it.
+    const TAIL: u64 = 22 + 0xffff + 20 + 56;
+    let io = |error| Failure::File { doing: "reading", path: name.into(), source: error };
+    source.seek(std::io::SeekFrom::Start(length.saturating_sub(TAIL))).map_err(io)?;
+    let mut tail = Vec::new();
+    source.take(TAIL).read_to_end(&mut tail).map_err(io)?;
+    source.rewind().map_err(io)?;
+    let last = |mark: &[u8]| memchr::memmem::rfind(&tail, mark);
+    let short = last(b"PK\x05\x06").and_then(|place| tail.get(place + 10..place + 12));
+    let short = short.and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
+    let long = last(b"PK\x06\x06").and_then(|place| tail.get(place + 32..place + 40));
+    let long = long.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+    // All ones stand for "see the longer record".
+    let announced = short.filter(|&entries| entries != u16::MAX).map(u64::from).into_iter().chain(long).max();
+    match announced.filter(|entries| entries.saturating_mul(ENTRY) > length) {
+        Some(entries) => {
+            let problem =
+                format!("the .npz file is damaged: {length} bytes cannot hold the {entries} arrays it announces");
+            Err(InputError::new(name, problem).hint(MAKE_AGAIN).into())
+        }
+        None => Ok(()),
     }
 }
 

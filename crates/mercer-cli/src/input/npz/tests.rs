@@ -52,3 +52,13 @@ fn labels_of_another_length_are_refused() {
     let failure = read("x.npz", Cursor::new(example("stored.npz")), &ReadOptions::from(&args)).err().unwrap();
     assert_eq!(failure.to_string(), "x.npz[X]: labels of shape [12, 3] for the 12 points of X");
 }
+
+#[test]
+fn more_entries_than_there_is_room_for_take_no_memory() {
+    let mut bytes = example("stored.npz");
+    let place = bytes.windows(4).rposition(|window| window == b"PK\x05\x06").unwrap();
+    bytes[place + 10..place + 12].copy_from_slice(&30_000_u16.to_le_bytes());
+    let expected =
+        format!("x.npz: the .npz file is damaged: {} bytes cannot hold the 30000 arrays it announces", bytes.len());
+    assert_eq!(refusal(&bytes), expected);
+}
