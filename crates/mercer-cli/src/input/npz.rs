@@ -210,12 +210,15 @@ fn check_directory(name: &str, source: &mut (impl Read + Seek), length: u64) -> 
     source.take(TAIL).read_to_end(&mut tail).map_err(io)?;
     source.rewind().map_err(io)?;
     let last = |mark: &[u8]| memchr::memmem::rfind(&tail, mark);
-    let short = last(b"PK\x05\x06").and_then(|place| tail.get(place + 10..place + 12));
-    let short = short.and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
-    let long = last(b"PK\x06\x06").and_then(|place| tail.get(place + 32..place + 40));
-    let long = long.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+    // Both records tell the number twice: on this disk, and in all. Readers differ in which one they believe.
+    let field = |mark: &[u8], offset: usize, size: usize| {
+        let bytes = last(mark).and_then(|place| tail.get(place + offset..place + offset + size))?;
+        Some(bytes.iter().rev().fold(0_u64, |number, &byte| number << 8 | u64::from(byte)))
+    };
     // All ones stand for "see the longer record".
-    let announced = short.filter(|&entries| entries != u16::MAX).map(u64::from).into_iter().chain(long).max();
+    let short = [8, 10].into_iter().filter_map(|offset| field(b"PK\x05\x06", offset, 2)).filter(|&n| n != 0xffff);
+    let long = [24, 32].into_iter().filter_map(|offset| field(b"PK\x06\x06", offset, 8));
+    let announced = short.chain(long).max();
     match announced.filter(|entries| entries.saturating_mul(ENTRY) > length) {
         Some(entries) => {
             let problem =
