@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from ._kernel_pca import KernelPCA
     from ._kernels import block_kernel
     from ._load import load
+    from ._online import OnlineKernelPCA
     from ._versions import show_versions
 
 # Where each name that is imported on first use lives.
 _LAZY = {
     "ConvergenceWarning": "_base",
     "KernelPCA": "_kernel_pca",
+    "OnlineKernelPCA": "_online",
     "Plan": "_functions",
     "block_kernel": "_kernels",
     "kernel_product": "_functions",
@@ -34,6 +36,7 @@ __all__ = [
     "ConvergenceWarning",
     "KernelPCA",
     "MemoryBudgetError",
+    "OnlineKernelPCA",
     "Plan",
     "__version__",
     "block_kernel",

@@ -9,6 +9,7 @@ mod convert;
 mod error;
 mod kernel;
 mod model;
+mod online;
 mod plan;
 mod product;
 mod run;
@@ -23,6 +24,8 @@ mod _mercer {
     use crate::error::{ConvergenceError, MemoryBudgetError};
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::online::OnlineLearner;
     #[pymodule_export]
     use crate::plan::plan;
     #[pymodule_export]

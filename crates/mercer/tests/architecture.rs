@@ -33,7 +33,7 @@ const ALLOWED: [(&str, &[&str]); 20] = [
             "simd", "tile", "watch",
         ],
     ),
-    ("online", &["choices", "data", "error", "kernel", "tile"]),
+    ("online", &["choices", "data", "error", "kernel", "model", "record", "tile"]),
     // `gram` is the only part of the crate that `eigen` sees, and of it only the operator.
     ("lib", &[]),
     ("tests", &[]),

@@ -358,14 +358,16 @@ fn what_is_kept_up_to_date_is_what_it_would_be_if_computed_anew() {
                 want[(p, 0)]
             );
         }
-        // The novelty at the next row, whose own share is in the mean then: c = (1 - r) (φ - m).
-        let share = 1.0 / 501.0;
-        let seen = learner.learn_row(&x).unwrap();
-        let y = Mat::from_fn(2, 1, |p, _| (1.0 - share) * want[(p, 0)]);
         let centered = 1.0 - 2.0 * (k.transpose() * &mean)[(0, 0)] + (mean.transpose() * &gram * &mean)[(0, 0)];
-        let explained = 2.0 * y.squared_norm_l2() - (y.transpose() * (&alpha * &gram * alpha.transpose()) * &y)[(0, 0)];
-        let distance = (1.0 - share).powi(2) * centered - explained;
-        assert!((seen.novelty - distance).abs() < 1e-9, "{policy}: {} for {distance}", seen.novelty);
+        let explained =
+            2.0 * want.squared_norm_l2() - (want.transpose() * (&alpha * &gram * alpha.transpose()) * &want)[(0, 0)];
+        let distance = centered - explained;
+        let looked = learner.look(&x).unwrap().novelty;
+        assert!((looked - distance).abs() < 1e-9, "{policy}: {looked} for {distance}");
+        // When the row is learned its own share is in the mean: c = (1 - r) (φ - m).
+        let share = 1.0 - 1.0 / 501.0;
+        let learned = learner.learn_row(&x).unwrap().novelty;
+        assert!((learned - share * share * distance).abs() < 1e-9, "{policy}: {learned} for {distance}");
     }
 }
 
@@ -425,4 +427,47 @@ fn a_rate_that_would_overshoot_is_made_smaller_and_counted() {
     let mut calm = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).learning_rate(0.1).learner().unwrap();
     calm.learn(&plane(200, 4)).unwrap();
     assert_eq!(calm.n_shrunk(), 0);
+}
+
+#[test]
+fn a_learner_that_was_saved_goes_on_to_the_same_bits() {
+    let stream = plane(300, 14);
+    for (rule, policy) in
+        [(Rule::Apex, Policy::Oldest), (Rule::Simultaneous, Policy::Project), (Rule::Simultaneous, Policy::Smallest)]
+    {
+        let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(3).rule(rule).policy(policy);
+        let mut learner = settings.budget(15).forgetting(0.01).start(plane(3, 15)).learner().unwrap();
+        learner.learn(&stream.slice(0..150)).unwrap();
+        let mut other = Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap();
+        let rest = stream.slice(150..300);
+        assert_eq!(learner.learn(&rest).unwrap(), other.learn(&rest).unwrap(), "{rule}, {policy}");
+        assert_eq!(learner.coefficients(), other.coefficients());
+        assert_eq!(learner.to_bytes().unwrap(), other.to_bytes().unwrap());
+    }
+}
+
+#[test]
+fn bytes_that_are_no_learner_are_refused() {
+    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).budget(6).learner().unwrap();
+    learner.learn(&plane(30, 16)).unwrap();
+    let whole = String::from_utf8(learner.to_bytes().unwrap()).unwrap();
+    let say = |text: &str| refusal(Learner::from_bytes(text.as_bytes()));
+    assert!(
+        say(&whole[..whole.len() / 2])
+            .starts_with("`state` must be that of an online learner, but it is not readable (EOF")
+    );
+    assert_eq!(
+        say(&whole.replace("\"format_version\":1", "\"format_version\":9")),
+        "`state` must be that of an online learner, but it is not readable (it has format 9, but this version reads format 1)"
+    );
+    assert_eq!(
+        say(&whole.replace("\"n_components\":2", "\"n_components\":3")),
+        "`state` must be that of an online learner, but it is not readable (its parts do not fit together)"
+    );
+    let custom = Kernel::custom(mercer::kernel::PairFunction::new("one", |_: &[f64], _: &[f64]| 1.0));
+    let learner = OnlineKernelPca::new(custom).learner().unwrap();
+    assert_eq!(
+        refusal(learner.to_bytes()),
+        "saving a learner does not work with the one kernel: a function cannot be written to a file"
+    );
 }

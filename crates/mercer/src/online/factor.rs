@@ -10,7 +10,7 @@
 //! | `order[f]` | the slot of the learner's memory that row `f` of `L` belongs to |
 
 /// A factor of the kernel matrix of the points in memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Factor {
     rows: Vec<Vec<f64>>,
     order: Vec<usize>,
@@ -35,6 +35,15 @@ impl Factor {
             z.push((k[slot] - dot(before, &z)) / last);
         }
         z
+    }
+
+    /// Whether it can be the factor of a matrix of order `m`.
+    pub(super) fn is_consistent(&self, m: usize) -> bool {
+        let mut slots = self.order.clone();
+        slots.sort_unstable();
+        slots.into_iter().eq(0..m)
+            && self.rows.len() == m
+            && self.rows.iter().enumerate().all(|(f, row)| row.len() == f + 1 && row[f] > 0.0)
     }
 
     /// The best combination of the points in memory for a point with `L z = k`, by slot.

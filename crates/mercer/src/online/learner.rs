@@ -54,7 +54,7 @@ pub struct Learner {
     /// The running mean of the squared outputs.
     pub(super) variances: Vec<f64>,
     pub(super) budget_error: Vec<f64>,
-    n_shrunk: usize,
+    pub(super) n_shrunk: usize,
     pub(super) removals: usize,
 }
 
@@ -95,6 +95,11 @@ impl Learner {
     /// The settings it learns by.
     pub fn settings(&self) -> &OnlineKernelPca {
         &self.settings
+    }
+
+    /// Components that are learned.
+    pub fn n_components(&self) -> usize {
+        self.settings.n_components
     }
 
     /// Rows in memory, start points included.
@@ -168,13 +173,34 @@ impl Learner {
         Ok(seen)
     }
 
-    /// What the components as they are make of a row.
-    fn output_row(&self, x: &[f64], row: usize, k: &mut Vec<f64>) -> Result<Vec<f64>> {
+    /// What a row is to the components as they are, without learning from it.
+    ///
+    /// # Errors
+    ///
+    /// As [`learn_row`](Self::learn_row).
+    pub fn look(&self, x: &[f64]) -> Result<Seen> {
+        self.look_at(x, 0, &mut Vec::new())
+    }
+
+    fn look_at(&self, x: &[f64], row: usize, k: &mut Vec<f64>) -> Result<Seen> {
         self.check(x, row)?;
-        let Some(memory) = &self.memory else { return Ok(vec![0.0; self.settings.n_components]) };
+        let p = self.settings.n_components;
+        let square = self.settings.kernel.evaluate(x, x)?;
+        let Some(memory) = &self.memory else { return Ok(Seen { outputs: vec![0.0; p], novelty: square }) };
         memory.kernel_row(x, k)?;
         let offsets = self.with_mean.iter().map(|&offset| if self.is_centered() { offset } else { 0.0 });
-        Ok(memory.components.iter().zip(offsets).map(|(component, offset)| dot(component, k) - offset).collect())
+        let outputs: Vec<f64> =
+            memory.components.iter().zip(offsets).map(|(component, offset)| dot(component, k) - offset).collect();
+        let length_squared =
+            if self.is_centered() { square - 2.0 * dot(&memory.mean, k) + self.mean_squared } else { square };
+        let novelty = (length_squared - self.explained(&outputs)).max(0.0);
+        Ok(Seen { outputs, novelty })
+    }
+
+    /// What the span of the components explains of a squared length: `2 y·y − y (w·w) y` for outputs `y`.
+    fn explained(&self, outputs: &[f64]) -> f64 {
+        let row = |i: usize| (0..outputs.len()).map(|j| self.inner[(i, j)] * outputs[j]).sum::<f64>();
+        outputs.iter().enumerate().map(|(i, y)| y * (2.0 * y - row(i))).sum()
     }
 
     fn is_centered(&self) -> bool {
@@ -237,9 +263,7 @@ impl Learner {
             (square, 0.0)
         };
 
-        let explained: f64 = (0..p)
-            .map(|i| outputs[i] * (2.0 * outputs[i] - (0..p).map(|j| self.inner[(i, j)] * outputs[j]).sum::<f64>()))
-            .sum();
+        let explained = self.explained(&outputs);
         let learned = self.learned_outputs(&outputs);
         let largest = learned[self.finished..].iter().fold(0.0_f64, |m, y| m.max(y * y));
         let mut eta = self.rate();
@@ -375,8 +399,8 @@ impl OnlineLearner for Learner {
         let mut outputs = Mat::zeros(points.n_samples(), self.settings.n_components);
         let mut k = Vec::new();
         for i in 0..points.n_samples() {
-            let row = self.output_row(&points.row(i), i, &mut k)?;
-            row.into_iter().enumerate().for_each(|(p, y)| outputs[(i, p)] = y);
+            let seen = self.look_at(&points.row(i), i, &mut k)?;
+            seen.outputs.into_iter().enumerate().for_each(|(p, y)| outputs[(i, p)] = y);
         }
         Ok(outputs)
     }

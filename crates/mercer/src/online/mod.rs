@@ -18,6 +18,7 @@ mod learner;
 mod memory;
 mod settings;
 mod start;
+mod state;
 mod update;
 
 pub use learner::{Learner, Seen};

@@ -1,0 +1,169 @@
+//! Online learners.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mercer::online::{Learner, OnlineKernelPca, Policy, Rule, Schedule};
+use mercer::{Center, Precision};
+use numpy::PyReadonlyArray2;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::convert::{array, matrix, points, vector};
+use crate::error::to_python;
+use crate::settings::KernelSettings;
+
+/// Rows that are learned before signals are looked for.
+const ROWS_AT_ONCE: usize = 256;
+
+/// An online learner as the package describes it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct OnlineSettings<'py> {
+    kernel: KernelSettings<'py>,
+    n_components: usize,
+    rule: String,
+    learning_rate: f64,
+    schedule: String,
+    tau: f64,
+    beta: f64,
+    center: bool,
+    start: Option<PyReadonlyArray2<'py, f64>>,
+    budget: Option<usize>,
+    policy: String,
+    forgetting: Option<f64>,
+}
+
+/// A learner that sees one row at a time.
+#[pyclass(frozen, module = "mercer._mercer")]
+pub(crate) struct OnlineLearner(Mutex<Learner>);
+
+impl OnlineLearner {
+    fn learner(&self) -> MutexGuard<'_, Learner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl OnlineLearner {
+    /// A learner for rows like these, which it has not learned from yet.
+    #[staticmethod]
+    fn create(x: &Bound<'_, PyAny>, settings: OnlineSettings<'_>) -> PyResult<Self> {
+        let mut online = OnlineKernelPca::new(settings.kernel.resolve(&points(x)?)?)
+            .n_components(settings.n_components)
+            .rule(settings.rule.parse::<Rule>().map_err(to_python)?)
+            .learning_rate(settings.learning_rate)
+            .schedule(settings.schedule.parse::<Schedule>().map_err(to_python)?)
+            .tau(settings.tau)
+            .beta(settings.beta)
+            .center(if settings.center { Center::Yes } else { Center::No })
+            .policy(settings.policy.parse::<Policy>().map_err(to_python)?);
+        if let Some(start) = &settings.start {
+            let start = matrix(start);
+            let values: Vec<f64> = start.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>()).collect();
+            online = online.start(mercer::Points::from_f64(values, start.nrows(), start.ncols()).map_err(to_python)?);
+        }
+        if let Some(budget) = settings.budget {
+            online = online.budget(budget);
+        }
+        if let Some(share) = settings.forgetting {
+            online = online.forgetting(share);
+        }
+        online.learner().map(|learner| Self(Mutex::new(learner))).map_err(to_python)
+    }
+
+    /// Learns from rows and returns the output that each had at its own update.
+    fn learn<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let rows = points(x)?;
+        let n = rows.n_samples();
+        let mut outputs = faer::Mat::zeros(n, self.learner().n_components());
+        for first in (0..n).step_by(ROWS_AT_ONCE) {
+            let end = n.min(first + ROWS_AT_ONCE);
+            let block = py.detach(|| {
+                use mercer::online::OnlineLearner as _;
+                self.learner().learn(&rows.slice(first..end))
+            });
+            outputs.as_mut().subrows_mut(first, end - first).copy_from(block.map_err(to_python)?);
+            py.check_signals()?;
+        }
+        array(py, outputs.as_ref(), Precision::F64)
+    }
+
+    /// What the components make of rows, without learning from them: their outputs, and the squared distance of each row from
+    /// the span of the components.
+    fn look<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let rows = points(x)?;
+        let seen: Vec<mercer::online::Seen> = py
+            .detach(|| {
+                let learner = self.learner();
+                (0..rows.n_samples()).map(|i| learner.look(&rows.row(i))).collect::<mercer::Result<_>>()
+            })
+            .map_err(to_python)?;
+        let columns = self.learner().n_components();
+        let outputs = faer::Mat::from_fn(seen.len(), columns, |i, j| seen[i].outputs[j]);
+        let novelty: Vec<f64> = seen.iter().map(|seen| seen.novelty).collect();
+        Ok((array(py, outputs.as_ref(), Precision::F64)?, vector(py, &novelty, Precision::F64)))
+    }
+
+    /// The rows it remembers.
+    fn basis<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let basis = self.learner().basis();
+        let columns = basis.first().map_or(0, Vec::len);
+        let rows = faer::Mat::from_fn(basis.len(), columns, |i, j| basis[i][j]);
+        array(py, rows.as_ref(), Precision::F64)
+    }
+
+    /// The coefficients of every component over those rows: one row per component.
+    fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let coefficients = self.learner().coefficients();
+        array(py, coefficients.as_ref(), Precision::F64)
+    }
+
+    /// The lateral weights of the rule APEX, a lower triangle.
+    fn lateral<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let learner = self.learner();
+        let weights = learner.lateral();
+        let square = faer::Mat::from_fn(weights.len(), weights.len(), |i, j| weights[i].get(j).copied().unwrap_or(0.0));
+        array(py, square.as_ref(), Precision::F64)
+    }
+
+    /// For each component, what the budget has taken from it.
+    fn budget_error<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        vector(py, self.learner().budget_error(), Precision::F64)
+    }
+
+    /// The mean of the squared outputs of each component.
+    fn variances<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        vector(py, self.learner().variances(), Precision::F64)
+    }
+
+    /// Rows it has learned from.
+    #[getter]
+    fn n_seen(&self) -> usize {
+        use mercer::online::OnlineLearner as _;
+        self.learner().n_seen()
+    }
+
+    /// Rows for which the learning rate had to be made smaller.
+    #[getter]
+    fn n_shrunk(&self) -> usize {
+        self.learner().n_shrunk()
+    }
+
+    /// A learner whose components stand still while one more, which starts at `start`, learns what they leave.
+    fn next_component(&self, start: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let next = self.learner().next_component(&points(start)?).map_err(to_python)?;
+        Ok(Self(Mutex::new(next)))
+    }
+
+    /// The whole state.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.learner().to_bytes().map_err(to_python)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// The learner with this state.
+    #[staticmethod]
+    fn from_bytes(data: &[u8]) -> PyResult<Self> {
+        Learner::from_bytes(data).map(|learner| Self(Mutex::new(learner))).map_err(to_python)
+    }
+}

@@ -1,0 +1,284 @@
+"""Online kernel PCA."""
+
+from typing import Any
+
+import numpy as np
+
+from . import _checks, _mercer
+from ._arrays import dense
+from ._base import Estimator, check_is_fitted, validate_data
+from ._kernels import describe
+
+_RULES = ("oja", "apex", "simultaneous")
+_SCHEDULES = ("constant", "1/t", "anneal")
+_POLICIES = ("project", "oldest", "smallest")
+
+
+class OnlineKernelPCA(Estimator):
+    """Kernel PCA that learns one row at a time, in bounded memory, and has an answer at any moment.
+
+    How rows are grouped into calls changes nothing, to the bit.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of components; 1 for the rule ``"oja"``.
+    rule : {"simultaneous", "apex", "oja"}, default="simultaneous"
+        How components learn: all at once, each subtracting what those before it explain; all at once, decorrelated by
+        lateral weights; or only the first one.
+    kernel : str or callable, default="rbf"
+        As in :class:`KernelPCA`, but not ``"precomputed"``.
+    gamma, bandwidth : float, default=None
+        Inverse width, or the width itself. ``None`` is ``1 / n_features``.
+    degree : int, default=3
+    coef0 : float, default=1
+    kernel_params : dict, default=None
+        As in :class:`KernelPCA`.
+    learning_rate : float, default=0.05
+        The rate ``eta``. At a row for which ``eta * y**2`` reaches 2, it is made smaller; ``n_shrunk_`` counts such rows.
+    schedule : {"constant", "1/t", "anneal"}, default="constant"
+        ``eta``, ``eta / t``, or ``eta * tau / (t + tau)``.
+    tau : float, default=1000.0
+        Rows after which an annealed rate has halved.
+    beta : float, default=1.0
+        How much of what earlier components explain the simultaneous rule subtracts.
+    center : bool, default=True
+        Whether the running mean is subtracted in feature space.
+    start : array-like of shape (n_components, n_features), default=None
+        Points that components start from; they stay in memory, beside the budget. ``None``: the first rows that differ.
+    budget : int, default=None
+        Rows that are remembered; ``None`` remembers all.
+    policy : {"project", "oldest", "smallest"}, default="project"
+        What happens to a row that the budget has no room for: replaced by the best combination of the others, or dropped by
+        age or weight.
+    forgetting : float, default=None
+        Share of the running mean that every row replaces, at least; ``None`` counts all rows alike.
+
+    Attributes
+    ----------
+    basis_ : ndarray of shape (n_remembered, n_features)
+        Rows in memory.
+    coefficients_ : ndarray of shape (n_components, n_remembered)
+        Components as combinations of their images.
+    lateral_ : ndarray of shape (n_components, n_components)
+        Lateral weights of the rule ``"apex"``, a lower triangle; zero for the others.
+    n_seen_ : int
+        Rows learned.
+    n_shrunk_ : int
+        Rows for which the learning rate was made smaller.
+    budget_error_ : ndarray of shape (n_components,)
+        Estimate of the distance of each component from what it would be without a budget.
+    variances_ : ndarray of shape (n_components,)
+        Mean of the squared outputs of each component.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import OnlineKernelPCA
+    >>> rows = np.random.default_rng(0).normal(size=(500, 3))
+    >>> learner = OnlineKernelPCA(2, gamma=0.2, budget=50)
+    >>> for batch in np.array_split(rows, 10):
+    ...     learner = learner.partial_fit(batch)
+    >>> learner.transform(rows).shape, learner.n_seen_
+    ((500, 2), 500)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        rule: str = "simultaneous",
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        learning_rate: float = 0.05,
+        schedule: str = "constant",
+        tau: float = 1000.0,
+        beta: float = 1.0,
+        center: bool = True,
+        start: Any = None,
+        budget: int | None = None,
+        policy: str = "project",
+        forgetting: float | None = None,
+        bandwidth: float | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.rule = rule
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.tau = tau
+        self.beta = beta
+        self.center = center
+        self.start = start
+        self.budget = budget
+        self.policy = policy
+        self.forgetting = forgetting
+        self.bandwidth = bandwidth
+
+    # Learning
+
+    def fit(self, X: Any, y: Any = None) -> "OnlineKernelPCA":
+        """Begins anew and learns from the rows of ``X``, once each, in order."""
+        self.__dict__.pop("_model", None)
+        self._learn(X, reset=True)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> "OnlineKernelPCA":
+        """Learns from more rows."""
+        self._learn(X, reset="_model" not in self.__dict__)
+        return self
+
+    def learn(self, X: Any) -> Any:
+        """Learns from more rows and returns the output that each had at its own update.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+        """
+        return self._learn(X, reset="_model" not in self.__dict__)
+
+    def _learn(self, X: Any, *, reset: bool) -> Any:
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
+        rows = dense(X)
+        if "_model" not in self.__dict__:
+            self._model = _mercer.OnlineLearner.create(rows, self._settings())
+        return self._model.learn(rows)
+
+    def _settings(self) -> dict[str, Any]:
+        owner = type(self).__name__
+        if isinstance(self.gamma, str):
+            # Rows that are still to come have no variance or median yet.
+            raise _checks.refuse(owner, "gamma", "a float in the range (0, inf) or None", self.gamma)
+        start = None
+        if self.start is not None:
+            start = np.array(self.start, dtype=np.float64, order="C")
+            if start.ndim != 2 or start.shape[1] != self.n_features_in_:
+                raise ValueError(f"start must have {self.n_features_in_} columns, but its shape is {start.shape}")
+        return {
+            "kernel": describe(
+                owner,
+                self.kernel,
+                gamma=self.gamma,
+                bandwidth=self.bandwidth,
+                degree=self.degree,
+                coef0=self.coef0,
+                kernel_params=self.kernel_params,
+            ),
+            "n_components": _checks.integer(owner, "n_components", self.n_components, 1),
+            "rule": _checks.choice(owner, "rule", self.rule, _RULES),
+            "learning_rate": _checks.real(owner, "learning_rate", self.learning_rate, 0, above=True),
+            "schedule": _checks.choice(owner, "schedule", self.schedule, _SCHEDULES),
+            "tau": _checks.real(owner, "tau", self.tau, 0, above=True),
+            "beta": _checks.real(owner, "beta", self.beta, 0, above=True),
+            "center": _checks.boolean(owner, "center", self.center),
+            "start": start,
+            "budget": _checks.integer(owner, "budget", self.budget, 1, optional=True),
+            "policy": _checks.choice(owner, "policy", self.policy, _POLICIES),
+            "forgetting": _checks.real(owner, "forgetting", self.forgetting, 0, above=True, optional=True),
+        }
+
+    # Using
+
+    def transform(self, X: Any) -> Any:
+        """Outputs of the components, as they are now, for the rows of ``X``.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+        """
+        return self._look(X)[0]
+
+    def score_samples(self, X: Any) -> Any:
+        """How well the components explain each row: minus the squared distance of its image from their span.
+
+        As everywhere in scikit-learn, less is stranger.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
+        return -self._look(X)[1]
+
+    def _look(self, X: Any) -> tuple[Any, Any]:
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return self._model.look(dense(X))
+
+    def next_component(self, start: Any) -> "OnlineKernelPCA":
+        """A copy in which all components stand still and one more, which starts at ``start``, learns what they leave (APEX).
+
+        Parameters
+        ----------
+        start : array-like of shape (n_features,)
+        """
+        check_is_fitted(self)
+        point = np.array(start, dtype=np.float64, order="C").reshape(1, -1)
+        estimator = type(self)(**{**self.get_params(), "n_components": self.n_components + 1, "rule": "apex"})
+        for name in ("n_features_in_", "feature_names_in_"):
+            if name in self.__dict__:
+                setattr(estimator, name, getattr(self, name))
+        estimator._model = self._model.next_component(point)
+        return estimator
+
+    # What was learned
+
+    @property
+    def basis_(self) -> Any:
+        """Rows in memory."""
+        return self._fitted().basis()
+
+    @property
+    def coefficients_(self) -> Any:
+        """Components as combinations of the images of the rows in memory."""
+        return self._fitted().coefficients()
+
+    @property
+    def lateral_(self) -> Any:
+        """Lateral weights of the rule ``"apex"``."""
+        return self._fitted().lateral()
+
+    @property
+    def budget_error_(self) -> Any:
+        """Estimate of what the budget has taken from each component."""
+        return self._fitted().budget_error()
+
+    @property
+    def variances_(self) -> Any:
+        """Mean of the squared outputs of each component."""
+        return self._fitted().variances()
+
+    @property
+    def n_seen_(self) -> int:
+        """Rows learned."""
+        return int(self._fitted().n_seen)
+
+    @property
+    def n_shrunk_(self) -> int:
+        """Rows for which the learning rate was made smaller."""
+        return int(self._fitted().n_shrunk)
+
+    def _fitted(self) -> Any:
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has learned from no row yet")
+        return self._model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__
+
+    def _model_from_bytes(self, data: bytes) -> _mercer.OnlineLearner:
+        return _mercer.OnlineLearner.from_bytes(data)
+
+    # What scikit-learn asks
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components)

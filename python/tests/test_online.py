@@ -1,0 +1,126 @@
+"""Online kernel PCA: the reference values through the package, scikit-learn's checks, state, refusals."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mercer import OnlineKernelPCA
+
+REFERENCE = Path(__file__).parents[2] / "testdata" / "reference"
+KERNELS = {
+    "kashima_gauss1": {"kernel": "rbf", "gamma": 0.5},
+    "kashima_poly2_c1": {"kernel": "poly", "gamma": 1.0, "degree": 2, "coef0": 1.0},
+}
+P = 3
+
+
+def agrees(got, want):
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-8 * np.abs(want).max() + 1e-13)
+
+
+def over_all_rows(learner, z):
+    """Coefficients over all rows of ``z``, zero for rows that are not remembered."""
+    alpha = np.zeros((learner.coefficients_.shape[0], len(z)))
+    for slot, row in enumerate(learner.basis_):
+        alpha[:, np.flatnonzero((z == row).all(axis=1))[0]] = learner.coefficients_[:, slot]
+    return alpha
+
+
+@pytest.fixture(params=KERNELS)
+def case(request):
+    with np.load(REFERENCE / f"{request.param}.npz") as file:
+        return {name: file[name] for name in file.files}, KERNELS[request.param]
+
+
+@pytest.mark.parametrize(
+    ("label", "more"),
+    [
+        ("sim_beta1", {}),
+        ("sim_beta2", {"beta": 2.0}),
+        ("budget8", {"budget": 8, "policy": "oldest"}),
+        ("centred", {"center": True}),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 7, 30])
+def test_the_simultaneous_rule_gives_the_reference_values(case, label, more, size):
+    values, kernel = case
+    z = values["in_Z"]
+    settings = {"center": False, "learning_rate": float(values["par_eta"]), "start": z[:P], **kernel, **more}
+    learner = OnlineKernelPCA(P, **settings)
+    outputs = np.concatenate([learner.learn(z[i : i + size]) for i in range(P, len(z), size)])
+    agrees(outputs, values[f"out_{label}_Y"])
+    agrees(over_all_rows(learner, z), values[f"out_{label}_alpha"])
+    assert learner.n_seen_ == len(z) - P
+
+
+def test_oja_and_then_apex_give_the_reference_values(case):
+    values, kernel = case
+    z = values["in_Z"]
+    first = OnlineKernelPCA(
+        1, rule="oja", center=False, learning_rate=float(values["par_eta"]), start=z[:1], **kernel
+    )
+    agrees(first.learn(z[P:])[:, 0], values["out_oja_y"])
+    agrees(first.coefficients_[0], values["out_oja_alpha"])
+    second = first.next_component(z[1])
+    outputs = second.learn(z[P:])
+    agrees(outputs[:, :1], values["out_apex_yprev"])
+    agrees(outputs[:, 1], values["out_apex_ytilde"])
+    agrees(over_all_rows(second, z)[1], values["out_apex_alpha"])
+    agrees(second.lateral_[1, :1], values["out_apex_a"])
+
+
+@parametrize_with_checks([OnlineKernelPCA(1), OnlineKernelPCA(1, rule="oja", budget=20, policy="smallest")])
+def test_common_check(estimator, check):
+    check(estimator)
+
+
+def test_a_pickled_learner_goes_on_to_the_same_bits():
+    rows = np.random.default_rng(1).normal(size=(200, 3))
+    learner = OnlineKernelPCA(2, gamma=0.3, budget=20).partial_fit(rows[:100])
+    other = pickle.loads(pickle.dumps(learner))
+    np.testing.assert_array_equal(learner.learn(rows[100:]), other.learn(rows[100:]))
+    np.testing.assert_array_equal(learner.coefficients_, other.coefficients_)
+
+
+def test_fit_begins_anew_and_partial_fit_goes_on():
+    rows = np.random.default_rng(2).normal(size=(60, 2))
+    learner = OnlineKernelPCA(2, gamma=0.5).fit(rows).partial_fit(rows[:10])
+    assert learner.n_seen_ == 70
+    assert learner.fit(rows).n_seen_ == 60
+
+
+def test_rows_unlike_the_others_score_lower():
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(400, 2))
+    learner = OnlineKernelPCA(4, gamma=0.2, budget=60, learning_rate=0.1).fit(rows)
+    usual, strange = learner.score_samples(rows[:50]), learner.score_samples(rows[:50] + 6)
+    assert np.median(strange) < np.median(usual) <= 0
+    assert learner.budget_error_.shape == (4,) and (learner.budget_error_ >= 0).all()
+    assert (learner.variances_ > 0).all() and learner.n_shrunk_ == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rule": "apexx"}, "The 'rule' parameter of OnlineKernelPCA must be a str among"),
+        ({"budget": 2}, "`budget` must be at least one more than the number of components"),
+        ({"n_components": 2, "rule": "oja"}, "`n_components` must be 1 for the rule oja"),
+        ({"gamma": "median"}, "The 'gamma' parameter of OnlineKernelPCA must be a float"),
+        ({"learning_rate": 0.0}, "The 'learning_rate' parameter of OnlineKernelPCA must be a float"),
+        ({"start": np.zeros((2, 5))}, "start must have 2 columns, but its shape is"),
+        ({"kernel": "precomputed"}, "online learning does not work with the precomputed kernel"),
+    ],
+)
+def test_wrong_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        OnlineKernelPCA(**{"n_components": 2, **settings}).fit(np.ones((4, 2)))
+
+
+def test_a_row_of_another_width_is_refused_and_changes_nothing():
+    learner = OnlineKernelPCA(1).fit(np.eye(3))
+    with pytest.raises(ValueError, match="4 features"):
+        learner.partial_fit(np.ones((1, 4)))
+    assert learner.n_seen_ == 3
