@@ -111,7 +111,7 @@ def test_rows_unlike_the_others_score_lower():
         ({"gamma": "median"}, "The 'gamma' parameter of OnlineKernelPCA must be a float"),
         ({"learning_rate": 0.0}, "The 'learning_rate' parameter of OnlineKernelPCA must be a float"),
         ({"start": np.zeros((2, 5))}, "start must have 2 columns, but its shape is"),
-        ({"kernel": "precomputed"}, "online learning does not work with the precomputed kernel"),
+        ({"kernel": "precomputed"}, "Online learning does not work with the precomputed kernel"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):
