@@ -23,6 +23,8 @@ except ModuleNotFoundError as error:
         check_is_fitted,
         validate_data,
     )
+except ImportError as error:
+    raise ImportError(f"mercer needs scikit-learn 1.6 or newer where it is installed: {error}") from error
 
 __all__ = ["ConvergenceWarning", "Estimator", "NotFittedError", "check_is_fitted", "validate_data"]
 
@@ -47,6 +49,9 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         super().__setstate__(state)
         if model is not None:
             self._model = self._model_from_bytes(model)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_model" in self.__dict__
 
     def _model_from_bytes(self, data: bytes) -> Any:
         """The model with these bytes."""

@@ -16,12 +16,16 @@ def refuse(owner: str, name: str, allowed: str, value: Any) -> InvalidParameterE
     return InvalidParameterError(f"The {name!r} parameter of {owner} must be {allowed}. Got {value!r} instead.")
 
 
-def integer(owner: str, name: str, value: Any, minimum: int, *, optional: bool = False) -> int | None:
-    """An integer that is not below ``minimum``; ``None`` if that is allowed."""
+def integer(
+    owner: str, name: str, value: Any, minimum: int, *, maximum: int | None = None, optional: bool = False
+) -> int | None:
+    """An integer that is not below ``minimum`` nor above ``maximum``; ``None`` if that is allowed."""
     if value is None and optional:
         return None
-    if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)) or value < minimum:
-        allowed = f"an int in the range [{minimum}, inf)" + (" or None" if optional else "")
+    fits = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_)) and value >= minimum
+    if not fits or (maximum is not None and value > maximum):
+        end = "inf)" if maximum is None else f"{maximum}]"
+        allowed = f"an int in the range [{minimum}, {end}" + (" or None" if optional else "")
         raise refuse(owner, name, allowed, value)
     return int(value)
 

@@ -201,6 +201,9 @@ class KernelPCA(Estimator):
         self : KernelPCA
         """
         owner = type(self).__name__
+        # A fit that fails leaves nothing of the one before it that could be taken for its own.
+        for name in ("_model", "_X_fit", "dual_coef_", "X_transformed_fit_"):
+            self.__dict__.pop(name, None)
         inverse = _checks.boolean(owner, "fit_inverse_transform", self.fit_inverse_transform)
         if inverse and isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")

@@ -74,7 +74,7 @@ def describe(
         "keywords": keywords if callable(kernel) and keywords else None,
         "gamma": gamma,
         "bandwidth": real(owner, "bandwidth", bandwidth, 0, above=True, optional=True),
-        "degree": integer(owner, "degree", int(degree) if _is_whole(degree) else degree, 0),
+        "degree": integer(owner, "degree", int(degree) if _is_whole(degree) else degree, 0, maximum=2**32 - 1),
         "coef0": real(owner, "coef0", coef0, float("-inf")),
         "tail": tail,
     }

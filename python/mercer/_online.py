@@ -271,9 +271,6 @@ class OnlineKernelPCA(Estimator):
             raise AttributeError(f"{type(self).__name__!r} object has learned from no row yet")
         return self._model
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in self.__dict__
-
     def _model_from_bytes(self, data: bytes) -> _mercer.OnlineLearner:
         return _mercer.OnlineLearner.from_bytes(data)
 

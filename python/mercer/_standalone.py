@@ -71,8 +71,8 @@ class ClassNamePrefixFeaturesOutMixin:
 
 
 def check_is_fitted(estimator: Any) -> None:
-    """Raises if the estimator has no attribute that a fit makes."""
-    if not any(name.endswith("_") and not name.startswith("__") for name in vars(estimator)):
+    """Raises if the estimator has not been fitted."""
+    if not estimator.__sklearn_is_fitted__():
         name = type(estimator).__name__
         raise NotFittedError(
             f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."

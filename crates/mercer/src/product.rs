@@ -60,7 +60,8 @@ pub struct ProductRecord {
     pub gram: String,
     /// The precision of tiles.
     pub precision: Precision,
-    /// The largest difference, over some rows, from the product (before centring) computed directly in double precision, relative
+    /// The largest difference, over some rows, from the product computed directly in double precision (twice that with centring,
+    /// for the mean that is subtracted), relative
     /// to the largest value there; nothing if no row was looked at.
     pub measured_error: Option<f64>,
     /// Rows that were computed directly.
@@ -77,6 +78,8 @@ pub struct ProductRecord {
 
 /// Vectors that are multiplied at a time: more than this gain nothing.
 const COLUMNS: usize = 256;
+/// Rows of queries that are packed at a time.
+const QUERIES_AT_ONCE: u64 = 7680;
 /// Rows that are computed directly, and where their choice comes from.
 const CHECKED_ROWS: usize = 8;
 const CHECK_SEED: u64 = 0x6d65_7263;
@@ -206,6 +209,9 @@ impl KernelProduct {
             }
         }
         points.check_finite()?;
+        if queries.is_some() && self.gram == GramChoice::Stored {
+            return Err(Error::invalid("gram", "auto or tiled with `queries`: no tile is used twice", self.gram));
+        }
         if let Some(queries) = queries {
             let (expected, found) = (points.n_features(), queries.n_features());
             if expected != found {
@@ -236,7 +242,7 @@ impl KernelProduct {
             (_, Some(queries)) => self.slab(precision, points, vectors.as_ref(), queries, context)?,
         };
         let mut seconds = stopwatch.seconds();
-        let (measured_error, checked_rows) = self.measure(&made.product, points, vectors.as_ref(), queries)?;
+        let measured = self.measure(&made.product, points, vectors.as_ref(), queries)?;
         let stopwatch = Stopwatch::start();
         let mut entries = made.entries;
         let mut product = made.product;
@@ -248,6 +254,7 @@ impl KernelProduct {
             }
         }
         seconds += stopwatch.seconds();
+        let (measured_error, checked_rows) = (measured.relative(&product, self.center), measured.rows.len());
         let record = ProductRecord {
             n_rows: product.nrows(),
             n_samples: points.n_samples(),
@@ -319,6 +326,18 @@ impl KernelProduct {
         queries: &Points,
         context: &Context<'_>,
     ) -> Result<Made> {
+        let (n, b, q) = (points.n_samples() as u64, vectors.ncols() as u64, queries.n_samples() as u64);
+        let size = precision.size() as u64;
+        // Packed points and vectors, the result, and as many packed queries as are worked on at once.
+        let needed = n * (points.n_features() as u64 + 1 + b) * size
+            + 8 * q * b
+            + q.min(QUERIES_AT_ONCE) * (points.n_features() as u64 + 1) * size;
+        let budget = self.memory.bytes();
+        if needed > budget {
+            let advice = format!("a budget of {} would do", crate::error::bytes(needed));
+            let what = format!("a product of {q} queries and {n} points with {b} vectors");
+            return Err(Error::OverBudget { what, needed, budget, advice });
+        }
         let product = slab_product(&self.kernel, queries, points, vectors, precision, context)?;
         let entries = queries.n_samples() as u64 * points.n_samples() as u64;
         let gram = if matches!(self.kernel, Kernel::Precomputed) { "precomputed" } else { "slab" };
@@ -346,28 +365,24 @@ impl KernelProduct {
         Ok(own.entries)
     }
 
-    /// The largest error of some rows of a product, relative to the largest value there, and how many rows were looked at.
+    /// The largest error of some rows of a product, before centring.
     fn measure(
         &self,
         product: &Mat<f64>,
         points: &Points,
         vectors: MatRef<'_, f64>,
         queries: Option<&Points>,
-    ) -> Result<(Option<f64>, usize)> {
+    ) -> Result<Measured> {
         let rows = sample_rows(product.nrows(), self.checked_rows, CHECK_SEED);
-        if rows.is_empty() {
-            return Ok((None, 0));
-        }
-        let (mut error, mut largest) = (0.0_f64, 0.0_f64);
+        let mut error = 0.0_f64;
         for &row in &rows {
             let values = self.kernel_row(row, points, queries)?;
             for (j, vector) in vectors.col_iter().enumerate() {
                 let exact: f64 = values.iter().zip(vector.iter()).map(|(k, v)| k * v).sum();
                 error = error.max((product[(row, j)] - exact).abs());
-                largest = largest.max(exact.abs());
             }
         }
-        Ok((Some(if largest > 0.0 { error / largest } else { error }), rows.len()))
+        Ok(Measured { error, rows })
     }
 
     /// One row of the matrix, directly in double precision.
@@ -381,6 +396,23 @@ impl KernelProduct {
         }
         let x = queries.unwrap_or(points).row(row);
         (0..n).map(|j| self.kernel.evaluate(&x, &points.row(j))).collect()
+    }
+}
+
+/// Rows of a product that were computed directly, and the largest difference.
+struct Measured {
+    error: f64,
+    rows: Vec<usize>,
+}
+
+impl Measured {
+    /// The error relative to the largest value of the finished product in these rows. Centring subtracts a mean, whose own error is at
+    /// most as large again.
+    fn relative(&self, product: &Mat<f64>, center: Center) -> Option<f64> {
+        let values = self.rows.iter().flat_map(|&row| (0..product.ncols()).map(move |j| product[(row, j)].abs()));
+        let largest = values.fold(0.0, f64::max);
+        let error = if center == Center::Yes { 2.0 * self.error } else { self.error };
+        (!self.rows.is_empty()).then_some(if largest > 0.0 { error / largest } else { error })
     }
 }
 

@@ -48,6 +48,7 @@ fn a_run_cut_off_after_any_pass_goes_on_to_the_same_bits() {
             let whole = settings.fit(&points).unwrap();
             for &cut in &cuts {
                 assert!(cut < whole.record().passes, "{solver}: {cut} passes are no cut");
+                always(&path).remove().unwrap();
                 settings.clone().max_passes(cut).checkpoint(always(&path)).fit(&points).unwrap();
                 let resumed = settings.clone().checkpoint(always(&path).resume(true)).fit(&points).unwrap();
                 assert_eq!(resumed.record().resumed_after_passes, Some(cut));
@@ -229,4 +230,24 @@ fn a_folder_that_cannot_be_written_to_is_an_error_that_names_the_file() {
     let path = folder.path().join("missing").join("fit.checkpoint");
     let error = settings(SolverChoice::Krylov).checkpoint(always(&path)).fit(&points).unwrap_err();
     assert!(error.to_string().starts_with(&format!("writing {}: ", path.display())), "{error}");
+}
+
+#[test]
+fn a_file_that_is_there_is_not_overwritten_or_removed() {
+    let (points, folder) = (data(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("notes.txt");
+    fs::write(&path, "precious").unwrap();
+    for (solver, n) in [(SolverChoice::Krylov, N), (SolverChoice::Auto, 100)] {
+        let refused = settings(solver).checkpoint(always(&path)).fit(&points.slice(0..n)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "`checkpoint` must be a new file, or one to resume from: nothing is overwritten, but it is {}, which exists",
+                path.display()
+            )
+        );
+    }
+    let refused = settings(SolverChoice::Krylov).checkpoint(always(&path).resume(true)).fit(&points).unwrap_err();
+    assert!(refused.to_string().contains("not a Mercer checkpoint"), "{refused}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
 }

@@ -226,3 +226,18 @@ fn a_model_with_a_function_for_a_kernel_cannot_be_saved() {
     let error = model.save(&directory.path().join("a.mercer")).unwrap_err().to_string();
     assert_eq!(error, "saving a model does not work with the mine kernel: a function cannot be written to a file");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link_and_what_is_no_file_is_not_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let (real, link) = (directory.path().join("real.mercer"), directory.path().join("link.mercer"));
+    fs::write(&real, "old").unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    model().save(&link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(Model::load(&real).is_ok());
+    let refused = model().save(std::path::Path::new("/dev/null")).unwrap_err();
+    assert_eq!(refused.to_string(), "/dev/null: this is not a file, so it cannot be replaced by one");
+    assert!(!fs::metadata("/dev/null").unwrap().is_file());
+}

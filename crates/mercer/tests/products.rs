@@ -151,3 +151,38 @@ fn a_ridge_that_cannot_be_had_says_why() {
     let short = linear().fit(&points(39, 2, 0), &x, &threads, &watch).unwrap_err().to_string();
     assert_eq!(short, "`scores` must be as many rows as there are points (40), but it is 39");
 }
+
+#[test]
+fn the_measured_error_of_a_centred_product_is_that_of_what_is_returned() {
+    // Far from the origin, single precision leaves a linear kernel little; centred values are small beside what was summed.
+    let values: Vec<f32> = (0..1500).map(|i| 1000.0 + ((i * 37) % 101) as f32 / 50.0).collect();
+    let points = Points::from_f32(values, 300, 5).unwrap();
+    let vectors = Mat::from_fn(300, 1, |i, _| ((i * 7) % 13) as f64 - 6.0);
+    let settings = KernelProduct::new(Kernel::linear()).center(Center::Yes);
+    let (rough, record) =
+        settings.clone().precision(Precision::F32).multiply(&points, vectors.as_ref(), None, &Watch::new()).unwrap();
+    let (exact, _) =
+        settings.precision(Precision::F64).multiply(&points, vectors.as_ref(), None, &Watch::new()).unwrap();
+    let error = (&rough - &exact).norm_max() / exact.norm_max();
+    let claimed = record.measured_error.unwrap();
+    assert!(claimed >= 0.3 * error, "claimed {claimed:e}, true {error:e}");
+}
+
+#[test]
+fn queries_keep_to_the_budget_and_keep_no_tiles() {
+    let points = Points::from_f64((0..400).map(f64::from).collect::<Vec<_>>(), 100, 4).unwrap();
+    let vectors = Mat::full(100, 1, 1.0);
+    let settings = KernelProduct::new(Kernel::linear());
+    let refused = |settings: KernelProduct| {
+        settings.multiply(&points, vectors.as_ref(), Some(&points), &Watch::new()).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(settings.clone().memory(MemoryBudget::Bytes(1))),
+        "a product of 100 queries and 100 points with 1 vectors needs 9.4 KiB, but the memory budget is 1 B; a budget of 9.4 KiB \
+         would do"
+    );
+    assert_eq!(
+        refused(settings.gram(GramChoice::Stored)),
+        "`gram` must be auto or tiled with `queries`: no tile is used twice, but it is stored"
+    );
+}

@@ -15,7 +15,8 @@ use super::values::{MethodName, method_names};
 Example:
   mercer compare digits.csv --label digit --scale 1/16 -n 5 --methods tiled/krylov,lanczos")]
 pub(crate) struct CompareArgs {
-    /// Points, one per row: .csv, .tsv or .npy; - is CSV on standard input
+    /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
+    /// standard input
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
     /// Methods, separated by commas: a solver (dense, krylov, lanczos, subspace, power, auto), or tiled/SOLVER

@@ -24,8 +24,8 @@ pub(crate) struct DataArgs {
     /// Rows to use, counted from 0, the last excluded, such as 0:1000 or 500:
     #[arg(long, value_name = "A:B")]
     pub(crate) rows: Option<RowRange>,
-    /// As many rows, drawn at random with --seed
-    #[arg(long, value_name = "N")]
+    /// As many rows, drawn at random; all of them if there are no more
+    #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
     pub(crate) sample: Option<usize>,
     /// Multiply every value by this, such as 1/255; the model remembers it
     #[arg(long, value_name = "FACTOR", conflicts_with = "standardize")]

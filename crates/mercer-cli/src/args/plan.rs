@@ -14,7 +14,8 @@ use super::report::{ProgressArgs, ReportArgs};
 Example:
   mercer plan digits.csv --label digit --scale 1/16 -n 10 --memory 1GiB")]
 pub(crate) struct PlanArgs {
-    /// Points, one per row: .csv, .tsv or .npy; - is CSV on standard input
+    /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
+    /// standard input
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
     #[command(flatten)]

@@ -20,7 +20,8 @@ pub(crate) struct ScoreArgs {
     /// Model that `mercer fit` saved
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
-    /// Points: .csv, .tsv or .npy; - is CSV on standard input
+    /// Points: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
+    /// standard input
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
     /// Share of the training points that is within the limits: 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995 or 0.999
@@ -31,7 +32,8 @@ pub(crate) struct ScoreArgs {
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// Where the table goes: .csv, .tsv or .npy by its name; - is CSV on standard output
+    /// Where the table goes: .csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm by its name; - is CSV on
+    /// standard output
     #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub(crate) output: PathBuf,
     #[command(flatten)]

@@ -16,7 +16,8 @@ pub(crate) struct TransformArgs {
     /// Model that `mercer fit` saved
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
-    /// Points: .csv, .tsv or .npy; - is CSV on standard input
+    /// Points: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
+    /// standard input
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
     /// Number of threads [default: all processors]
@@ -24,7 +25,8 @@ pub(crate) struct TransformArgs {
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
-    /// Where the scores go: .csv, .tsv or .npy by its name; - is CSV on standard output
+    /// Where the scores go: .csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm by its name; - is CSV on
+    /// standard output
     #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub(crate) output: PathBuf,
     #[command(flatten)]

@@ -138,7 +138,7 @@ fn run_one(
 ) -> Result<Run> {
     let before = mercer::reset_peak_memory().then(mercer::peak_memory);
     let start = Instant::now();
-    let limits = Limits { time: session.time_left(args.solve.time_limit), share: args.solve.variance };
+    let limits = Limits { time: args.solve.time_limit.map(|limit| limit.0), share: args.solve.variance };
     let outcome = learn(settings, data, limits, session);
     let seconds = start.elapsed().as_secs_f64();
     let peak_growth_bytes = before.map(|before| mercer::peak_memory().saturating_sub(before));

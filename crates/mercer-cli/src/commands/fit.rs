@@ -55,7 +55,9 @@ fn settle(checkpoint: &Checkpoint, learned: &Learned, session: &Session<'_>) -> 
     if let Some(passes) = learned.model.record().resumed_after_passes {
         session.console.note(&format!("went on after pass {passes} of an earlier run"));
     }
-    if learned.status() == ExitStatus::Done {
+    if learned.model.record().solver == "dense" {
+        // It kept none, and what is there is not its own.
+    } else if learned.status() == ExitStatus::Done {
         checkpoint.remove()?;
     } else if checkpoint.path().exists() {
         session.console.note(&format!("{} holds its state: --resume goes on", checkpoint.path().display()));

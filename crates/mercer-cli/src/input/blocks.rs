@@ -16,6 +16,8 @@ pub(super) struct Blocks<R> {
     rest: Vec<u8>,
     block: usize,
     is_first: bool,
+    /// Lines of the blocks that were given out.
+    lines: usize,
 }
 
 impl<R: Read> Blocks<R> {
@@ -24,7 +26,7 @@ impl<R: Read> Blocks<R> {
     }
 
     fn with_size(source: R, delimiter: u8, block: usize) -> Self {
-        Self { source, delimiter, rest: Vec::new(), block, is_first: true }
+        Self { source, delimiter, rest: Vec::new(), block, is_first: true, lines: 0 }
     }
 
     /// The next block: whole records, except at the end of a source that stops within one. `None` at the end.
@@ -40,11 +42,17 @@ impl<R: Read> Blocks<R> {
             }
             if text.len() - before < wanted {
                 // The end of the source; what is left is the last record, whether its line ends or not.
+                if let Some(place) = open_quote(&text, self.delimiter) {
+                    let line = self.lines + line_breaks(&text[..place]) + 1;
+                    let problem = format!("the quote that opens on line {line} is never closed");
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+                }
                 return Ok((!text.is_empty()).then_some(text));
             }
             let end = last_record_end(&text, self.delimiter);
             if end > 0 {
                 self.rest = text.split_off(end);
+                self.lines += line_breaks(&text);
                 return Ok(Some(text));
             }
         }
@@ -78,6 +86,24 @@ fn has_quotes(text: &[u8]) -> bool {
     memchr::memchr(b'"', text).is_some()
 }
 
+fn line_breaks(text: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', text).count()
+}
+
+/// Where the quote opens within which a text ends.
+fn open_quote(text: &[u8], delimiter: u8) -> Option<usize> {
+    let (mut opened, mut is_open) = (None, false);
+    if has_quotes(text) {
+        walk(text, delimiter, |place, state, before| {
+            if state == State::Quoted && before == State::FieldStart {
+                opened = Some(place);
+            }
+            is_open = state == State::Quoted;
+        });
+    }
+    opened.filter(|_| is_open)
+}
+
 /// Where the last whole record of a block ends; 0 if there is none.
 fn last_record_end(text: &[u8], delimiter: u8) -> usize {
     if has_quotes(text) {
@@ -87,32 +113,42 @@ fn last_record_end(text: &[u8], delimiter: u8) -> usize {
     }
 }
 
-/// Where records end, by the rules of the csv crate: a quote opens only at the beginning of a field; between quotes, two of them
-/// are one; after a closing quote anything else continues the field without quotes.
-fn record_ends(text: &[u8], delimiter: u8) -> Vec<usize> {
-    #[derive(Clone, Copy)]
-    enum State {
-        FieldStart,
-        Plain,
-        Quoted,
-        /// After a quote between quotes.
-        QuoteInQuoted,
-    }
-    let mut ends = Vec::new();
+/// Within a record, where the reader of it stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    FieldStart,
+    Plain,
+    Quoted,
+    /// After a quote between quotes.
+    QuoteInQuoted,
+}
+
+/// Walks through a text by the rules of the csv crate: a quote opens only at the beginning of a field; between quotes, two of them
+/// are one; after a closing quote anything else continues the field without quotes. `see` gets every place with the states after
+/// and before it.
+fn walk(text: &[u8], delimiter: u8, mut see: impl FnMut(usize, State, State)) {
     let mut state = State::FieldStart;
     for (place, &byte) in text.iter().enumerate() {
+        let before = state;
         state = match (state, byte) {
             (State::Quoted, b'"') => State::QuoteInQuoted,
             (State::Quoted, _) | (State::FieldStart | State::QuoteInQuoted, b'"') => State::Quoted,
-            (_, b'\n') => {
-                ends.push(place + 1);
-                State::FieldStart
-            }
-            (_, b'\r') => State::FieldStart,
+            (_, b'\n' | b'\r') => State::FieldStart,
             (_, byte) if byte == delimiter => State::FieldStart,
             _ => State::Plain,
         };
+        see(place, state, before);
     }
+}
+
+/// Where records end.
+fn record_ends(text: &[u8], delimiter: u8) -> Vec<usize> {
+    let mut ends = Vec::new();
+    walk(text, delimiter, |place, state, _| {
+        if state == State::FieldStart && text[place] == b'\n' {
+            ends.push(place + 1);
+        }
+    });
     ends
 }
 

@@ -54,6 +54,12 @@ impl Selection {
     }
 }
 
+/// The columns that a list names by number, whatever their names may be.
+pub(super) fn numbered(list: &[ColumnName], n_columns: usize) -> Vec<usize> {
+    let columns = Columns { file: "", names: None, count: n_columns };
+    list.iter().flat_map(|column| columns.find_all(std::slice::from_ref(column), "").unwrap_or_default()).collect()
+}
+
 /// The columns of a file.
 struct Columns<'a> {
     file: &'a str,

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::array::Array;
 use super::blocks::{Blocks, pieces};
-use super::columns::Selection;
+use super::columns::{Selection, numbered};
 use super::numbers::Numbers;
 use super::{Finite, Header, Labels, Raw, ReadOptions, UNNAMED_ID, UNNAMED_LABEL, advice, source};
 use crate::failure::{Failure, InputError, Place, Result};
@@ -262,11 +262,14 @@ fn is_header(first: &ByteRecord, options: &ReadOptions) -> bool {
         Header::Present => true,
         Header::Absent => false,
         Header::Detect => {
-            let unused = options.label.iter().chain(&options.id).chain(&options.drop);
-            let unused: Vec<usize> = unused.filter_map(|column| column.find(None, first.len())).collect();
-            first.iter().enumerate().any(|(column, field)| {
-                !unused.contains(&column) && advice::number(field).is_none() && !advice::is_missing(field)
-            })
+            let apart = options.label.iter().chain(&options.id).filter_map(|column| column.find(None, first.len()));
+            let unused: Vec<usize> = apart.chain(numbered(&options.drop, first.len())).collect();
+            let used = numbered(&options.columns, first.len());
+            let counts = |column| !unused.contains(&column) && (used.is_empty() || used.contains(&column));
+            first
+                .iter()
+                .enumerate()
+                .any(|(column, field)| counts(column) && advice::number(field).is_none() && !advice::is_missing(field))
         }
     }
 }

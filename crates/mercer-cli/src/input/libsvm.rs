@@ -75,6 +75,14 @@ impl Size {
             lines(name, text).try_for_each(|line| line.label().map(drop))?;
             return Err(InputError::new(name, "there are labels but no values").into());
         }
+        if let (None, Some(wanted)) = (options.index_base, options.n_features)
+            && (1..usize::MAX).contains(&least)
+            && most < wanted
+        {
+            let problem = format!("columns {least} to {most} may be counted from 0 or from 1");
+            let hint = "say --index-base 0 or --index-base 1, as the model's own data was counted";
+            return Err(InputError::new(name, problem).hint(hint).into());
+        }
         let base = options.index_base.unwrap_or(usize::from(least != 0));
         let found = if least == usize::MAX { 0 } else { most - base + 1 };
         // Trailing zeros are not in the file; a model knows better how many columns there are.
@@ -86,7 +94,7 @@ impl Size {
                 what: format!("{name} as a dense matrix of {n_samples} rows and {n_columns} columns"),
                 needed: u64::try_from(needed).unwrap_or(u64::MAX),
                 budget,
-                advice: "take part of it with --rows into a file of its own, or reduce the columns first".to_owned(),
+                advice: "take part of its rows into a file of its own, or reduce the columns first".to_owned(),
             }));
         }
         Ok(Self { n_samples, n_columns, base })

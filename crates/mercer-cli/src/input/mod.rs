@@ -96,6 +96,7 @@ pub(crate) fn read(path: &Path, options: &ReadOptions) -> Result<Data> {
         let name = "standard input";
         return match options.format.unwrap_or(Format::Csv) {
             format @ (Format::Csv | Format::Tsv) => {
+                options.check_flags(format)?;
                 finish(name, csv::read(name, std::io::stdin(), None, &options.for_text(format))?, options)
             }
             other => {

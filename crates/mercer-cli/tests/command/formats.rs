@@ -163,3 +163,44 @@ fn a_file_that_is_something_else_than_its_name_says() {
     }
     directory.run("fit x.csv --format parquet --label half --id id -o out.mercer --quiet").done();
 }
+
+#[test]
+fn columns_that_are_not_used_do_not_make_the_first_row_a_header() {
+    let directory = Directory::new();
+    directory.write("x.csv", "a,1,2\nb,3,4\nc,5,7\nd,1,0\n");
+    for flags in ["--columns 2-3", "--columns 2,3", "--drop 1-1", "--drop 1"] {
+        let outcome = directory.run(&format!("plan x.csv {flags} --json")).done();
+        let record: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(record["n_samples"], 4, "{flags}");
+    }
+}
+
+#[test]
+fn a_quote_that_is_never_closed_is_refused_with_its_line() {
+    let directory = Directory::new();
+    directory.write("x.csv", "1,2,a\n2,5,\"a\nb\"\n3,4,\"b\n5,6,c\n7,9,d\n");
+    let outcome = directory.run("fit x.csv --label 3 -n 1 -o x.mercer");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("x.csv: the quote that opens on line 4 is never closed"), "{}", outcome.stderr);
+    assert!(!directory.path("x.mercer").exists());
+}
+
+#[test]
+fn sparse_queries_that_may_be_counted_from_either_number_are_refused() {
+    let directory = Directory::new();
+    directory.write("zero.libsvm", "1 0:1 1:2 3:4\n1 1:3 2:1\n2 0:2 3:1\n2 2:5\n");
+    directory.run("fit zero.libsvm -n 1 -o zero.mercer").done();
+    directory.write("new.libsvm", "1 1:2 2:1\n1 2:3\n");
+    let outcome = directory.run("transform zero.mercer new.libsvm -o new.csv");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("columns 1 to 2 may be counted from 0 or from 1"), "{}", outcome.stderr);
+    directory.run("transform zero.mercer new.libsvm --index-base 0 -o new.csv").done();
+}
+
+#[test]
+fn flags_for_other_formats_are_refused_on_standard_input_too() {
+    let directory = Directory::new();
+    let outcome = directory.run_with_input("plan - --array foo", b"1,2\n3,4\n5,7\n");
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("--array is for .npz files only, but the data is "), "{}", outcome.stderr);
+}

@@ -73,11 +73,21 @@ impl Checkpoint {
         self
     }
 
-    /// Sets whether the fit goes on from the state in the file. If there is no such file it begins at the beginning.
+    /// Sets whether the fit goes on from the state in the file. If there is no such file it begins at the beginning. Without this, a
+    /// file that is there already is an error, so that nothing is lost.
     #[must_use]
     pub fn resume(mut self, resume: bool) -> Self {
         self.resume = resume;
         self
+    }
+
+    /// Refuses a file that is there already, unless the fit is to go on from it: what it holds would be lost.
+    pub(super) fn check(&self) -> Result<()> {
+        if self.resume || !self.path.exists() {
+            return Ok(());
+        }
+        let requirement = "a new file, or one to resume from: nothing is overwritten";
+        Err(Error::invalid("checkpoint", requirement, format!("{}, which exists", self.path.display())))
     }
 
     /// The file.
@@ -224,11 +234,7 @@ pub(super) struct Journal {
 impl Journal {
     /// Reads what an earlier run left, if the fit is to go on from there.
     pub(super) fn open(checkpoint: &Checkpoint, identity: Identity) -> Result<Self> {
-        let earlier = if checkpoint.resume && checkpoint.path.exists() {
-            Some(Earlier::load(&checkpoint.path, &identity)?)
-        } else {
-            None
-        };
+        let earlier = if checkpoint.path.exists() { Some(Earlier::load(&checkpoint.path, &identity)?) } else { None };
         Ok(Self { checkpoint: checkpoint.clone(), identity, earlier, last: Cell::new(None), cost: Cell::new(0.0) })
     }
 

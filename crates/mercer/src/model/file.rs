@@ -396,7 +396,12 @@ fn not_a_model(path: &Path, why: &str) -> Error {
 
 /// Lets `write` make a file beside `path`, flushes it to the disk, and moves it into place.
 pub(crate) fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let aside = aside_path(path);
+    // A link keeps pointing where it did: what it points to is replaced.
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(&place).is_ok_and(|found| !found.is_file()) {
+        return Err(bad(path, "this is not a file, so it cannot be replaced by one"));
+    }
+    let aside = aside_path(&place);
     let io = |source| Error::Io { doing: "writing", path: path.to_owned(), source };
     let outcome = (|| {
         // An empty file first: it has the permissions that new files get here, whatever `write` replaces it by.
@@ -404,7 +409,7 @@ pub(crate) fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) 
         write(&aside)?;
         fs::set_permissions(&aside, permissions).map_err(io)?;
         File::open(&aside).and_then(|file| file.sync_all()).map_err(io)?;
-        fs::rename(&aside, path).map_err(io)
+        fs::rename(&aside, &place).map_err(io)
     })();
     if outcome.is_err() {
         // Whatever was written is of no use; that it cannot be removed either adds nothing to the error.

@@ -114,6 +114,7 @@ impl Prepared {
     /// The journal of a fit with a checkpoint; a plan that goes on from one takes over its widths.
     fn journal(&mut self, settings: &KernelPca, plan: &mut Plan, points: &Points) -> Result<Option<Journal>> {
         let Some(checkpoint) = &settings.checkpoint else { return Ok(None) };
+        checkpoint.check()?;
         if plan.solver == SolverChoice::Dense.name() {
             self.warnings.push("no checkpoint is kept: the dense solver has no passes to go on from".to_owned());
             return Ok(None);
@@ -153,6 +154,9 @@ impl Prepared {
     }
 }
 
+/// More rows or columns than this fit no machine, and their products no integer.
+const LARGEST_SIDE: usize = 1 << 30;
+
 /// The plan for points of which only the shape is known.
 pub(super) fn plan_shape(
     settings: &KernelPca,
@@ -163,6 +167,11 @@ pub(super) fn plan_shape(
     settings.validate(n_samples)?;
     if n_features == 0 {
         return Err(Error::NoColumns { n_samples });
+    }
+    for (name, size) in [("n_samples", n_samples), ("n_features", n_features)] {
+        if size > LARGEST_SIDE {
+            return Err(Error::invalid(name, format!("at most {LARGEST_SIDE}"), size));
+        }
     }
     let kernel = match &settings.kernel {
         KernelChoice::Known(kernel) => kernel.clone(),

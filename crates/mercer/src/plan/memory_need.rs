@@ -77,7 +77,13 @@ impl Need {
             let smaller = Task { n_components: k, ..task.clone() };
             Self::new(&smaller, SolverChoice::Krylov, 8).total() <= task.budget
         };
-        (1..=task.n_components).rev().find(|&k| fits(k))
+        // What is needed grows with the number of components: the last that fits is found by halving.
+        let (mut fitting, mut too_many) = (0, task.n_components + 1);
+        while fitting + 1 < too_many {
+            let middle = fitting + (too_many - fitting) / 2;
+            if fits(middle) { fitting = middle } else { too_many = middle }
+        }
+        (fitting > 0).then_some(fitting)
     }
 }
 
