@@ -45,7 +45,7 @@ impl<R: Read> Blocks<R> {
                 if let Some(place) = open_quote(&text, self.delimiter) {
                     let line = self.lines + line_breaks(&text[..place]) + 1;
                     let problem = format!("the quote that opens on line {line} is never closed");
-                    return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
+                    return Err(io::Error::other(problem));
                 }
                 return Ok((!text.is_empty()).then_some(text));
             }
@@ -193,10 +193,35 @@ mod tests {
         for text in all_texts() {
             let mut blocks = Blocks::with_size(text.as_slice(), b',', 2);
             let mut found = Vec::new();
-            while let Some(block) = blocks.next().unwrap() {
-                found.extend(records(&block));
+            let end = loop {
+                match blocks.next() {
+                    Ok(Some(block)) => found.extend(records(&block)),
+                    other => break other,
+                }
+            };
+            if open_quote(&text, b',').is_some() {
+                assert!(end.is_err(), "{:?}", String::from_utf8_lossy(&text));
+            } else {
+                assert_eq!(found, records(&text), "{:?}", String::from_utf8_lossy(&text));
             }
-            assert_eq!(found, records(&text), "{:?}", String::from_utf8_lossy(&text));
+        }
+    }
+
+    #[test]
+    fn a_quote_that_is_never_closed_is_found_with_its_line() {
+        for (text, line) in [("1,\"2\n3,4\n", 1), ("1,2\n\"a\"\"b\",\"c\nd\n", 2), ("a\nb\nc,\"", 3)] {
+            let mut blocks = Blocks::with_size(text.as_bytes(), b',', 2);
+            let error = loop {
+                match blocks.next() {
+                    Ok(Some(_)) => {}
+                    Ok(None) => panic!("{text:?} was read to its end"),
+                    Err(error) => break error.to_string(),
+                }
+            };
+            assert_eq!(error, format!("the quote that opens on line {line} is never closed"));
+        }
+        for closed in ["\"a\"", "a\"b", "\"a\"\"\"\n", "\"a\nb\",2"] {
+            assert_eq!(open_quote(closed.as_bytes(), b','), None, "{closed:?}");
         }
     }
 

@@ -236,8 +236,13 @@ fn a_sparse_file_gets_the_columns_that_the_model_has() {
     std::fs::write(&path, "1 1:0.5\n2\n").unwrap();
     let data = load("one_based.libsvm", &DataArgs::default());
     let model = KernelPca::new(Kernel::gaussian(0.5).unwrap()).fit(&data.points).unwrap();
-    let queries = read_queries(&path, &ReadOptions::from(&DataArgs::default()), &model).unwrap();
+    let args = DataArgs { index_base: Some(1), ..DataArgs::default() };
+    let queries = read_queries(&path, &ReadOptions::from(&args), &model).unwrap();
     assert_eq!(rows(&queries), [[0.5, 0.0, 0.0], [0.0, 0.0, 0.0]]);
+    // A column of the last number settles it.
+    std::fs::write(&path, "1 1:0.5\n2 3:1\n").unwrap();
+    let queries = read_queries(&path, &ReadOptions::from(&DataArgs::default()), &model).unwrap();
+    assert_eq!(rows(&queries), [[0.5, 0.0, 0.0], [0.0, 0.0, 1.0]]);
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn a_place_without_permission_is_refused_before_the_work() {
         (outcome.code, outcome.stderr.as_str()),
         (Some(2), "error: writing locked/scores.csv: permission denied\n")
     );
-    let outcome = directory.run("transform points.mercer many.csv -o new.csv");
+    let outcome = directory.run("transform points.mercer many.csv -o new.csv --progress none");
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), "error: reading many.csv: permission denied\n"));
 }
 
@@ -123,7 +123,7 @@ fn a_place_that_is_not_there_is_refused_before_the_work() {
         ("fit none.npz -o x.mercer", "error: reading none.npz: no such file or directory\n"),
         ("fit none.list -o x.mercer", "error: reading none.list: no such file or directory\n"),
     ] {
-        let outcome = directory.run(words);
+        let outcome = directory.run(&format!("{words} --progress none"));
         assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), expected), "{words}");
         assert_eq!(directory.files(), before);
     }

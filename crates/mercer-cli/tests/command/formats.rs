@@ -61,7 +61,8 @@ fn scores_are_the_same_in_every_format_they_are_written_in() {
         directory.run(&format!("transform x.mercer pandas.csv --label half --id id -o {name}")).done();
         assert_eq!(fit(name, "--label half --id id"), expected, "{name}");
     }
-    let outcome = directory.run("transform x.mercer pandas.csv --label half --id id -o scores.npy").done();
+    let outcome =
+        directory.run("transform x.mercer pandas.csv --label half --id id -o scores.npy --progress none").done();
     let note = "labels and ids are not written: a .npy array of scores has no place for them\n";
     assert!(outcome.stderr.starts_with(note), "{}", outcome.stderr);
     assert_eq!(numbers(&fit("scores.npy", "")), numbers(&expected));
@@ -133,7 +134,7 @@ fn truncated_parquet_and_arrow() {
         let directory = Directory::new();
         let whole = example(name);
         directory.write(name, &whole[..whole.len() / 2]);
-        let outcome = directory.run(&format!("fit {name} --label half --id id -o out.mercer"));
+        let outcome = directory.run(&format!("fit {name} --label half --id id -o out.mercer --progress none"));
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""));
         let start = format!("error: {name}: the {what} file is truncated or damaged: ");
         assert!(outcome.stderr.starts_with(&start), "{}", outcome.stderr);
@@ -158,7 +159,7 @@ fn a_file_that_is_something_else_than_its_name_says() {
         ),
         ("x.csv", "error: x.csv: the file is a Parquet file\nhint: read it with --format parquet\n"),
     ] {
-        let outcome = directory.run(&format!("fit {name} -o out.mercer"));
+        let outcome = directory.run(&format!("fit {name} -o out.mercer --progress none"));
         assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), expected), "{name}");
     }
     directory.run("fit x.csv --format parquet --label half --id id -o out.mercer --quiet").done();

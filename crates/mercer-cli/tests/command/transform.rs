@@ -67,7 +67,7 @@ fn the_model_remembers_how_its_data_was_scaled() {
     }
     let again = directory.run("transform images.mercer images.npy --scale 1/255").done();
     assert_eq!(again.stdout, plain.stdout, "typed again, it is not applied again");
-    let other = directory.run("transform images.mercer images.npy --scale 1/2");
+    let other = directory.run("transform images.mercer images.npy --scale 1/2 --progress none");
     assert_eq!(other.code, Some(2));
     let expected = "error: the model multiplies its data by 0.00392156862745098 by itself: leave --scale out\n";
     assert_eq!(other.stderr, expected);
