@@ -12,6 +12,7 @@ from ._mercer import ConvergenceError, MemoryBudgetError, __version__
 if TYPE_CHECKING:
     from ._base import ConvergenceWarning
     from ._functions import Plan, kernel_product, plan
+    from ._hebbian import KernelHebbianPCA
     from ._kernel_pca import KernelPCA
     from ._kernels import block_kernel
     from ._load import load
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # Where each name that is imported on first use lives.
 _LAZY = {
     "ConvergenceWarning": "_base",
+    "KernelHebbianPCA": "_hebbian",
     "KernelPCA": "_kernel_pca",
     "OnlineKernelPCA": "_online",
     "Plan": "_functions",
@@ -34,6 +36,7 @@ _LAZY = {
 __all__ = [
     "ConvergenceError",
     "ConvergenceWarning",
+    "KernelHebbianPCA",
     "KernelPCA",
     "MemoryBudgetError",
     "OnlineKernelPCA",

@@ -83,6 +83,9 @@ def test_without_scikit_learn_everything_of_ours_works(run_python):
         warnings.simplefilter("always")
         mercer.KernelPCA(5, kernel="rbf", max_iter=1, solver="krylov").fit(np.random.default_rng(0).normal(size=(500, 20)))
     assert [item.category for item in caught] == [mercer.ConvergenceWarning], caught
+    learner = mercer.KernelHebbianPCA(2, kernel="rbf", passes=2).fit(X).partial_fit(X[:5], passes=1)
+    assert learner.n_updates_ == 2 * 150 + 155 and learner.transform(X).shape == (150, 2)
+    assert np.array_equal(pickle.loads(pickle.dumps(learner)).coefficients_, learner.coefficients_)
     print("fine")
     """
     assert run_python(program) == "fine\n"

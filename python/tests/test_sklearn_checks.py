@@ -7,10 +7,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KernelPCA
+from mercer import KernelHebbianPCA, KernelPCA
 
 
-@parametrize_with_checks([KernelPCA(), KernelPCA(n_components=2, kernel="rbf"), KernelPCA(n_components=3, kernel="sigmoid")])
+@parametrize_with_checks(
+    [
+        KernelPCA(),
+        KernelPCA(n_components=2, kernel="rbf"),
+        KernelPCA(n_components=3, kernel="sigmoid"),
+        KernelHebbianPCA(),
+        KernelHebbianPCA(n_components=1, kernel="rbf", gain="smd"),
+    ]
+)
 def test_common_check(estimator, check):
     check(estimator)
 

@@ -7,6 +7,7 @@
 
 mod convert;
 mod error;
+mod hebbian;
 mod kernel;
 mod model;
 mod online;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 mod _mercer {
     #[pymodule_export]
     use crate::error::{ConvergenceError, MemoryBudgetError};
+    #[pymodule_export]
+    use crate::hebbian::HebbianLearner;
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]

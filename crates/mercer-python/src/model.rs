@@ -18,6 +18,17 @@ use crate::settings::{KernelSettings, Settings};
 #[pyclass(frozen, module = "mercer._mercer")]
 pub(crate) struct Model(Arc<mercer::Model>);
 
+impl Model {
+    pub(crate) fn new(model: mercer::Model) -> Self {
+        Self(Arc::new(model))
+    }
+
+    /// The library's model.
+    pub(crate) fn shared(&self) -> Arc<mercer::Model> {
+        Arc::clone(&self.0)
+    }
+}
+
 #[pymethods]
 impl Model {
     /// Fits. `on_partial` is called with the best model so far if an exception (Ctrl-C) ends the fit early.
@@ -33,10 +44,10 @@ impl Model {
     ) -> PyResult<Self> {
         let (points, pca) = (points(x)?, settings.kernel_pca()?);
         match run(py, time_limit, progress, move |watch| pca.fit_watched(&points, watch))? {
-            Ended::Done(model) => Ok(Self(Arc::new(model))),
+            Ended::Done(model) => Ok(Self::new(model)),
             Ended::Interrupted(error, partial) => {
                 if let (Some(model), Some(keep)) = (partial, on_partial) {
-                    keep.call1((Self(Arc::new(model)),))?;
+                    keep.call1((Self::new(model),))?;
                 }
                 Err(error)
             }
@@ -46,7 +57,7 @@ impl Model {
     /// Reads a model file.
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        py.detach(|| mercer::Model::load(&path)).map(|model| Self(Arc::new(model))).map_err(to_python)
+        py.detach(|| mercer::Model::load(&path)).map(Self::new).map_err(to_python)
     }
 
     /// Reads the bytes of a model file; `kernel` is that of the fit, if it was a function.
@@ -55,7 +66,7 @@ impl Model {
     fn from_bytes(py: Python<'_>, data: &[u8], kernel: Option<KernelSettings<'_>>) -> PyResult<Self> {
         let custom = kernel.map(|kernel| kernel.custom()).transpose()?.flatten();
         let read: Result<mercer::Model> = py.detach(|| mercer::Model::from_bytes(data, custom));
-        read.map(|model| Self(Arc::new(model))).map_err(to_python)
+        read.map(Self::new).map_err(to_python)
     }
 
     /// Writes the model to a file.
@@ -99,6 +110,11 @@ impl Model {
     /// Eigenvectors of the centred kernel matrix, one per column.
     fn eigenvectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         array(py, self.0.eigenvectors().as_ref(), self.0.precision())
+    }
+
+    /// Expansion coefficients of the components, one column per component: eigenvectors over roots of eigenvalues.
+    fn dual_coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        array(py, self.0.dual_coefficients(), self.0.precision())
     }
 
     /// The residual of each component, in double precision.

@@ -14,76 +14,69 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use faer::MatRef;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::TensorView;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::batch::Small;
 use super::history::HistoryEntry;
 use super::learner::HebbianLearner;
 use super::schedule::GainParameters;
-use super::settings::{KernelHebbianPca, RecordError};
-use super::setup::Setup;
+use super::settings::RecordError;
 use super::state::State;
-use crate::choices::{Center, Gain, GainRule, MemoryBudget, Negative, Refresh};
+use crate::choices::{Center, Gain, GainRule, Refresh};
 use crate::data::{Points, RowsRef};
 use crate::error::{Error, Result};
-use crate::gram::Centering;
 use crate::kernel::Kernel;
-use crate::model::{Prepared, SpeedsFrom, Tensor, bad, digest, read_checked, recorded_kernel, write_aside};
+use crate::model::{Tensor, bad, digest, write_aside};
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
 
 /// Version of the layout.
-const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 1;
 /// The header entry that makes a safetensors file a checkpoint.
-const KEY: &str = "mercer-hebbian";
-
-/// What every version of the header has.
-#[derive(Deserialize)]
-struct VersionOnly {
-    format_version: u32,
-}
+pub(super) const KEY: &str = "mercer-hebbian";
+/// The name that errors give to a checkpoint that is not in a file.
+pub(super) const IN_MEMORY: &str = "checkpoint in memory";
 
 /// Everything that is not a tensor.
 #[derive(Clone, Serialize, Deserialize)]
-struct Header {
-    format_version: u32,
-    kernel: KernelRecord,
-    precision: Precision,
-    center: Center,
-    negative: String,
-    gram: String,
-    n_samples: usize,
-    n_components: usize,
-    rule: GainRule,
-    refresh: Refresh,
-    eta0: Gain,
-    tau: Option<f64>,
-    mu: Gain,
-    xi: f64,
-    rho0: f64,
-    passes: usize,
-    batch_size: Option<usize>,
-    record_every: Option<usize>,
-    record_error: RecordError,
-    seed: u64,
-    parameters: GainParameters,
-    mean: Option<f64>,
-    limit: f64,
-    updates: usize,
-    origin: usize,
-    earlier_passes: usize,
-    history: Vec<HistoryEntry>,
-    seconds: f64,
-    stopped: bool,
-    points: String,
+pub(super) struct Header {
+    pub(super) format_version: u32,
+    pub(super) kernel: KernelRecord,
+    pub(super) precision: Precision,
+    pub(super) center: Center,
+    pub(super) negative: String,
+    pub(super) gram: String,
+    pub(super) n_samples: usize,
+    pub(super) n_components: usize,
+    pub(super) rule: GainRule,
+    pub(super) refresh: Refresh,
+    pub(super) eta0: Gain,
+    pub(super) tau: Option<f64>,
+    pub(super) mu: Gain,
+    pub(super) xi: f64,
+    pub(super) rho0: f64,
+    pub(super) passes: usize,
+    pub(super) batch_size: Option<usize>,
+    pub(super) record_every: Option<usize>,
+    pub(super) record_error: RecordError,
+    pub(super) seed: u64,
+    pub(super) parameters: GainParameters,
+    pub(super) mean: Option<f64>,
+    pub(super) limit: f64,
+    pub(super) updates: usize,
+    pub(super) origin: usize,
+    pub(super) earlier_passes: usize,
+    pub(super) history: Vec<HistoryEntry>,
+    pub(super) seconds: f64,
+    pub(super) stopped: bool,
+    pub(super) points: String,
     /// SHA-256 of this header with an empty digest, and of the tensors.
-    digest: String,
+    pub(super) digest: String,
 }
 
 impl Header {
-    fn sorted_json(&self, path: &Path) -> Result<String> {
+    pub(super) fn sorted_json(&self, path: &Path) -> Result<String> {
         serde_json::to_value(self)
             .and_then(|value| serde_json::to_string(&value))
             .map_err(|error| bad(path, format!("the header cannot be written: {error}")))
@@ -104,6 +97,37 @@ impl HebbianLearner {
                 reason: "a function cannot be written to a file",
             });
         }
+        self.with_views(path, |views, metadata| {
+            write_aside(path, |aside| {
+                safetensors::serialize_to_file(views, Some(metadata), aside).map_err(|error| match error {
+                    safetensors::SafeTensorError::IoError(source) => {
+                        Error::Io { doing: "writing", path: path.to_owned(), source }
+                    }
+                    other => bad(path, other.to_string()),
+                })
+            })
+        })
+    }
+
+    /// The bytes of the checkpoint file. A kernel that is a function is not among them: [`from_bytes`](Self::from_bytes) has to be
+    /// given it again.
+    ///
+    /// # Errors
+    ///
+    /// If the header cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let path = Path::new(IN_MEMORY);
+        self.with_views(path, |views, metadata| {
+            safetensors::serialize(views, Some(metadata)).map_err(|error| bad(path, error.to_string()))
+        })
+    }
+
+    /// Calls `write` with the tensors and the header of the checkpoint.
+    fn with_views<R>(
+        &self,
+        path: &Path,
+        write: impl FnOnce(Vec<(&str, TensorView<'_>)>, HashMap<String, String>) -> Result<R>,
+    ) -> Result<R> {
         let tensors = self.tensors();
         let header = self.header();
         let parts = tensors.iter().map(|tensor| (tensor.name, tensor.shape.as_slice(), tensor.data.as_slice()));
@@ -116,41 +140,7 @@ impl HebbianLearner {
             })
             .collect::<std::result::Result<_, _>>()
             .map_err(|error| bad(path, error.to_string()))?;
-        let metadata = HashMap::from([(KEY.to_owned(), json)]);
-        write_aside(path, |aside| {
-            safetensors::serialize_to_file(views, Some(metadata), aside).map_err(|error| match error {
-                safetensors::SafeTensorError::IoError(source) => {
-                    Error::Io { doing: "writing", path: path.to_owned(), source }
-                }
-                other => bad(path, other.to_string()),
-            })
-        })
-    }
-
-    /// Goes on from a checkpoint: `points` are those that were learned from, all of them in their order.
-    ///
-    /// Memory and threads are of this machine, not of the one that wrote the file; the iterates depend on neither.
-    ///
-    /// # Errors
-    ///
-    /// If the file cannot be read, is not a checkpoint, is damaged, was written by a later version, or belongs to other points.
-    pub fn resume(path: &Path, points: &Points, memory: MemoryBudget, threads: Option<usize>) -> Result<Self> {
-        let not_one = |why: &str| bad(path, format!("not a checkpoint, or cut short ({why})"));
-        let bytes = read_checked(path, &not_one)?;
-        let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| not_one(&error.to_string()))?;
-        let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
-        let json = json.ok_or_else(|| not_one("its header has no entry \"mercer-hebbian\""))?;
-        let unreadable = |error: serde_json::Error| bad(path, format!("the header cannot be read: {error}"));
-        let VersionOnly { format_version: version } = serde_json::from_str(json).map_err(unreadable)?;
-        if version > FORMAT_VERSION {
-            let problem = format!(
-                "the file has format {version}, but this version reads only up to {FORMAT_VERSION}; use a newer one"
-            );
-            return Err(bad(path, problem));
-        }
-        let header: Header = serde_json::from_str(json).map_err(unreadable)?;
-        let tensors = SafeTensors::deserialize(&bytes).map_err(|error| not_one(&error.to_string()))?;
-        Reader { path, header, tensors }.learner(points, memory, threads)
+        write(views, HashMap::from([(KEY.to_owned(), json)]))
     }
 
     fn header(&self) -> Header {
@@ -218,139 +208,8 @@ impl HebbianLearner {
     }
 }
 
-/// A file whose header has been read.
-struct Reader<'a> {
-    path: &'a Path,
-    header: Header,
-    tensors: SafeTensors<'a>,
-}
-
-impl Reader<'_> {
-    fn learner(self, points: &Points, memory: MemoryBudget, threads: Option<usize>) -> Result<HebbianLearner> {
-        self.check_digest()?;
-        let header = &self.header;
-        if header.points != fingerprint(points) {
-            return Err(bad(self.path, "the checkpoint belongs to other points, or to these in another order"));
-        }
-        let settings = self.settings(memory, threads)?;
-        settings.validate()?;
-        let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap)?;
-        let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points)?;
-        let (n, r) = (header.n_samples, header.n_components);
-        if let Some(mean) = header.mean {
-            engine.set_centering(Centering { column_means: self.finite("column_means", &[n])?, mean });
-        }
-        let adapts = header.rule.adapts();
-        let w = if adapts { 2 * r } else { r };
-        let (coefficients, images) = (self.finite("coefficients", &[n, w])?, self.finite("images", &[n, w])?);
-        let rows = |values| MatRef::from_row_major_slice(values, n, w);
-        let (coefficients, images) = (rows(&coefficients), rows(&images));
-        let (padded, lanes) = engine.geometry();
-        let mut state = State::new(coefficients.subcols(0, r), images.subcols(0, r), adapts, 0.0, padded, lanes);
-        state.put(r, coefficients.subcols(r, w - r), images.subcols(r, w - r));
-        state.small = self.small(r, w)?;
-        (state.origin, state.earlier_passes) = (header.origin, header.earlier_passes);
-        if header.origin > header.updates {
-            return Err(bad(self.path, "the number of updates is wrong"));
-        }
-        Ok(HebbianLearner {
-            settings,
-            prepared,
-            points: points.clone(),
-            engine,
-            state,
-            parameters: header.parameters,
-            limit: header.limit,
-            history: header.history.clone(),
-            store_bytes,
-            memory_bytes,
-            seconds: header.seconds,
-            stopped: header.stopped,
-        })
-    }
-
-    fn check_digest(&self) -> Result<()> {
-        let mut names: Vec<&str> = self.tensors.names();
-        names.sort_unstable();
-        let views: Vec<(&str, TensorView<'_>)> =
-            names.iter().filter_map(|name| self.tensors.tensor(name).ok().map(|view| (*name, view))).collect();
-        let json = Header { digest: String::new(), ..self.header.clone() }.sorted_json(self.path)?;
-        let parts = views.iter().map(|(name, view)| (*name, view.shape(), view.data()));
-        if digest(&json, parts) == self.header.digest {
-            Ok(())
-        } else {
-            Err(bad(self.path, "the file has been altered: its contents do not match its digest"))
-        }
-    }
-
-    fn settings(&self, memory: MemoryBudget, threads: Option<usize>) -> Result<KernelHebbianPca> {
-        let header = &self.header;
-        let kernel = recorded_kernel(&header.kernel).map_err(|error| bad(self.path, error.to_string()))?;
-        let mut settings = KernelHebbianPca::new(kernel)
-            .n_components(header.n_components)
-            .center(header.center)
-            .gain(header.rule)
-            .refresh(header.refresh)
-            .eta0(header.eta0)
-            .mu(header.mu)
-            .xi(header.xi)
-            .rho0(header.rho0)
-            .passes(header.passes)
-            .record_error(header.record_error)
-            .negative(header.negative.parse::<Negative>()?)
-            .gram(header.gram.parse()?)
-            .precision(header.precision)
-            .seed(header.seed)
-            .memory(memory);
-        settings.tau = header.tau;
-        settings.batch_size = header.batch_size;
-        settings.record_every = header.record_every;
-        Ok(match threads {
-            Some(threads) => settings.threads(threads),
-            None => settings,
-        })
-    }
-
-    fn small(&self, r: usize, w: usize) -> Result<Small> {
-        let follows = self.header.rule.uses_eigenvalues() && self.header.refresh == Refresh::Iteration;
-        let followed = |name| if follows { self.finite(name, &[r, r]) } else { Ok(Vec::new()) };
-        Ok(Small {
-            log_gains: self.finite("log_gains", &[r])?,
-            // Gain rules without estimates have none.
-            eigenvalues: self.numbers("eigenvalues", &[r])?,
-            gains: self.finite("gains", &[r])?,
-            products: self.finite("products", &[w, r])?,
-            squares: followed("squares")?,
-            images: followed("second_moments")?,
-            updates: self.header.updates,
-        })
-    }
-
-    fn numbers(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
-        let view = self.tensors.tensor(name);
-        let view = view.map_err(|_| bad(self.path, format!("the tensor \"{name}\" is missing")))?;
-        if view.dtype() != Dtype::F64 || view.shape() != shape {
-            let (found, dtype) = (view.shape(), view.dtype());
-            return Err(bad(
-                self.path,
-                format!("the tensor \"{name}\" is {dtype:?} {found:?} instead of F64 {shape:?}"),
-            ));
-        }
-        let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().expect("chunks have eight bytes"));
-        Ok(view.data().chunks_exact(8).map(number).collect())
-    }
-
-    fn finite(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
-        let values = self.numbers(name, shape)?;
-        if values.iter().all(|x| x.is_finite()) {
-            return Ok(values);
-        }
-        Err(bad(self.path, format!("the tensor \"{name}\" holds numbers that are not finite")))
-    }
-}
-
 /// A digest of points: shape, format and every value.
-fn fingerprint(points: &Points) -> String {
+pub(super) fn fingerprint(points: &Points) -> String {
     let mut hasher = Sha256::new();
     hasher.update(format!("{points:?} {:?}", points.byte_scale()));
     for first in (0..points.n_samples()).step_by(1024) {

@@ -74,6 +74,7 @@ mod finish;
 mod history;
 mod learner;
 mod metrics;
+mod resume;
 mod rows;
 mod run;
 mod schedule;

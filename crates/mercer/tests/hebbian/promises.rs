@@ -70,6 +70,21 @@ fn a_resumed_run_ends_in_the_same_bits() {
 }
 
 #[test]
+fn the_bytes_of_a_checkpoint_are_its_file() {
+    let points = points();
+    let learner = settings(GainRule::MetaDescent).fit(&points).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("state");
+    learner.save(&path).unwrap();
+    let bytes = learner.to_bytes().unwrap();
+    assert_eq!(std::fs::read(&path).unwrap().len(), bytes.len());
+    let twin = HebbianLearner::from_bytes(&bytes, &points, None, MemoryBudget::Auto, None).unwrap();
+    assert_eq!(twin.coefficients(), learner.coefficients());
+    let cut = HebbianLearner::from_bytes(&bytes[..bytes.len() - 1], &points, None, MemoryBudget::Auto, None);
+    assert!(cut.unwrap_err().to_string().starts_with("checkpoint in memory: not a checkpoint, or cut short"));
+}
+
+#[test]
 fn a_checkpoint_of_other_points_or_altered_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.checkpoint");

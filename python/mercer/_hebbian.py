@@ -1,0 +1,482 @@
+"""Kernel PCA by the kernel Hebbian algorithm."""
+
+import json
+import math
+import os
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from . import _checks, _mercer, _progress
+from ._arrays import DTYPES, dense
+from ._base import ConvergenceWarning, Estimator, NotFittedError, check_is_fitted, validate_data
+from ._kernels import describe
+
+_GAINS = ("constant", "t", "et*", "et", "smd*", "smd", "s", "ts", "es")
+_REFRESHES = ("pass", "iteration", "pass-eigenvalues")
+_GRAMS = ("auto", "tiled", "stored")
+
+
+class KernelHebbianPCA(Estimator):
+    """Kernel PCA by iteration over single points: the kernel Hebbian algorithm with all its gain rules.
+
+    It gives an answer at any time, goes on where it stopped, and takes in new points (:meth:`partial_fit`). For an exact answer
+    :class:`KernelPCA` needs fewer passes.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of components.
+    kernel, gamma, degree, coef0, kernel_params, bandwidth
+        As in :class:`KernelPCA`; ``gamma=None`` is ``1 / n_features``. ``kernel="precomputed"`` with ``center=False`` takes a centred
+        matrix as it is.
+    center : bool, default=True
+        Whether the points are centred in feature space.
+    gain : {"constant", "t", "et*", "et", "smd*", "smd", "s", "ts", "es"}, default="et*"
+        Gain rule. A rule does not read parameters that it does not have.
+    eta0 : float or "auto", default="auto"
+        Gain; ``"auto"`` is the largest that does not diverge, found by trying.
+    tau : float, default=None
+        Updates after which annealing has halved the gain, for ``t``, ``et*``, ``smd*`` and ``ts``; ``None`` is the number of points, three
+        times that for ``et*`` and ``smd*``.
+    mu : float or "auto", default="auto"
+        Meta-gain of the rules that adapt their gains (``smd*``, ``smd``, ``s``, ``ts``, ``es``), as are ``xi`` and ``rho0``.
+    xi : float, default=0.99
+        How long meta-descent remembers, from 0 to 1.
+    rho0 : float, default=0.0
+        Log-gains at the start.
+    refresh : {"pass", "iteration", "pass-eigenvalues"}, default="pass"
+        When eigenvalue estimates and gains are renewed: once per pass, so that annealing stands still within a pass; at every update; or
+        estimates once per pass and annealing at every update.
+    passes : int, default=10
+        Passes over the points.
+    batch_size : int, default=None
+        Updates that are computed together. The iterates are the same for every size, up to rounding.
+    random_state : int, RandomState, Generator or None, default=None
+        Where start coefficients and the order of the points come from; ``None`` is 0.
+    memory_limit : int or str, default=None
+        Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default.
+    gram : {"auto", "tiled", "stored"}, default="auto"
+        Whether kernel rows are computed in every pass or kept as far as the memory budget reaches.
+    precision : {"float32", "float64"}, default=None
+        Precision of kernel rows and of scores: that of the data by default (``float32`` for ``uint8``).
+    record_every : int, default=None
+        Updates after which ``history_`` gets an entry, beside those at the end of every pass.
+    record_error : bool, default=None
+        Whether ``history_`` holds the reconstruction error, which costs half a pass each time; ``None``: up to 4096 points.
+    n_jobs : int, default=None
+        Threads; ``None`` and -1 are all processors. Results do not depend on it.
+    copy_X : bool, default=True
+        Whether a copy of ``X`` is kept. Without it a C-ordered array is not copied, and must not be changed while the estimator is in use.
+    progress : bool or callable, default=False
+        Whether to show a bar, or a function ``f(phase, pass, expected_passes, fraction, residual)`` to call instead.
+    time_limit : float, default=None
+        Seconds after which what has been learned so far is returned, with a ``ConvergenceWarning``.
+    negative : {"error", "clip", "flip"}, default="error"
+        What significant negative eigenvalues of a kernel that is not positive semi-definite are.
+
+    Attributes
+    ----------
+    coefficients_ : ndarray of shape (n_components, n_samples)
+        Expansion coefficients as updated: neither orthonormal nor ordered.
+    eigenvalue_estimates_ : ndarray of shape (n_components,)
+        ``‖K a‖ / ‖a‖`` for each row of ``coefficients_``.
+    log_gains_ : ndarray of shape (n_components,)
+        Adapted log-gains; ``rho0`` if the gain rule does not adapt them.
+    gains_ : ndarray of shape (n_components,)
+        Gains of the last update, adapted part included.
+    gain_parameters_ : dict
+        ``eta0``, ``tau`` and ``mu`` as given or as tuned; ``None`` for what the gain rule does not have.
+    n_updates_ : int
+        Updates so far.
+    history_ : list of dict
+        At the end of every pass: ``passes``, ``updates``, ``eigenvalue_estimates``, ``gains``, ``error``, ``seconds``.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the finished model, whose directions are orthonormal, inside the learned span, and ordered by variance
+        (Rayleigh and Ritz). ``transform`` uses them, too; there are fewer than ``n_components`` if the span has fewer dimensions.
+    components_ : ndarray of shape (n_components, n_samples)
+        Expansion coefficients of these directions.
+    residuals_ : ndarray of shape (n_components,)
+        ``‖K a − λ a‖ / (λ₁ ‖a‖)`` of each of them.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Share of the total variance of each of them.
+    total_variance_ : float
+        Trace of the centred kernel matrix.
+    gamma_ : float
+        Inverse width that was used.
+    X_fit_ : ndarray of shape (n_samples, n_features)
+        A copy of the points that have been learned from.
+    record_ : dict
+        What was done, as in :class:`KernelPCA`.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import KernelHebbianPCA
+    >>> X = np.random.default_rng(0).normal(size=(200, 5))
+    >>> learner = KernelHebbianPCA(n_components=3, kernel="rbf", passes=20).fit(X)
+    >>> learner.partial_fit(passes=5).n_updates_
+    5000
+    >>> learner.partial_fit(X[:50] + 1.0).transform(X).shape
+    (200, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: int = 3,
+        coef0: float = 1,
+        center: bool = True,
+        gain: str = "et*",
+        eta0: Any = "auto",
+        tau: float | None = None,
+        mu: Any = "auto",
+        xi: float = 0.99,
+        rho0: float = 0.0,
+        refresh: str = "pass",
+        passes: int = 10,
+        batch_size: int | None = None,
+        random_state: Any = None,
+        memory_limit: int | str | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        bandwidth: float | None = None,
+        gram: str = "auto",
+        precision: str | None = None,
+        record_every: int | None = None,
+        record_error: bool | None = None,
+        n_jobs: int | None = None,
+        copy_X: bool = True,
+        progress: Any = False,
+        time_limit: float | None = None,
+        negative: str = "error",
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.center = center
+        self.gain = gain
+        self.eta0 = eta0
+        self.tau = tau
+        self.mu = mu
+        self.xi = xi
+        self.rho0 = rho0
+        self.refresh = refresh
+        self.passes = passes
+        self.batch_size = batch_size
+        self.random_state = random_state
+        self.memory_limit = memory_limit
+        self.kernel_params = kernel_params
+        self.bandwidth = bandwidth
+        self.gram = gram
+        self.precision = precision
+        self.record_every = record_every
+        self.record_error = record_error
+        self.n_jobs = n_jobs
+        self.copy_X = copy_X
+        self.progress = progress
+        self.time_limit = time_limit
+        self.negative = negative
+
+    # Learning
+
+    def fit(
+        self, X: Any, y: Any = None, *, initial_coefficients: Any = None, initial_model: Any = None, order: Any = None
+    ) -> "KernelHebbianPCA":
+        """Learns from the rows of ``X``, anew.
+
+        Ctrl-C raises ``KeyboardInterrupt``; what was learned until then is in the fitted attributes, if there is anything. A gain
+        that was given and diverges is a ``ValueError`` that names it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, one per row; kernel values for ``kernel="precomputed"``. Sparse rows are made dense for the computation.
+        y : Ignored
+        initial_coefficients : array-like of shape (n_components, n_samples), optional
+            Start coefficients, instead of random ones.
+        initial_model : fitted KernelPCA or KernelHebbianPCA, optional
+            What to start from, instead of random coefficients. Components that it does not have start at random.
+        order : array-like of int, optional
+            The samples in the order in which they are learned from: exactly one update each, instead of ``passes``.
+
+        Returns
+        -------
+        self : KernelHebbianPCA
+        """
+        owner = type(self).__name__
+        settings = self._settings()
+        time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
+        copy = _checks.boolean(owner, "copy_X", self.copy_X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
+        points = dense(X)
+        coefficients = None if initial_coefficients is None else _coefficients(initial_coefficients)
+        samples = None if order is None else _samples(order, points.shape[0])
+        model = None if initial_model is None else _model_of(initial_model)
+        with _progress.bar(self.progress) as report:
+            learner = _mercer.HebbianLearner.fit(
+                points,
+                settings,
+                initial_coefficients=coefficients,
+                initial_model=model,
+                order=samples,
+                time_limit=time_limit,
+                progress=report,
+                on_partial=self._adopt,
+            )
+        self._adopt(learner)
+        self._warn_if_stopped()
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Learns from the rows of ``X`` and returns their scores, which the fit knows already."""
+        self.fit(X, y, **params)
+        return self._model.training_scores()
+
+    def partial_fit(self, X: Any = None, y: Any = None, *, passes: int | None = None) -> "KernelHebbianPCA":
+        """Goes on learning: more passes, over more points if some are given.
+
+        New points enter the expansion with coefficients of zero; passes then go over old and new points. All parameters but
+        ``passes``, ``progress`` and ``time_limit`` are those of the fit, gains included. On an error everything stays as it was.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), optional
+            New points. Before a fit these are the first ones, and this is a fit.
+        y : Ignored
+        passes : int, optional
+            Passes over all points; the parameter ``passes`` by default.
+
+        Returns
+        -------
+        self : KernelHebbianPCA
+        """
+        owner = type(self).__name__
+        count = _checks.integer(owner, "passes", self.passes if passes is None else passes, 1)
+        if "_model" not in self.__dict__:
+            if X is None:
+                raise NotFittedError(
+                    f"This {owner} instance is not fitted yet: partial_fit needs points, or a call of 'fit' before it."
+                )
+            return self._first_fit(X, count)
+        time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
+        points = None
+        if X is not None:
+            points = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
+            if self._model.dtype != "uint8":
+                points = np.require(points, dtype=self._model.dtype)
+        with _progress.bar(self.progress) as report:
+            self._model.partial_fit(
+                points, count, time_limit=time_limit, progress=report, on_partial=lambda: self._adopt(self._model)
+            )
+        self._adopt(self._model)
+        self._warn_if_stopped()
+        return self
+
+    def _first_fit(self, X: Any, passes: Any) -> "KernelHebbianPCA":
+        given = self.passes
+        self.passes = passes
+        try:
+            return self.fit(X)
+        finally:
+            self.passes = given
+
+    def _settings(self) -> dict[str, Any]:
+        """What is asked for, as the extension module takes it."""
+        owner = type(self).__name__
+        record_error = self.record_error
+        if record_error is not None:
+            record_error = _checks.boolean(owner, "record_error", record_error)
+        xi = _checks.real(owner, "xi", self.xi, 0)
+        if xi is None or xi > 1:
+            raise _checks.refuse(owner, "xi", "a float in the range [0, 1]", self.xi)
+        return {
+            "kernel": self._kernel_settings(),
+            "n_components": _checks.integer(owner, "n_components", self.n_components, 1),
+            "center": _checks.boolean(owner, "center", self.center),
+            "gain": _checks.choice(owner, "gain", self.gain, _GAINS),
+            "eta0": _gain(owner, "eta0", self.eta0, above=True),
+            "tau": _checks.real(owner, "tau", self.tau, 0, above=True, optional=True),
+            "mu": _gain(owner, "mu", self.mu, above=False),
+            "xi": xi,
+            "rho0": _checks.real(owner, "rho0", self.rho0, float("-inf")),
+            "refresh": _checks.choice(owner, "refresh", self.refresh, _REFRESHES),
+            "passes": _checks.integer(owner, "passes", self.passes, 1),
+            "batch_size": _checks.integer(owner, "batch_size", self.batch_size, 1, optional=True),
+            "record_every": _checks.integer(owner, "record_every", self.record_every, 1, optional=True),
+            "record_error": record_error,
+            "gram": _checks.choice(owner, "gram", self.gram, _GRAMS),
+            "precision": self.precision,
+            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
+            "threads": _checks.threads(owner, self.n_jobs),
+            "seed": _checks.seed(owner, self.random_state),
+            "negative": _checks.choice(owner, "negative", self.negative, ("error", "clip", "flip")),
+        }
+
+    def _kernel_settings(self) -> dict[str, Any]:
+        return describe(
+            type(self).__name__,
+            self.kernel,
+            gamma=self.gamma,
+            bandwidth=self.bandwidth,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
+
+    def _adopt(self, learner: _mercer.HebbianLearner) -> None:
+        """Makes what was learned this estimator's own."""
+        finished = learner.model()
+        record = json.loads(finished.record())
+        eta0, tau, mu = learner.gain_parameters()
+        self._model = learner
+        self._finished = finished
+        self.coefficients_ = learner.coefficients()
+        self.eigenvalue_estimates_ = learner.eigenvalue_estimates()
+        self.log_gains_ = learner.log_gains()
+        self.gains_ = learner.gains()
+        self.gain_parameters_ = {"eta0": eta0, "tau": tau, "mu": mu}
+        self.n_updates_ = learner.n_updates
+        self.history_ = json.loads(learner.history())
+        self.eigenvalues_ = finished.eigenvalues()
+        self.components_ = np.ascontiguousarray(finished.dual_coefficients().T)
+        self.residuals_ = finished.residuals()
+        self.explained_variance_ratio_ = finished.explained_variance_ratio()
+        self.total_variance_ = record["total_variance"]
+        # As in KernelPCA, kernels without a width have one, too.
+        width = 1 / self.n_features_in_ if self.gamma is None or isinstance(self.gamma, str) else self.gamma
+        self.gamma_ = record["kernel"].get("gamma", width)
+        self.record_ = record
+
+    def _warn_if_stopped(self) -> None:
+        if self._model.was_stopped:
+            message = f"the run was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+
+    # Using
+
+    @property
+    def X_fit_(self) -> Any:
+        """A copy of the points that have been learned from."""
+        if "_model" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'X_fit_' before it is fitted")
+        return self._model.points()
+
+    def transform(self, X: Any) -> Any:
+        """Scores of the rows of ``X`` along the directions of the finished model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_components)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
+        with _progress.bar(self.progress) as report:
+            return self._finished.transform(
+                dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
+            )
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the finished model to a file that :func:`mercer.load` (as a :class:`KernelPCA`) and the command ``mercer`` read.
+
+        It cannot learn on; a pickle of this estimator can.
+        """
+        check_is_fitted(self)
+        self._finished.save(os.fspath(path))
+
+    def _model_from_bytes(self, data: bytes) -> _mercer.HebbianLearner:
+        owner = type(self).__name__
+        points = self.__dict__.pop("_points")
+        return _mercer.HebbianLearner.from_bytes(
+            data,
+            points,
+            self._kernel_settings() if callable(self.kernel) else None,
+            memory_limit=_checks.memory_limit(owner, self.memory_limit),
+            threads=_checks.threads(owner, self.n_jobs),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        # The points are not among the bytes of a run, and the finished model follows from it.
+        if state.pop("_finished", None) is not None:
+            state["_points"] = self._model.points()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_model" in self.__dict__:
+            self._finished = self._model.model()
+
+    # What scikit-learn asks
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.eigenvalues_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _gain(owner: str, name: str, value: Any, *, above: bool) -> float | None:
+    """A gain; ``None`` for one that is found by trying."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    fits = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
+    if not fits or value < 0 or (above and value == 0):
+        raise _checks.refuse(owner, name, f"'auto' or a float in the range {'(' if above else '['}0, inf)", value)
+    return float(value)
+
+
+def _coefficients(values: Any) -> Any:
+    """Start coefficients as an array; the library checks their shape and that they are finite."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"initial_coefficients must hold real numbers, but its dtype is {array.dtype}")
+    if array.ndim != 2:
+        raise ValueError(f"initial_coefficients must be a 2D array, but it has {array.ndim} dimension(s)")
+    return np.require(array, dtype=np.float64, requirements=["A"])
+
+
+def _samples(order: Any, n_samples: int) -> list[int]:
+    """Indices of samples."""
+    array = np.asarray(order)
+    if array.ndim != 1:
+        raise ValueError(f"order must be a 1D array, but it has {array.ndim} dimension(s)")
+    if array.size == 0:
+        raise ValueError("order must name at least one sample, but it is empty")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"order must hold integers, but its dtype is {array.dtype}")
+    wrong = np.flatnonzero((array < 0) | (array >= n_samples))
+    if wrong.size:
+        place = int(wrong[0])
+        raise ValueError(
+            f"order must hold indices of samples from 0 to {n_samples - 1}, but at position {place} it is {array[place]}"
+        )
+    return [int(sample) for sample in array]
+
+
+def _model_of(estimator: Any) -> _mercer.Model:
+    """The model of a fitted estimator."""
+    for name in ("_finished", "_model"):
+        model = getattr(estimator, name, None)
+        if isinstance(model, _mercer.Model):
+            return model
+    raise TypeError(f"initial_model must be a fitted KernelPCA or KernelHebbianPCA, but it is {estimator!r}")

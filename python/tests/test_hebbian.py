@@ -1,0 +1,338 @@
+"""The kernel Hebbian algorithm: the stored cases, what can be asked of a run, and how it goes on."""
+
+import copy
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import mercer
+from mercer import KernelHebbianPCA, KernelPCA
+
+CASES = sorted(path.stem for path in (ROOT / "testdata" / "hebbian").glob("*.npz") if path.stem != "autotune")
+RULES = {"const": "constant", "KHA_t": "t", "KHA_etstar": "et*", "KHA_et": "et", "KHA_SMDstar": "smd*", "KHA_SMD": "smd"}
+REFRESHES = {"pass": "pass", "iter": "iteration", "pass-lambda": "pass-eigenvalues"}
+
+
+def case(name):
+    return np.load(ROOT / "testdata" / "hebbian" / f"{name}.npz")
+
+
+def assert_close(found, expected):
+    """The tolerance of the cases: relative to the largest entry."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max() + 1e-13)
+
+
+def test_all_cases_are_found():
+    assert len(CASES) == 24
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 50])
+@pytest.mark.parametrize("name", CASES)
+def test_a_stored_case_comes_out_at_every_batch_size(name, batch_size):
+    stored = case(name)
+    rule, refresh = name.removesuffix("_rho1").rsplit("_", 1)
+    learner = KernelHebbianPCA(
+        3,
+        kernel="precomputed",
+        center=False,
+        gain=RULES.get(rule, rule),
+        refresh=REFRESHES[refresh],
+        batch_size=batch_size,
+        record_error=True,
+        **{name: float(stored[f"par_{name}"]) for name in ("eta0", "tau", "mu", "xi", "rho0")},
+    )
+    learner.fit(stored["in_Kc"], initial_coefficients=stored["in_A1"], order=stored["in_idx"])
+    assert learner.n_updates_ == 50
+    assert_close(learner.coefficients_, stored["out_A"])
+    assert_close(learner.log_gains_, stored["out_rho"])
+    assert_close(learner.gains_, stored["out_eta"] * np.exp(stored["out_rho"]))
+    assert_close(learner.eigenvalue_estimates_, stored["out_lam_final"])
+    assert_close(learner.history_[-1]["error"], stored["out_err38"])
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 50])
+def test_automatic_gains_are_those_of_the_stored_case(batch_size):
+    stored = case("autotune")
+    learner = KernelHebbianPCA(
+        stored["in_A1"].shape[0], kernel="precomputed", center=False, tau=float(stored["par_tau"]), batch_size=batch_size
+    )
+    learner.fit(stored["in_Kc"], initial_coefficients=stored["in_A1"], order=stored["in_idx"])
+    assert learner.gain_parameters_ == {"eta0": float(stored["out_x"]), "tau": float(stored["par_tau"]), "mu": None}
+    assert_close(learner.coefficients_, stored["out_A"])
+
+
+@pytest.mark.parametrize("kernel, params", [("linear", {"gain": "constant", "eta0": 1e-4}), ("rbf", {}), ("rbf", {"gain": "et"})])
+def test_many_passes_come_near_the_exact_components(points, kernel, params):
+    exact = KernelPCA(2, kernel=kernel).fit(points)
+    learner = KernelHebbianPCA(2, kernel=kernel, passes=300, **params).fit(points)
+    np.testing.assert_allclose(learner.eigenvalues_, exact.eigenvalues_, rtol=1e-3)
+    assert learner.gamma_ == exact.gamma_ == 1 / 8
+
+
+def test_the_finished_model_is_orthonormal_ordered_and_what_transform_uses(points):
+    learner = KernelHebbianPCA(3, kernel="rbf", passes=5).fit(points)
+    K = np.exp(-((points[:, None] - points[None]) ** 2).sum(axis=2) / 8)
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    W = learner.components_
+    assert W.shape == learner.coefficients_.shape == (3, 150)
+    np.testing.assert_allclose(W @ centred @ W.T, np.eye(3), atol=1e-9)
+    assert (np.diff(learner.eigenvalues_) < 0).all()
+    scores = learner.transform(points)
+    np.testing.assert_allclose(scores, centred @ W.T, atol=1e-9)
+    np.testing.assert_allclose((scores**2).sum(axis=0), learner.eigenvalues_, rtol=1e-9)
+    # As updated, they span the same, but are something else.
+    assert np.linalg.matrix_rank(np.vstack([W, learner.coefficients_ - learner.coefficients_.mean(axis=1)[:, None]]), tol=1e-8) == 3
+    assert np.abs(W - learner.coefficients_).max() > 1e-3
+    estimates = np.linalg.norm(learner.coefficients_ @ centred, axis=1) / np.linalg.norm(learner.coefficients_, axis=1)
+    np.testing.assert_allclose(learner.eigenvalue_estimates_, estimates, rtol=1e-9)
+    np.testing.assert_allclose(KernelHebbianPCA(3, kernel="rbf", passes=5).fit_transform(points), scores, atol=1e-9)
+
+
+def test_a_centred_matrix_is_taken_as_it_is(points):
+    K = points @ points.T
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    order = np.arange(450) % 150
+    start = np.random.default_rng(0).normal(size=(2, 150)) / 1000
+    settings = {"n_components": 2, "eta0": 0.05, "tau": 150.0}
+    from_points = KernelHebbianPCA(kernel="linear", **settings).fit(points, initial_coefficients=start, order=order)
+    as_it_is = KernelHebbianPCA(kernel="precomputed", center=False, **settings)
+    as_it_is.fit(centred, initial_coefficients=start, order=order)
+    np.testing.assert_allclose(as_it_is.coefficients_, from_points.coefficients_, rtol=0, atol=1e-9)
+
+
+def test_more_passes_are_the_passes_of_a_longer_fit(points):
+    settings = {"n_components": 3, "kernel": "rbf", "eta0": 0.5, "tau": 300.0}
+    long = KernelHebbianPCA(passes=7, **settings).fit(points)
+    short = KernelHebbianPCA(passes=4, **settings).fit(points).partial_fit(passes=3)
+    np.testing.assert_array_equal(short.coefficients_, long.coefficients_)
+    assert short.n_updates_ == long.n_updates_ == 7 * 150
+    assert [entry["updates"] for entry in short.history_] == [150 * i for i in range(1, 8)]
+    assert set(short.history_[0]) == {"passes", "updates", "eigenvalue_estimates", "gains", "error", "seconds"}
+    assert short.history_[-1]["error"] <= short.history_[0]["error"]
+    short.partial_fit()
+    assert short.n_updates_ == 11 * 150
+
+
+def test_more_points_enter_the_expansion(points):
+    learner = KernelHebbianPCA(2, kernel="rbf", gain="et", passes=30).fit(points[:100]).partial_fit(points[100:], passes=100)
+    np.testing.assert_array_equal(learner.X_fit_, points)
+    assert learner.coefficients_.shape == (2, 150)
+    assert learner.n_updates_ == 30 * 100 + 100 * 150
+    whole = KernelPCA(2, kernel="rbf").fit(points)
+    np.testing.assert_allclose(learner.eigenvalues_, whole.eigenvalues_, rtol=1e-3)
+    single = KernelHebbianPCA(2, kernel="rbf").fit(points[:100].astype(np.float32))
+    assert single.partial_fit(points[100:], passes=1).transform(points[:3]).dtype == np.float32
+
+
+def test_the_first_points_of_partial_fit_are_a_fit(points):
+    first = KernelHebbianPCA(2, kernel="rbf").partial_fit(points, passes=3)
+    assert first.passes == 10
+    np.testing.assert_array_equal(first.coefficients_, KernelHebbianPCA(2, kernel="rbf", passes=3).fit(points).coefficients_)
+    with pytest.raises(NotFittedError, match="partial_fit needs points"):
+        KernelHebbianPCA(2).partial_fit()
+
+
+@pytest.mark.parametrize("of", [KernelPCA, KernelHebbianPCA])
+def test_a_fit_starts_from_a_model(points, of):
+    model = of(2, kernel="rbf").fit(points)
+    learner = KernelHebbianPCA(2, kernel="rbf", passes=1, eta0=1e-6).fit(points, initial_model=model)
+    np.testing.assert_allclose(learner.eigenvalues_, model.eigenvalues_, rtol=1e-4)
+
+
+def agreement(x, y):
+    return float(np.exp(-np.abs(x - y).sum()))
+
+
+@pytest.mark.parametrize("copied", [lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed", agreement])
+def test_a_copy_goes_on_to_the_same_bits(points, kernel, copied):
+    X = points[:40] @ points[:40].T if kernel == "precomputed" else points[:40]
+    learner = KernelHebbianPCA(2, kernel=kernel, gain="smd", passes=3).fit(X)
+    twin = copied(learner)
+    for once in range(2):
+        np.testing.assert_array_equal(twin.coefficients_, learner.coefficients_)
+        np.testing.assert_array_equal(twin.transform(X), learner.transform(X))
+        np.testing.assert_array_equal(twin.X_fit_, X)
+        if once == 0:
+            learner.partial_fit(passes=2)
+            twin.partial_fit(passes=2)
+    assert "_points" not in vars(twin)
+    assert repr(copied(KernelHebbianPCA(3))) == "KernelHebbianPCA(n_components=3)"
+
+
+def test_a_saved_model_is_one_of_kernel_pca(points, tmp_path):
+    learner = KernelHebbianPCA(2, kernel="rbf").fit(points)
+    learner.save(tmp_path / "m.mercer")
+    np.testing.assert_array_equal(mercer.load(tmp_path / "m.mercer").transform(points), learner.transform(points))
+
+
+def test_divergence_is_an_error_that_names_the_gain_and_changes_nothing(points):
+    learner = KernelHebbianPCA(2, kernel="rbf", gain="constant", passes=3, eta0=1e4)
+    with pytest.raises(ValueError, match='diverged within .* updates with gain "constant" at eta0 = 10000'):
+        learner.fit(points)
+    assert not hasattr(learner, "coefficients_")
+    learner.set_params(eta0=0.01).fit(points)
+    before = learner.coefficients_
+    with pytest.raises(ValueError, match="diverged"):
+        learner.set_params(eta0=1e4).fit(points)
+    np.testing.assert_array_equal(learner.coefficients_, before)
+    assert learner.partial_fit(passes=1).n_updates_ == 600
+
+
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        ({"n_components": 0}, r"'n_components' parameter of KernelHebbianPCA must be an int in the range \[1, inf\). Got 0"),
+        ({"n_components": 151}, "`n_components` must be .*but it is 151"),
+        ({"gain": "adam"}, "'gain' parameter of KernelHebbianPCA must be a str among {'constant', 't', 'et\\*'"),
+        ({"eta0": 0}, r"'eta0' parameter of KernelHebbianPCA must be 'auto' or a float in the range \(0, inf\). Got 0"),
+        ({"eta0": "much"}, "'eta0' parameter"),
+        ({"mu": -1}, r"'mu' parameter of KernelHebbianPCA must be 'auto' or a float in the range \[0, inf\). Got -1"),
+        ({"tau": 0.0}, "'tau' parameter"),
+        ({"xi": 1.5}, r"'xi' parameter of KernelHebbianPCA must be a float in the range \[0, 1\]. Got 1.5"),
+        ({"xi": -0.1}, "'xi' parameter"),
+        ({"rho0": float("nan")}, "'rho0' parameter"),
+        ({"refresh": "never"}, "'refresh' parameter"),
+        ({"passes": 0}, "'passes' parameter"),
+        ({"batch_size": 0}, "'batch_size' parameter"),
+        ({"record_every": 0}, "'record_every' parameter"),
+        ({"record_error": "yes"}, "'record_error' parameter"),
+        ({"gram": "dense"}, "'gram' parameter"),
+        ({"negative": "ignore"}, "'negative' parameter"),
+        ({"time_limit": -1}, "'time_limit' parameter"),
+    ],
+)
+def test_a_wrong_parameter_is_named_with_what_is_allowed(points, params, message):
+    with pytest.raises(ValueError, match=message):
+        KernelHebbianPCA(**params).fit(points)
+
+
+@pytest.mark.parametrize(
+    "params, message",
+    [
+        ({"order": [0, 150]}, "from 0 to 149, but at position 1 it is 150"),
+        ({"order": [-1]}, "at position 0 it is -1"),
+        ({"order": []}, "at least one sample, but it is empty"),
+        ({"order": [[0]]}, "1D array"),
+        ({"initial_coefficients": np.ones((3, 150))}, r"\(2 x 150\), but it is 3 x 150"),
+        ({"initial_coefficients": np.zeros((2, 150))}, "zero in row 0"),
+        ({"initial_coefficients": np.full((2, 150), np.nan)}, "finite numbers"),
+        ({"initial_coefficients": np.ones(150)}, "2D array"),
+    ],
+)
+def test_a_wrong_start_is_refused(points, params, message):
+    with pytest.raises(ValueError, match=message):
+        KernelHebbianPCA(2).fit(points, **params)
+
+
+def test_wrong_types_and_points_are_refused(points):
+    with pytest.raises(TypeError, match="order must hold integers"):
+        KernelHebbianPCA(2).fit(points, order=[0.5])
+    with pytest.raises(TypeError, match="initial_model must be a fitted"):
+        KernelHebbianPCA(2).fit(points, initial_model=KernelPCA(2))
+    with pytest.raises(ValueError, match="variance"):
+        KernelHebbianPCA(2).fit(np.ones((10, 3)))
+    learner = KernelHebbianPCA(2).fit(points)
+    with pytest.raises(ValueError, match="X has 7 features, but KernelHebbianPCA is expecting 8"):
+        learner.partial_fit(points[:, 1:])
+    with pytest.raises(ValueError, match="'passes' parameter"):
+        learner.partial_fit(passes=0)
+    bytewise = KernelHebbianPCA(2).fit((10 * np.abs(points)).astype(np.uint8))
+    with pytest.raises(ValueError, match="format learned from"):
+        bytewise.partial_fit(points)
+    matrix = KernelHebbianPCA(2, kernel="precomputed").fit(points @ points.T)
+    with pytest.raises(ValueError, match="precomputed"):
+        matrix.partial_fit(points @ points.T)
+    with pytest.raises(mercer.MemoryBudgetError):
+        KernelHebbianPCA(2, kernel="rbf", memory_limit="1kB").fit(points)
+
+
+def test_a_time_limit_keeps_what_was_learned_and_the_run_goes_on():
+    X = np.random.default_rng(0).normal(size=(2000, 20))
+    learner = KernelHebbianPCA(3, kernel="rbf", eta0=0.1, passes=100_000, time_limit=1.0)
+    with pytest.warns(ConvergenceWarning, match="stopped by its time limit after"):
+        learner.fit(X)
+    assert 0 < learner.n_updates_ < 100_000 * 2000
+    assert np.isfinite(learner.transform(X[:5])).all()
+    before = learner.n_updates_
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.set_params(time_limit=None).partial_fit(passes=1)
+    assert learner.n_updates_ == before + 2000
+    with pytest.raises(mercer.ConvergenceError, match="before there was a result"):
+        KernelHebbianPCA(3, kernel="rbf", time_limit=0.0).fit(X)
+
+
+def test_an_exception_of_the_progress_function_keeps_what_there_is():
+    X = np.random.default_rng(0).normal(size=(2000, 20))
+
+    def progress(phase, number, expected, fraction, residual):
+        if number >= 3:
+            raise RuntimeError("enough")
+
+    learner = KernelHebbianPCA(3, kernel="rbf", eta0=0.1, passes=100_000, progress=progress)
+    with pytest.raises(RuntimeError, match="enough"):
+        learner.fit(X)
+    fitted = learner.n_updates_
+    assert fitted >= 2 * 2000
+    with pytest.raises(RuntimeError, match="enough"):
+        learner.partial_fit()
+    assert learner.n_updates_ >= fitted and learner.coefficients_.shape == (3, 2000)
+
+
+PROGRAM = """
+import numpy as np, mercer
+X = np.random.default_rng(0).normal(size=(20_000, 100))
+learner = mercer.KernelHebbianPCA(20, kernel="rbf", eta0=0.1, gram="tiled", passes=1000)
+print("started", flush=True)
+try:
+    learner.fit(X)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+print(mercer.KernelHebbianPCA(2).fit(X[:300]).n_updates_)
+"""
+
+
+def test_ctrl_c_ends_a_fit_within_two_seconds_and_leaves_the_interpreter_usable():
+    process = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout.readline() == "started\n"
+        time.sleep(1.5)
+        os.kill(process.pid, signal.SIGINT)
+        sent = time.monotonic()
+        assert process.stdout.readline() == "interrupted\n", process.stderr.read()
+        delay = time.monotonic() - sent
+        rest, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, errors
+    assert delay < 2.0
+    assert rest == "3000\n"
+
+
+def test_the_seed_and_nothing_else_decides(points):
+    def fit(**params):
+        return KernelHebbianPCA(2, kernel="rbf", passes=2, **params).fit(points).coefficients_
+
+    np.testing.assert_array_equal(fit(), fit(random_state=0))
+    np.testing.assert_array_equal(fit(n_jobs=1, gram="tiled"), fit(n_jobs=2, gram="stored"))
+    assert np.abs(fit() - fit(random_state=1)).max() > 1e-6
+    np.testing.assert_allclose(fit(batch_size=1), fit(batch_size=33), rtol=0, atol=1e-9)
+
+
+def test_examples_in_docstrings_run():
+    import doctest
+
+    from mercer import _hebbian
+
+    results = doctest.testmod(_hebbian)
+    assert results.attempted > 0 and results.failed == 0
