@@ -366,8 +366,8 @@ fn what_is_kept_up_to_date_is_what_it_would_be_if_computed_anew() {
         assert!((looked - distance).abs() < 1e-9, "{policy}: {looked} for {distance}");
         // When the row is learned its own share is in the mean: c = (1 - r) (φ - m).
         let share = 1.0 - 1.0 / 501.0;
-        let learned = learner.learn_row(&x).unwrap().novelty;
-        assert!((learned - share * share * distance).abs() < 1e-9, "{policy}: {learned} for {distance}");
+        let then = learner.learn_row(&x).unwrap().novelty;
+        assert!((then - share * share * distance).abs() < 1e-9, "{policy}: {then} for {distance}");
     }
 }
 

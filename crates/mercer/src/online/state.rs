@@ -129,7 +129,7 @@ impl Learner {
             n_shrunk: self.n_shrunk,
             removals: self.removals,
         };
-        serde_json::to_vec(&state).map_err(|error| unreadable(format!("it cannot be written: {error}")))
+        serde_json::to_vec(&state).map_err(|error| unreadable(&format!("it cannot be written: {error}")))
     }
 
     /// The learner that `to_bytes` was called on.
@@ -138,13 +138,13 @@ impl Learner {
     ///
     /// If the bytes are not the state of a learner, or of one that a later version wrote.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let state: State = serde_json::from_slice(bytes).map_err(|error| unreadable(error.to_string()))?;
+        let state: State = serde_json::from_slice(bytes).map_err(|error| unreadable(&error.to_string()))?;
         if state.format_version != FORMAT_VERSION {
             let found = state.format_version;
-            return Err(unreadable(format!("it has format {found}, but this version reads format {FORMAT_VERSION}")));
+            return Err(unreadable(&format!("it has format {found}, but this version reads format {FORMAT_VERSION}")));
         }
         if !state.is_consistent() {
-            return Err(unreadable("its parts do not fit together".to_owned()));
+            return Err(unreadable("its parts do not fit together"));
         }
         let SettingsState { kernel, n_components, rule, learning_rate, schedule, tau, beta, centered, .. } =
             &state.settings;
@@ -216,6 +216,6 @@ impl MemoryState {
     }
 }
 
-fn unreadable(why: String) -> Error {
+fn unreadable(why: &str) -> Error {
     Error::invalid("state", "that of an online learner", format!("not readable ({why})"))
 }
