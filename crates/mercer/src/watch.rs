@@ -80,6 +80,8 @@ pub enum Phase {
     Starting,
     /// Passes over the kernel matrix.
     Solving,
+    /// Updates of the kernel Hebbian algorithm; pass 0 is what comes before the first of them.
+    Learning,
     /// Scores of points.
     Transforming,
     /// A product with a kernel matrix.
@@ -95,6 +97,7 @@ impl Phase {
             Self::Packing => "packing",
             Self::Starting => "starting",
             Self::Solving => "solving",
+            Self::Learning => "learning",
             Self::Transforming => "transforming",
             Self::Multiplying => "multiplying",
             Self::Reconstructing => "reconstructing",

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use mercer::{GramChoice, MemoryBudget, Negative, SolverChoice};
 
 use super::data::DataArgs;
+use super::hebbian::{FitSolver, HebbianArgs, solvers};
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::{Gamma, TimeLimit};
 
@@ -18,7 +19,10 @@ Example:
   mercer fit points.csv --kernel gaussian --gamma median --n-components 10 -o points.mercer
 
 Images in a NumPy array, as many components as explain 90 % of the variance, in 2 GiB:
-  mercer fit images.npy --scale 1/255 --bandwidth 8 --variance 0.9 --memory 2GiB -o images.mercer")]
+  mercer fit images.npy --scale 1/255 --bandwidth 8 --variance 0.9 --memory 2GiB -o images.mercer
+
+By iteration, with gains that are found by trying:
+  mercer fit points.csv --solver hebbian --gain smd --passes 20 -n 3 -o points.mercer")]
 pub(crate) struct FitArgs {
     /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
     /// standard input
@@ -31,7 +35,15 @@ pub(crate) struct FitArgs {
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     #[command(flatten)]
-    pub(crate) method: MethodArgs,
+    pub(crate) gram: GramArgs,
+    /// How components are found
+    #[arg(
+        long, value_name = "CHOICE", default_value = "auto", value_parser = solvers(),
+        help_heading = "Components and method"
+    )]
+    pub(crate) solver: FitSolver,
+    #[command(flatten)]
+    pub(crate) hebbian: HebbianArgs,
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
     /// Where the model goes
@@ -51,7 +63,7 @@ pub(crate) struct FitArgs {
 #[command(next_help_heading = "Long fits")]
 pub(crate) struct CheckpointArgs {
     /// Keep the state of the fit in a file after passes, so that it can go on after a crash; removed when the model is saved and
-    /// has converged
+    /// has converged, or has made all --passes
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Go on from the checkpoint, if there is one
@@ -126,13 +138,21 @@ pub(crate) struct SolveArgs {
     pub(crate) time_limit: Option<TimeLimit>,
 }
 
-/// Flags that choose the method.
+/// The flag that says how products with the matrix are made.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Components and method")]
-pub(crate) struct MethodArgs {
+pub(crate) struct GramArgs {
     /// Whether the kernel matrix is kept in memory or recomputed tile by tile in every pass
     #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<GramChoice>(GramChoice::NAMES))]
     pub(crate) gram: GramChoice,
+}
+
+/// Flags that choose the method of an eigenvalue problem.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Components and method")]
+pub(crate) struct MethodArgs {
+    #[command(flatten)]
+    pub(crate) gram: GramArgs,
     /// How eigenpairs are found
     #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<SolverChoice>(SolverChoice::NAMES))]
     pub(crate) solver: SolverChoice,
@@ -159,7 +179,7 @@ fn kernel_names() -> impl TypedValueParser<Value = String> {
 }
 
 /// One of the library's named choices; clap suggests the nearest name for a wrong one.
-fn choice<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+pub(super) fn choice<T>(names: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: FromStr<Err = mercer::Error> + Clone + Send + Sync + 'static,
 {

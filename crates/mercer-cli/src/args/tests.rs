@@ -32,7 +32,7 @@ fn a_fit_needs_only_data_and_a_place_for_the_model() {
     assert_eq!(args.output.as_deref(), Some(Path::new("out.mercer")));
     assert_eq!(args.kernel.kernel, "gaussian");
     assert_eq!(args.solve.n_components, None);
-    assert_eq!(args.method.gram, mercer::GramChoice::Auto);
+    assert_eq!(args.gram.gram, mercer::GramChoice::Auto);
     assert!(!args.report.json && !args.report.quiet && !args.dry_run);
 }
 

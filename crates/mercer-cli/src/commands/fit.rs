@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use mercer::Checkpoint;
+use mercer::{Checkpoint, RunRecord};
 
-use super::learn::{Learned, Limits, complete, learn};
+use super::hebbian;
+use super::learn::{Limits, complete, learn};
 use super::plan;
 use super::session::Session;
 use super::settings::settings;
-use crate::args::{CheckpointArgs, DataArgs, FitArgs, KernelArgs, MethodName};
+use crate::args::{CheckpointArgs, DataArgs, FitArgs, FitSolver, KernelArgs, MethodName};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::output;
 
@@ -19,10 +20,19 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         return Err(Failure::usage("a model is not text: give the name of a file with --output"));
     }
     check_standardize(&args.data, &args.kernel)?;
+    match args.solver {
+        FitSolver::Eigen(_) => hebbian::refuse_flags(&args.hebbian)?,
+        FitSolver::Hebbian => hebbian::check_flags(args)?,
+    }
     let kept = args.checkpoint.checkpoint.as_deref().filter(|_| !args.dry_run);
     session.check_outputs(args.output.as_deref().into_iter().chain(kept), &[("data", &args.points)])?;
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
-    let settings = settings(&args.kernel, &args.solve, MethodName::new(args.method.gram, args.method.solver));
+    let solver = match (args.solver, &args.output) {
+        (FitSolver::Eigen(solver), _) => solver,
+        (FitSolver::Hebbian, Some(output)) => return hebbian::run(args, output, &data, &session),
+        (FitSolver::Hebbian, None) => return Err(Failure::usage("say with --output where the model goes")),
+    };
+    let settings = settings(&args.kernel, &args.solve, MethodName::new(args.gram.gram, solver));
     let output = match &args.output {
         Some(output) if !args.dry_run => output,
         _ => return plan::show(&settings, &args.solve, &data, session),
@@ -39,25 +49,30 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
     session.console.note(&format!("model saved as {}", output.display()));
     learned.admit(output, &session);
     if let Some(checkpoint) = &checkpoint {
-        settle(checkpoint, &learned, &session)?;
+        settle(checkpoint, learned.model.record(), learned.status(), &session)?;
     }
     let record = complete(learned.model.record(), &session);
     session.finish(learned.status(), &record, Some(&output::summary(&record)))
 }
 
-fn checkpoint(args: &CheckpointArgs) -> Option<Checkpoint> {
+pub(super) fn checkpoint(args: &CheckpointArgs) -> Option<Checkpoint> {
     let path = args.checkpoint.as_ref()?;
     Some(Checkpoint::new(path).every(args.checkpoint_every.0).resume(args.resume))
 }
 
 /// A checkpoint that led to what was asked for has done its work; any other stays, and how to go on is said.
-fn settle(checkpoint: &Checkpoint, learned: &Learned, session: &Session<'_>) -> Result<()> {
-    if let Some(passes) = learned.model.record().resumed_after_passes {
+pub(super) fn settle(
+    checkpoint: &Checkpoint,
+    record: &RunRecord,
+    status: ExitStatus,
+    session: &Session<'_>,
+) -> Result<()> {
+    if let Some(passes) = record.resumed_after_passes {
         session.console.note(&format!("went on after pass {passes} of an earlier run"));
     }
-    if learned.model.record().solver == "dense" {
+    if record.solver == "dense" {
         // It kept none, and what is there is not its own.
-    } else if learned.status() == ExitStatus::Done {
+    } else if status == ExitStatus::Done {
         checkpoint.remove()?;
     } else if checkpoint.path().exists() {
         session.console.note(&format!("{} holds its state: --resume goes on", checkpoint.path().display()));

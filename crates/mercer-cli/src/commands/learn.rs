@@ -33,28 +33,44 @@ pub(super) struct Learned {
 
 /// Fits with progress on standard error, until it is done, interrupted, or out of time.
 pub(super) fn learn(settings: &KernelPca, data: &Data, limits: Limits, session: &Session<'_>) -> Result<Learned> {
+    let (model, was_stopped) = watched(session, data, limits.time, |watch| settings.fit_watched(&data.points, watch))?;
+    let model = scaled(model, data)?;
+    let explained: f64 = model.explained_variance_ratio().iter().sum();
+    let is_short = was_stopped && limits.share.is_some_and(|share| explained < share * (1.0 - ROUNDING));
+    Ok(Learned { model, was_stopped, is_short })
+}
+
+/// Does long work with progress on standard error, until it is done, interrupted, or out of time; and whether it was stopped.
+pub(super) fn watched<T>(
+    session: &Session<'_>,
+    data: &Data,
+    time: Option<Duration>,
+    work: impl FnOnce(&Watch<'_>) -> mercer::Result<T>,
+) -> Result<(T, bool)> {
     session.interrupt.wait_for_safe_points();
     let observer = |progress: &Progress| session.meter.observe(progress);
     let mut watch = Watch::new().interrupt(session.interrupt.flag()).observer(&observer);
-    if let Some(time) = limits.time {
+    if let Some(time) = time {
         watch = watch.time_limit(time);
     }
-    let fitted = settings.fit_watched(&data.points, &watch);
+    let outcome = work(&watch);
     session.meter.clear();
     let was_stopped = watch.is_stopped();
-    let model = fitted.map_err(|error| match error.kind() {
+    let result = outcome.map_err(|error| match error.kind() {
         ErrorKind::Interrupted if !session.interrupt.is_set() => {
             Failure::usage(format!("--time-limit is too short: {error}"))
         }
         _ => Failure::in_data(&data.name)(error),
     })?;
-    let model = match &data.scaling {
+    Ok((result, was_stopped))
+}
+
+/// The model with the scaling of its data, if there is one.
+pub(super) fn scaled(model: Model, data: &Data) -> Result<Model> {
+    Ok(match &data.scaling {
         Some(scaling) => model.with_scaling(scaling.clone())?,
         None => model,
-    };
-    let explained: f64 = model.explained_variance_ratio().iter().sum();
-    let is_short = was_stopped && limits.share.is_some_and(|share| explained < share * (1.0 - ROUNDING));
-    Ok(Learned { model, was_stopped, is_short })
+    })
 }
 
 impl Learned {

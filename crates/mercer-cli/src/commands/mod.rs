@@ -5,6 +5,7 @@ mod compare;
 mod completions;
 mod demo;
 mod fit;
+mod hebbian;
 mod help;
 mod info;
 mod learn;

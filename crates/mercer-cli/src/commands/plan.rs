@@ -20,7 +20,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
     session.check_outputs(None, &[("data", &args.points)])?;
     check_standardize(&args.data, &args.kernel)?;
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
-    let settings = settings(&args.kernel, &args.solve, MethodName::new(args.method.gram, args.method.solver));
+    let settings = settings(&args.kernel, &args.solve, MethodName::new(args.method.gram.gram, args.method.solver));
     show(&settings, &args.solve, &data, session)
 }
 

@@ -1,9 +1,9 @@
 //! The settings of a fit that flags mean.
 
 use mercer::kernel::{KernelSpec, Width};
-use mercer::{Center, KernelPca, Precision};
+use mercer::{Center, KernelHebbianPca, KernelPca, Precision};
 
-use crate::args::{Gamma, KernelArgs, MethodName, PrecisionChoice, SolveArgs};
+use crate::args::{FitArgs, Gamma, KernelArgs, MethodName, PrecisionChoice, SolveArgs};
 
 /// The settings that the flags mean.
 pub(super) fn settings(kernel: &KernelArgs, solve: &SolveArgs, method: MethodName) -> KernelPca {
@@ -33,8 +33,37 @@ pub(super) fn settings(kernel: &KernelArgs, solve: &SolveArgs, method: MethodNam
     }
     match solve.precision {
         None => settings,
-        Some(PrecisionChoice::F32) => settings.precision(Precision::F32),
-        Some(PrecisionChoice::F64) => settings.precision(Precision::F64),
+        Some(choice) => settings.precision(precision(choice)),
+    }
+}
+
+/// The settings of the kernel Hebbian algorithm that the flags mean.
+pub(super) fn hebbian_settings(args: &FitArgs) -> KernelHebbianPca {
+    let (kernel, solve, hebbian) = (&args.kernel, &args.solve, &args.hebbian);
+    let settings = KernelHebbianPca::new(kernel_spec(kernel))
+        .center(if kernel.no_center { Center::No } else { Center::Yes })
+        .negative(kernel.negative)
+        .gram(args.gram.gram)
+        .seed(solve.seed)
+        .gain(hebbian.gain.unwrap_or_default())
+        .refresh(hebbian.refresh.unwrap_or_default())
+        .eta0(hebbian.eta0.unwrap_or_default())
+        .mu(hebbian.mu.unwrap_or_default());
+    let settings = solve.n_components.into_iter().fold(settings, KernelHebbianPca::n_components);
+    let settings = solve.memory.into_iter().fold(settings, KernelHebbianPca::memory);
+    let settings = solve.threads.into_iter().fold(settings, KernelHebbianPca::threads);
+    let settings = solve.precision.map(precision).into_iter().fold(settings, KernelHebbianPca::precision);
+    let settings = hebbian.tau.into_iter().fold(settings, KernelHebbianPca::tau);
+    let settings = hebbian.xi.into_iter().fold(settings, KernelHebbianPca::xi);
+    let settings = hebbian.rho0.into_iter().fold(settings, KernelHebbianPca::rho0);
+    let settings = hebbian.passes.into_iter().fold(settings, KernelHebbianPca::passes);
+    hebbian.batch_size.into_iter().fold(settings, KernelHebbianPca::batch_size)
+}
+
+const fn precision(choice: PrecisionChoice) -> Precision {
+    match choice {
+        PrecisionChoice::F32 => Precision::F32,
+        PrecisionChoice::F64 => Precision::F64,
     }
 }
 

@@ -12,6 +12,8 @@ pub(super) fn describe(progress: &Progress) -> String {
         // What new points are centred with comes from the first pass.
         Phase::Solving if progress.pass == 1 => format!("centring, {}", pass(progress)),
         Phase::Solving if progress.pass > 1 => pass(progress),
+        Phase::Learning if progress.pass > 0 => pass(progress),
+        Phase::Learning => "centring".to_owned(),
         phase => phase.name().to_owned(),
     };
     let residual = progress.residual.filter(|residual| progress.phase == Phase::Solving && residual.is_finite());
@@ -33,7 +35,7 @@ fn pass(progress: &Progress) -> String {
 pub(super) fn share(progress: &Progress) -> f64 {
     let fraction = progress.fraction.clamp(0.0, 1.0);
     match (progress.phase, progress.expected_passes) {
-        (Phase::Solving, Some(expected)) if progress.pass > 0 => {
+        (Phase::Solving | Phase::Learning, Some(expected)) if progress.pass > 0 => {
             (progress.pass as f64 - 1.0 + fraction) / expected.max(progress.pass) as f64
         }
         _ => fraction,
@@ -111,6 +113,9 @@ mod tests {
         let transforming = Progress { phase: Phase::Transforming, pass: 0, residual: None, ..PROGRESS };
         assert_eq!(describe(&transforming), "transforming");
         assert_eq!(describe(&Progress { phase: Phase::Starting, ..PROGRESS }), "starting from a sample");
+        let learning = Progress { phase: Phase::Learning, residual: None, ..PROGRESS };
+        assert_eq!(describe(&learning), "pass 3 of about 5");
+        assert_eq!(describe(&Progress { pass: 0, ..learning }), "centring");
     }
 
     #[test]

@@ -126,6 +126,24 @@ fn block_solvers_stop_in_the_middle_of_a_pass() {
 }
 
 #[test]
+fn the_kernel_hebbian_algorithm_stops_in_the_middle_of_a_pass() {
+    let directory = Directory::new();
+    directory.write("noise.npy", noise(8000, 10));
+    let words = "fit noise.npy --solver hebbian --gram tiled -n 20 --gamma 1 --eta0 0.1 --passes 10000 -o noise.mercer \
+                 --progress plain --checkpoint state --checkpoint-every 1ms";
+    let mut running = Running::start(&directory, words);
+    running.wait_for("pass 2 of about 10000");
+    let from = Instant::now();
+    running.signal("INT");
+    let (code, time, said) = running.end(from);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(time < PROMISE, "{time:?}");
+    assert!(said.contains("interrupted: noise.mercer holds the best model so far, after "), "{said}");
+    assert!(said.contains("state holds its state: --resume goes on"), "{said}");
+    is_usable(&directory);
+}
+
+#[test]
 fn a_time_limit_does_the_same() {
     let directory = Directory::new();
     directory.write("noise.npy", noise(2000, 10));

@@ -13,6 +13,7 @@ mod files;
 mod fit;
 mod formats;
 mod guide;
+mod hebbian;
 mod help;
 mod interrupt;
 mod plan;

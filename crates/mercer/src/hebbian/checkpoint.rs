@@ -143,7 +143,7 @@ impl HebbianLearner {
         write(views, HashMap::from([(KEY.to_owned(), json)]))
     }
 
-    fn header(&self) -> Header {
+    pub(super) fn header(&self) -> Header {
         let (settings, common) = (&self.settings, &self.settings.common);
         Header {
             format_version: FORMAT_VERSION,

@@ -82,7 +82,7 @@ impl HebbianLearner {
                 products: self.n_updates(),
                 kernel_entries: self.kernel_entries(),
             },
-            resumed_after_passes: None,
+            resumed_after_passes: self.resumed_after_passes,
         }
         .model()?;
         model.set_seconds(BTreeMap::from([("total".to_owned(), self.seconds)]));

@@ -4,6 +4,7 @@ use faer::{Mat, MatRef};
 
 use super::engine::Engine;
 use super::history::HistoryEntry;
+use super::keep::Keeping;
 use super::run::{Ended, Order};
 use super::schedule::GainParameters;
 use super::settings::{KernelHebbianPca, Start};
@@ -37,6 +38,8 @@ pub struct HebbianLearner {
     pub(super) memory_bytes: u64,
     pub(super) seconds: f64,
     pub(super) stopped: bool,
+    pub(super) keeping: Option<Keeping>,
+    pub(super) resumed_after_passes: Option<usize>,
 }
 
 impl HebbianLearner {
@@ -51,8 +54,13 @@ impl HebbianLearner {
         let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap)?;
         let (n, r) = (points.n_samples(), settings.n_components);
         start.validate(r, n)?;
+        if start.order.is_none()
+            && let Some(learner) = Self::go_on(&settings, points, watch, stopwatch)?
+        {
+            return Ok(learner);
+        }
         let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points)?;
-        let context = Context::new(&prepared.threads, watch, Phase::Starting);
+        let context = Context::new(&prepared.threads, watch, Phase::Learning);
         context.check()?;
         let (threads, seed) = (&prepared.threads, settings.common.seed);
         let coefficients = start::coefficients(start, r, points, seed, threads, watch)?;
@@ -65,6 +73,7 @@ impl HebbianLearner {
         state.refresh(false, &prepared.threads);
         let longest = state.small.squared_lengths().fold(1.0, f64::max);
         let parameters = GainParameters { eta0: f64::NAN, tau: None, mu: None };
+        let keeping = settings.checkpoint.clone().map(Keeping::new);
         let mut learner = Self {
             settings,
             prepared,
@@ -78,11 +87,13 @@ impl HebbianLearner {
             memory_bytes,
             seconds: 0.0,
             stopped: false,
+            keeping,
+            resumed_after_passes: None,
         };
         let order = start.order.map_or(Order::Permutations(n * learner.settings.passes), Order::Given);
         learner.tuned_run(order, watch, stopwatch)?;
         if learner.n_updates() == 0 {
-            return Err(Error::Interrupted { phase: Phase::Starting.name() });
+            return Err(Error::Interrupted { phase: Phase::Learning.name() });
         }
         Ok(learner)
     }
@@ -132,7 +143,7 @@ impl HebbianLearner {
         let points = self.points.followed_by(new)?;
         let n = points.n_samples();
         let Setup { mut engine, store_bytes, memory_bytes } = self.settings.set_up(&self.prepared, &points)?;
-        let context = Context::new(&self.prepared.threads, watch, Phase::Starting);
+        let context = Context::new(&self.prepared.threads, watch, Phase::Learning);
         let (old, w) = (&self.state, self.state.w);
         let mut coefficients = Mat::zeros(n, w);
         coefficients.as_mut().subrows_mut(0, old.n).copy_from(old.coefficients(0, w));

@@ -25,7 +25,7 @@ impl HebbianLearner {
     ///
     /// If the pass was stopped, or a custom kernel failed.
     pub fn reconstruction_error(&self, watch: &Watch<'_>) -> Result<f64> {
-        self.error(&Context::new(&self.prepared.threads, watch, Phase::Solving))
+        self.error(&Context::new(&self.prepared.threads, watch, Phase::Learning))
     }
 
     pub(super) fn error(&self, context: &Context<'_>) -> Result<f64> {
@@ -39,7 +39,7 @@ impl HebbianLearner {
     /// As [`reconstruction_error`](Self::reconstruction_error), and if the model was learned from another number of points.
     pub fn reconstruction_error_of(&self, model: &Model, watch: &Watch<'_>) -> Result<f64> {
         self.require_same_points(model)?;
-        let context = Context::new(&self.prepared.threads, watch, Phase::Solving);
+        let context = Context::new(&self.prepared.threads, watch, Phase::Learning);
         self.engine.squared_error(model.training_scores().as_ref(), &context).map(f64::sqrt)
     }
 

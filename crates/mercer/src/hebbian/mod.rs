@@ -72,6 +72,7 @@ mod checkpoint;
 mod engine;
 mod finish;
 mod history;
+mod keep;
 mod learner;
 mod metrics;
 mod resume;

@@ -133,6 +133,8 @@ impl Reader<'_> {
             memory_bytes,
             seconds: header.seconds,
             stopped: header.stopped,
+            keeping: None,
+            resumed_after_passes: None,
         })
     }
 

@@ -55,11 +55,13 @@ impl HebbianLearner {
         let adapts = self.settings.rule.adapts();
         let tau = self.tau(self.points.n_samples());
         let mut eta0 = Tuned::from(self.settings.eta0);
-        let tunes = self.settings.eta0 == Gain::Auto || (adapts && self.settings.mu == Gain::Auto);
+        let tunes = self.settings.tunes();
         // There is nothing to come back to if nothing is tuned.
         let saved = if tunes { Some((self.state.duplicate(), 0)) } else { None };
         if adapts && self.settings.eta0 == Gain::Auto {
             let trial = order.first(trial_updates(self.points.n_samples()));
+            // What a trial learns is not worth keeping.
+            let keeping = self.keeping.take();
             while let Ended::Diverged(diverged) =
                 self.run(trial, GainParameters { eta0: eta0.value(), tau, mu: Some(0.0) }, watch, stopwatch)?
             {
@@ -69,6 +71,7 @@ impl HebbianLearner {
                 self.go_back_if(saved.as_ref());
             }
             self.go_back_if(saved.as_ref());
+            self.keeping = keeping;
         }
         let mut mu = Tuned::from(self.settings.mu);
         loop {
@@ -87,7 +90,7 @@ impl HebbianLearner {
     }
 
     /// Whether the components describe the points worse than none at all would: what a blow-up leaves behind.
-    fn is_useless(&self) -> Result<bool> {
+    pub(super) fn is_useless(&self) -> Result<bool> {
         let total = total_variance(self.engine.as_ref())?;
         Ok(self.feature_error()? > total)
     }
@@ -124,6 +127,9 @@ impl HebbianLearner {
     ) -> Result<Ended> {
         let ended = self.run_batches(order, parameters, watch, stopwatch);
         self.state.settle(&self.prepared.threads);
+        if let Ok(Ended::Done | Ended::Stopped) = ended {
+            self.keep(true)?;
+        }
         ended
     }
 
@@ -139,7 +145,7 @@ impl HebbianLearner {
         let n = self.points.n_samples();
         let schedule = self.schedule();
         let (batch, threads) = (self.settings.batch(n), self.prepared.threads.clone());
-        let mut context = Context::new(&threads, watch, Phase::Solving);
+        let mut context = Context::new(&threads, watch, Phase::Learning);
         context.progress.expected_passes = Some((self.state.position() + order.len()).div_ceil(n) + self.state.pass());
         let (mut done, mut permutation) = (0, Vec::new());
         while done < order.len() {
@@ -174,6 +180,7 @@ impl HebbianLearner {
                     Err(Error::Interrupted { .. }) => return Ok(self.stop(stopwatch)),
                     outcome => outcome?,
                 }
+                self.keep(false)?;
             }
         }
         self.seconds = stopwatch.seconds();

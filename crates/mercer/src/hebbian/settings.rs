@@ -6,7 +6,7 @@ use super::learner::HebbianLearner;
 use crate::choices::{Center, Gain, GainRule, GramChoice, MemoryBudget, Negative, Refresh};
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::model::{KernelChoice, KernelPca, Model};
+use crate::model::{Checkpoint, KernelChoice, KernelPca, Model};
 use crate::scalar::Precision;
 use crate::watch::Watch;
 
@@ -44,6 +44,7 @@ pub struct KernelHebbianPca {
     pub(super) batch_size: Option<usize>,
     pub(super) record_every: Option<usize>,
     pub(super) record_error: RecordError,
+    pub(super) checkpoint: Option<Checkpoint>,
 }
 
 /// Whether the history holds the reconstruction error (38), which costs half a pass over the matrix each time.
@@ -88,6 +89,7 @@ impl KernelHebbianPca {
             batch_size: None,
             record_every: None,
             record_error: RecordError::Auto,
+            checkpoint: None,
         }
     }
 
@@ -225,6 +227,14 @@ impl KernelHebbianPca {
     #[must_use]
     pub fn negative(mut self, negative: Negative) -> Self {
         self.common = self.common.negative(negative);
+        self
+    }
+
+    /// Keeps the state of the run in a file after passes, so that a run that was cut off can go on to the same bits. A run with a
+    /// given order does not go on from a file.
+    #[must_use]
+    pub fn checkpoint(mut self, checkpoint: Checkpoint) -> Self {
+        self.checkpoint = Some(checkpoint);
         self
     }
 

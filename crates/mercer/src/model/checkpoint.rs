@@ -82,12 +82,22 @@ impl Checkpoint {
     }
 
     /// Refuses a file that is there already, unless the fit is to go on from it: what it holds would be lost.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.resume || !self.path.exists() {
             return Ok(());
         }
         let requirement = "a new file, or one to resume from: nothing is overwritten";
         Err(Error::invalid("checkpoint", requirement, format!("{}, which exists", self.path.display())))
+    }
+
+    /// Whether a run goes on from the file.
+    pub(crate) const fn resumes(&self) -> bool {
+        self.resume
+    }
+
+    /// The least number of seconds between two states, if keeping one took `cost` of them.
+    pub(crate) fn least_seconds(&self, cost: f64) -> f64 {
+        self.every.as_secs_f64().max(AT_MOST_ONE_PART_IN * cost)
     }
 
     /// The file.
@@ -244,7 +254,7 @@ impl Journal {
     }
 
     fn is_due(&self) -> bool {
-        let least = self.checkpoint.every.as_secs_f64().max(AT_MOST_ONE_PART_IN * self.cost.get());
+        let least = self.checkpoint.least_seconds(self.cost.get());
         self.last.get().is_none_or(|last| last.seconds() >= least)
     }
 

@@ -6,11 +6,11 @@
 //! | [`Rule::Apex`] | `ỹ = y + a·(outputs before)`, `w += η ỹ (φ − ỹ w)`, `a −= η ỹ (outputs before + ỹ a)` | one after the other, or all at once |
 //! | [`Rule::Simultaneous`] | `w_p += η y_p (φ − β Σ_{j<p} y_j w_j − y_p w_p)` | all at once |
 //!
-//! The rules are those of Kashima [K01] with their errors corrected; the components are kept as combinations of the
+//! The rules are those of Kashima \[K01\] with their errors corrected; the components are kept as combinations of the
 //! rows seen, `w_p = Σ_i α_pi φ(x_i)`, so that a step costs one row of kernel values and `O(m P)` operations for `m` rows in
 //! memory. A [budget](OnlineKernelPca::budget) bounds `m`, and with it the time and memory of a step, for ever.
 //!
-//! - [K01] H. Kashima, "On-line kernel principal component analysis", IBM Research Report RT0401, 2001.
+//! - \[K01\] H. Kashima, "On-line kernel principal component analysis", IBM Research Report RT0401, 2001.
 
 mod budget;
 mod factor;

@@ -1,12 +1,14 @@
 //! Going on, starting warm, stopping, resuming: to the same bits.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use faer::Mat;
 use mercer::hebbian::Start;
+use mercer::watch::Progress;
 use mercer::{
-    Center, Error, ErrorKind, Gain, GainRule, HebbianLearner, Kernel, KernelHebbianPca, KernelPca, MemoryBudget,
-    Points, Refresh, Watch,
+    Center, Checkpoint, Error, ErrorKind, Gain, GainRule, HebbianLearner, Kernel, KernelHebbianPca, KernelPca,
+    MemoryBudget, Points, Refresh, Watch,
 };
 use mercer_testkit::Format;
 use mercer_testkit::generate::{clusters, gaussian_cloud};
@@ -82,6 +84,69 @@ fn the_bytes_of_a_checkpoint_are_its_file() {
     assert_eq!(twin.coefficients(), learner.coefficients());
     let cut = HebbianLearner::from_bytes(&bytes[..bytes.len() - 1], &points, None, MemoryBudget::Auto, None);
     assert!(cut.unwrap_err().to_string().starts_with("checkpoint in memory: not a checkpoint, or cut short"));
+}
+
+#[test]
+fn a_run_that_was_cut_off_goes_on_from_its_checkpoint_to_the_same_bits() {
+    let points = points();
+    for (rule, eta0) in [
+        (GainRule::EigenvalueStar, Gain::Fixed(0.5)),
+        (GainRule::EigenvalueStar, Gain::Auto),
+        (GainRule::Constant, Gain::Auto),
+        (GainRule::MetaDescent, Gain::Fixed(0.02)),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoint = Checkpoint::new(folder.path().join("state")).every(Duration::ZERO);
+        let settings = settings(rule).eta0(eta0).passes(6);
+        let whole = settings.fit(&points).unwrap();
+        // Cut off in the middle of the third pass.
+        let stop = AtomicBool::new(false);
+        let observer = |progress: &Progress| {
+            if progress.pass == 3 && progress.fraction > 0.2 {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        let watch = Watch::new().interrupt(&stop).observer(&observer);
+        let kept = settings.clone().checkpoint(checkpoint.clone());
+        let cut = kept.fit_from(&points, &Start::default(), &watch).unwrap();
+        assert!(cut.was_stopped() && cut.n_updates() % N != 0 && cut.n_updates() / N == 2, "{}", cut.n_updates());
+        let resumed = settings.clone().checkpoint(checkpoint.clone().resume(true)).fit(&points).unwrap();
+        assert_eq!(resumed.coefficients(), whole.coefficients(), "{rule} {eta0:?}");
+        assert_eq!(resumed.log_gains(), whole.log_gains());
+        assert_eq!(resumed.n_updates(), 6 * N);
+        if rule == GainRule::EigenvalueStar && eta0 != Gain::Auto {
+            let before = resumed.model().unwrap().record().resumed_after_passes;
+            assert!(before == Some(1) || before == Some(2), "{before:?}");
+        }
+        // The state at the end is kept, too: nothing is left to do.
+        let again = settings.clone().checkpoint(checkpoint.clone().resume(true)).fit(&points).unwrap();
+        assert_eq!(again.coefficients(), whole.coefficients());
+
+        let other = settings.clone().seed(8).checkpoint(checkpoint.resume(true)).fit(&points).unwrap_err().to_string();
+        assert!(other.ends_with("the checkpoint belongs to another run (seed: 7 there, 8 here)"), "{other}");
+    }
+}
+
+#[test]
+fn gains_that_diverge_after_a_run_was_resumed_are_lowered_as_they_would_have_been() {
+    let points = points();
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = Checkpoint::new(folder.path().join("state")).every(Duration::ZERO);
+    let mut lowered = 0;
+    for (rule, eta0) in [(GainRule::MetaDescentOnly, 0.02), (GainRule::EigenvalueMetaDescent, 0.1)] {
+        for seed in 0..4 {
+            let settings = settings(rule).eta0(eta0).seed(seed).passes(15);
+            let whole = settings.fit(&points).unwrap();
+            // The gain that survives one pass need not survive more.
+            let short = settings.clone().passes(1).checkpoint(checkpoint.clone()).fit(&points).unwrap();
+            let resumed = settings.clone().checkpoint(checkpoint.clone().resume(true)).fit(&points).unwrap();
+            assert_eq!(resumed.gain_parameters(), whole.gain_parameters(), "{rule}, seed {seed}");
+            assert_eq!(resumed.coefficients(), whole.coefficients(), "{rule}, seed {seed}");
+            lowered += usize::from(short.gain_parameters() != whole.gain_parameters());
+            checkpoint.remove().unwrap();
+        }
+    }
+    assert!(lowered > 0, "no gain had to be lowered");
 }
 
 #[test]

@@ -50,7 +50,7 @@ mod tests {
         for name in mercer::kernel::NAMES.iter().chain(&["precomputed"]) {
             assert!(KERNELS.lines().any(|line| line.trim_start().starts_with(name)), "{name} is not explained");
         }
-        let choices = mercer::GramChoice::NAMES.iter().chain(mercer::SolverChoice::NAMES);
+        let choices = mercer::GramChoice::NAMES.iter().chain(mercer::SolverChoice::NAMES).chain(&["hebbian"]);
         for name in choices.filter(|&&name| name != "auto") {
             assert!(METHODS.lines().any(|line| line.trim_start().starts_with(name)), "{name} is not explained");
         }

@@ -1,0 +1,109 @@
+//! `mercer fit --solver hebbian`: learn by iteration and save what was learned.
+
+use std::path::Path;
+
+use mercer::hebbian::{HistoryEntry, Start};
+use mercer::{HebbianLearner, RunRecord};
+use serde::Serialize;
+
+use super::fit::{checkpoint, settle};
+use super::learn::{complete, scaled, watched};
+use super::session::Session;
+use super::settings::hebbian_settings;
+use crate::args::{FitArgs, HebbianArgs};
+use crate::failure::{ExitStatus, Failure, Result};
+use crate::input::Data;
+use crate::output;
+
+/// The record of a fit, and what only the kernel Hebbian algorithm has to say.
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(flatten)]
+    record: &'a RunRecord,
+    hebbian: HebbianRecord<'a>,
+}
+
+/// What the kernel Hebbian algorithm did.
+#[derive(Serialize)]
+struct HebbianRecord<'a> {
+    gain: &'static str,
+    refresh: &'static str,
+    eta0: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tau: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mu: Option<f64>,
+    updates: usize,
+    log_gains: &'a [f64],
+    history: &'a [HistoryEntry],
+}
+
+/// Refuses flags that the solver which was asked for does not have.
+pub(super) fn refuse_flags(args: &HebbianArgs) -> Result<()> {
+    match args.given().next() {
+        Some(flag) => Err(Failure::usage(format!("{flag} is for --solver hebbian only"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses flags that the kernel Hebbian algorithm, or its gain rule, does not have.
+pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
+    let others = [
+        ("--variance", args.solve.variance.is_some(), "give the number of components with --n-components"),
+        ("--tolerance", args.solve.tolerance.is_some(), "it makes as many --passes as it is told to"),
+        ("--max-passes", args.solve.max_passes.is_some(), "it makes exactly --passes"),
+        ("--dry-run", args.dry_run, "there is no plan of it"),
+    ];
+    if let Some((flag, _, why)) = others.into_iter().find(|(_, given, _)| *given) {
+        return Err(Failure::usage(format!("{flag} is not for --solver hebbian: {why}")));
+    }
+    if let Some(flag) = args.hebbian.unread() {
+        let rule = args.hebbian.gain.unwrap_or_default();
+        return Err(Failure::usage(format!("{flag} is not for --gain {rule}, which does not read it")));
+    }
+    Ok(())
+}
+
+/// Learns, and saves the model of what was learned.
+pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<'_>) -> Result<ExitStatus> {
+    let checkpoint = checkpoint(&args.checkpoint);
+    let settings = match &checkpoint {
+        Some(checkpoint) => hebbian_settings(args).checkpoint(checkpoint.clone()),
+        None => hebbian_settings(args),
+    };
+    let time = session.time_left(args.solve.time_limit);
+    let (learner, _) = watched(session, data, time, |watch| settings.fit_from(&data.points, &Start::default(), watch))?;
+    let model = scaled(learner.model().map_err(Failure::in_data(&data.name))?, data)?;
+    model.save(output)?;
+    session.console.note(&format!("model saved as {}", output.display()));
+    let status = if learner.was_stopped() { ExitStatus::NotConverged } else { ExitStatus::Done };
+    if learner.was_stopped() {
+        admit(&learner, output, session);
+    }
+    if let Some(checkpoint) = &checkpoint {
+        settle(checkpoint, model.record(), status, session)?;
+    }
+    let record = complete(model.record(), session);
+    let parameters = learner.gain_parameters();
+    let hebbian = HebbianRecord {
+        gain: args.hebbian.gain.unwrap_or_default().name(),
+        refresh: args.hebbian.refresh.unwrap_or_default().name(),
+        eta0: parameters.eta0,
+        tau: parameters.tau,
+        mu: parameters.mu,
+        updates: learner.n_updates(),
+        log_gains: learner.log_gains(),
+        history: learner.history(),
+    };
+    session.finish(status, &Body { record: &record, hebbian }, Some(&output::summary(&record)))
+}
+
+/// Says of a run that was stopped why, where its model is, and how far it came.
+fn admit(learner: &HebbianLearner, saved_as: &Path, session: &Session<'_>) {
+    let why = if session.interrupt.is_set() { "interrupted" } else { "out of time" };
+    let (updates, passes) = (learner.n_updates(), learner.n_updates() / learner.points().n_samples());
+    session.console.warning(&format!(
+        "{why}: {} holds the best model so far, after {updates} updates ({passes} complete passes)",
+        saved_as.display()
+    ));
+}

@@ -1,0 +1,174 @@
+//! `mercer fit --solver hebbian`.
+
+use mercer::hebbian::Start;
+use mercer::{GainRule, HebbianLearner, Kernel, KernelHebbianPca, Model, Points, Watch};
+use serde_json::Value;
+
+use super::support::{Directory, npy};
+
+const ROWS: usize = 400;
+
+/// Points in a few clusters, deterministic.
+fn values(rows: usize) -> Vec<f64> {
+    let value = |i: usize| ((i * 2_654_435_761) % 1_000_003) as f64 / 1_000_003.0;
+    (0..rows * 4).map(|i| value(i) + ((i / 4) % 3 * (i % 4)) as f64).collect()
+}
+
+fn with_points(rows: usize) -> Directory {
+    let directory = Directory::new();
+    let bytes: Vec<u8> = values(rows).iter().flat_map(|x| x.to_le_bytes()).collect();
+    directory.write("points.npy", npy("<f8", &format!("({rows}, 4)"), &bytes));
+    directory
+}
+
+const FIT: &str = "fit points.npy --solver hebbian -n 3 --gamma 0.5 -o points.mercer";
+
+fn model(directory: &Directory) -> Model {
+    Model::load(&directory.path("points.mercer")).unwrap()
+}
+
+/// What the library learns with the same settings.
+fn learned(settings: &KernelHebbianPca) -> HebbianLearner {
+    let points = Points::from_f64(values(ROWS), ROWS, 4).unwrap();
+    settings.fit_from(&points, &Start::default(), &Watch::new()).unwrap()
+}
+
+fn settings() -> KernelHebbianPca {
+    KernelHebbianPca::new(Kernel::gaussian(0.5).unwrap()).n_components(3)
+}
+
+#[test]
+fn the_command_learns_what_the_library_learns() {
+    let directory = with_points(ROWS);
+    let outcome = directory.run(&format!("{FIT} --json")).done();
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let learner = learned(&settings());
+    assert_eq!(model(&directory).eigenvalues(), learner.model().unwrap().eigenvalues());
+    assert_eq!((&record["solver"], &record["passes"]), (&"hebbian".into(), &10.into()));
+    let hebbian = &record["hebbian"];
+    assert_eq!((&hebbian["gain"], &hebbian["refresh"]), (&"et*".into(), &"pass".into()));
+    assert_eq!(hebbian["eta0"].as_f64(), Some(learner.gain_parameters().eta0));
+    assert_eq!(hebbian["updates"], 10 * ROWS);
+    assert_eq!(hebbian["history"].as_array().unwrap().len(), 10);
+    assert!(hebbian["history"][9]["error"].as_f64() < hebbian["history"][0]["error"].as_f64());
+    assert!(outcome.stderr.contains("pass 1 of about 10"), "{}", outcome.stderr);
+    let info = directory.run("info points.mercer").done();
+    assert!(info.stdout.contains("hebbian solver"), "{}", info.stdout);
+    assert!(!info.stdout.contains("asked for"), "nothing was: {}", info.stdout);
+    directory.run("transform points.mercer points.npy -o scores.csv").done();
+}
+
+#[test]
+fn every_flag_reaches_the_algorithm() {
+    let directory = with_points(ROWS);
+    let words = "--gain smd* --eta0 0.2 --tau 300 --mu 0.1 --xi 0.9 --rho0 0.1 --refresh iteration --passes 3 --batch-size 7 \
+                 --seed 5 --no-center --gram tiled --threads 1 --precision f64 --memory 1GiB";
+    let outcome = directory.run(&format!("{FIT} {words} --json")).done();
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let settings = settings()
+        .gain(GainRule::MetaDescentStar)
+        .eta0(0.2)
+        .tau(300.0)
+        .mu(0.1)
+        .xi(0.9)
+        .rho0(0.1)
+        .refresh(mercer::Refresh::Iteration)
+        .passes(3)
+        .batch_size(7)
+        .seed(5)
+        .center(mercer::Center::No);
+    let learner = learned(&settings);
+    assert_eq!(model(&directory).eigenvalues(), learner.model().unwrap().eigenvalues());
+    let log_gains: Vec<f64> =
+        record["hebbian"]["log_gains"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+    assert_eq!(log_gains, learner.log_gains());
+    for (name, value) in [("eta0", 0.2), ("tau", 300.0), ("mu", 0.1)] {
+        assert_eq!(record["hebbian"][name], value);
+    }
+}
+
+#[test]
+fn flags_that_mean_nothing_are_refused_before_anything_is_read() {
+    let directory = Directory::new();
+    for (words, message) in [
+        ("--solver hebbian --tolerance 1e-3", "--tolerance is not for --solver hebbian"),
+        ("--solver hebbian --max-passes 3", "--max-passes is not for --solver hebbian: it makes exactly --passes"),
+        ("--solver hebbian --variance 0.9", "--variance is not for --solver hebbian"),
+        ("--solver hebbian --dry-run", "--dry-run is not for --solver hebbian"),
+        ("--solver hebbian --mu 0.1", "--mu is not for --gain et*"),
+        ("--solver hebbian --gain et --tau 5", "--tau is not for --gain et,"),
+        ("--solver hebbian --gain constant --refresh pass", "--refresh is not for --gain constant"),
+        ("--solver hebbian --gain t --xi 0.5", "--xi is not for --gain t"),
+        ("--passes 5", "--passes is for --solver hebbian only"),
+        ("--solver krylov --gain et", "--gain is for --solver hebbian only"),
+        ("--solver hebbian --gain adam", "[possible values: constant, t, et*"),
+        ("--solver hebbian --eta0 much", "give \"auto\" or a number"),
+        ("--solver hebian", "tip: a similar value exists: 'hebbian'"),
+    ] {
+        let outcome = directory.run(&format!("fit none.npy -o none.mercer {words}"));
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
+    assert!(directory.run("plan none.npy --solver hebbian").stderr.contains("invalid value 'hebbian'"));
+}
+
+#[test]
+fn bad_values_and_divergence_are_errors_and_leave_nothing() {
+    let directory = with_points(ROWS);
+    for (words, message) in [
+        ("--eta0 0", "--eta0 must be a positive number, but it is 0"),
+        ("--eta0 -1", "--eta0 must be a positive number"),
+        ("--gain smd --xi 1.5", "--xi must be between 0 and 1, but it is 1.5"),
+        ("--passes 0", "--passes must be at least 1"),
+        ("--batch-size 0", "--batch-size must be at least 1"),
+        ("--gain constant --eta0 10000", "diverged within"),
+    ] {
+        let outcome = directory.run(&format!("{FIT} {words} --checkpoint state"));
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
+    assert_eq!(directory.files(), ["points.npy"]);
+}
+
+#[test]
+fn a_time_limit_saves_what_was_learned_and_resume_goes_on_to_the_same_bits() {
+    let directory = with_points(ROWS);
+    let words = format!("{FIT} --passes 5000 --batch-size 16 --checkpoint state --checkpoint-every 1ms");
+    let outcome = directory.run(&format!("{words} --eta0 0.05 --time-limit 1s --json"));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("out of time: points.mercer holds the best model so far, after "),
+        "{}",
+        outcome.stderr
+    );
+    assert!(outcome.stderr.contains("state holds its state: --resume goes on"), "{}", outcome.stderr);
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let before = record["passes"].as_u64().unwrap();
+    assert!(model(&directory).n_components() == 3 && record["exit_code"] == 1);
+
+    // As many passes as were begun, and one more.
+    let passes = before + 2;
+    let words = words.replace("5000", &passes.to_string());
+    let outcome = directory.run(&format!("{words} --eta0 0.05 --resume --json")).done();
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(record["passes"], passes);
+    let resumed_after = record["resumed_after_passes"].as_u64().unwrap();
+    assert!((1..=before).contains(&resumed_after), "{resumed_after} of {before}");
+    assert!(outcome.stderr.contains(&format!("went on after pass {resumed_after} of an earlier run")));
+    let whole = learned(&settings().eta0(0.05).batch_size(16).passes(usize::try_from(passes).unwrap()));
+    assert_eq!(model(&directory).eigenvalues(), whole.model().unwrap().eigenvalues());
+    assert_eq!(directory.files(), ["points.mercer", "points.npy"], "the checkpoint has done its work");
+}
+
+#[test]
+fn a_checkpoint_of_another_run_is_refused() {
+    let directory = with_points(ROWS);
+    let words = format!("{FIT} --passes 100000 --checkpoint state --time-limit 500ms");
+    assert_eq!(directory.run(&format!("{words} --eta0 0.05")).code, Some(1));
+    let outcome = directory.run(&format!("{words} --eta0 0.06 --resume"));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    let message = "the checkpoint belongs to another run (eta0: Fixed(0.05) there, Fixed(0.06) here)";
+    assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
+    let outcome = directory.run(&format!("{words} --eta0 0.05 --rows 0:300 --resume"));
+    assert!(outcome.stderr.contains("the checkpoint belongs to other points"), "{}", outcome.stderr);
+}

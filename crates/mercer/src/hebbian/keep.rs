@@ -1,0 +1,105 @@
+//! A checkpoint that is kept while a run goes on, and going on from it.
+
+use super::checkpoint::Header;
+use super::learner::HebbianLearner;
+use super::run::{Ended, Order};
+use super::settings::KernelHebbianPca;
+use crate::choices::Gain;
+use crate::data::Points;
+use crate::error::Result;
+use crate::model::{Checkpoint, Prepared, SpeedsFrom, bad};
+use crate::record::KernelRecord;
+use crate::watch::{Stopwatch, Watch};
+
+/// Where the state of a run is kept, and when that was done last.
+#[derive(Clone, Debug)]
+pub(super) struct Keeping {
+    checkpoint: Checkpoint,
+    last: Option<Stopwatch>,
+    cost: f64,
+}
+
+impl Keeping {
+    pub(super) fn new(checkpoint: Checkpoint) -> Self {
+        Self { checkpoint, last: None, cost: 0.0 }
+    }
+}
+
+impl HebbianLearner {
+    /// Keeps the state at the end of a pass, if it is asked for and time has come, or if it is the last one. In the middle of a pass
+    /// what is put off would be done earlier than in a run that goes through, with other rounding.
+    pub(super) fn keep(&mut self, is_last: bool) -> Result<()> {
+        let Some(keeping) = &self.keeping else { return Ok(()) };
+        let is_due = keeping.last.is_none_or(|last| last.seconds() >= keeping.checkpoint.least_seconds(keeping.cost));
+        if !(is_last || is_due) || self.state.position() != 0 || self.n_updates() == 0 {
+            return Ok(());
+        }
+        let stopwatch = Stopwatch::start();
+        self.save(keeping.checkpoint.path())?;
+        if let Some(keeping) = &mut self.keeping {
+            (keeping.cost, keeping.last) = (stopwatch.seconds(), Some(Stopwatch::start()));
+        }
+        Ok(())
+    }
+
+    /// Goes on from the state that an earlier part of the same run kept. Nothing if there is none, or if gains that are found by trying
+    /// turn out to diverge: the run then has to begin again, as it would have without an interruption.
+    pub(super) fn go_on(
+        settings: &KernelHebbianPca,
+        points: &Points,
+        watch: &Watch<'_>,
+        stopwatch: Stopwatch,
+    ) -> Result<Option<Self>> {
+        settings.checkpoint.iter().try_for_each(Checkpoint::check)?;
+        let resumed = settings.checkpoint.as_ref().filter(|checkpoint| checkpoint.resumes());
+        let Some(checkpoint) = resumed.filter(|checkpoint| checkpoint.path().exists()) else { return Ok(None) };
+        let common = &settings.common;
+        let mut learner = Self::resume(checkpoint.path(), points, common.memory, common.threads)?;
+        let here = Prepared::new(common, points, SpeedsFrom::WhateverIsCheap)?;
+        if let Some(difference) = difference(&learner.header(), settings, &here) {
+            return Err(bad(checkpoint.path(), format!("the checkpoint belongs to another run ({difference})")));
+        }
+        learner.settings = settings.clone();
+        learner.keeping = Some(Keeping::new(checkpoint.clone()));
+        learner.resumed_after_passes = Some(learner.state.pass());
+        let made = learner.state.small.updates - learner.state.origin;
+        let rest = (settings.passes * points.n_samples()).saturating_sub(made);
+        let tunes = settings.tunes();
+        match learner.run(Order::Permutations(rest), learner.parameters, watch, stopwatch)? {
+            Ended::Diverged(_) if tunes => Ok(None),
+            Ended::Diverged(diverged) => Err(learner.diverged(diverged)),
+            Ended::Done if tunes && learner.is_useless()? => Ok(None),
+            Ended::Done | Ended::Stopped => Ok(Some(learner)),
+        }
+    }
+}
+
+impl KernelHebbianPca {
+    /// Whether a gain has to be found by trying.
+    pub(super) fn tunes(&self) -> bool {
+        self.eta0 == Gain::Auto || (self.rule.adapts() && self.mu == Gain::Auto)
+    }
+}
+
+/// The first setting in which a run differs from the one that a checkpoint belongs to, in words.
+fn difference(there: &Header, here: &KernelHebbianPca, prepared: &Prepared) -> Option<String> {
+    let kernel = KernelRecord::from(&prepared.kernel);
+    let pairs = [
+        ("kernel", format!("{:?}", there.kernel), format!("{kernel:?}")),
+        ("precision", there.precision.to_string(), prepared.precision.to_string()),
+        ("center", format!("{:?}", there.center), format!("{:?}", here.common.center)),
+        ("negative", there.negative.clone(), here.common.negative.name().to_owned()),
+        ("n_components", there.n_components.to_string(), here.n_components.to_string()),
+        ("gain", there.rule.to_string(), here.rule.to_string()),
+        ("refresh", there.refresh.to_string(), here.refresh.to_string()),
+        ("eta0", format!("{:?}", there.eta0), format!("{:?}", here.eta0)),
+        ("tau", format!("{:?}", there.tau), format!("{:?}", here.tau)),
+        ("mu", format!("{:?}", there.mu), format!("{:?}", here.mu)),
+        ("xi", there.xi.to_string(), here.xi.to_string()),
+        ("rho0", there.rho0.to_string(), here.rho0.to_string()),
+        ("batch_size", format!("{:?}", there.batch_size), format!("{:?}", here.batch_size)),
+        ("seed", there.seed.to_string(), here.common.seed.to_string()),
+    ];
+    let differs = pairs.into_iter().find(|(_, there, here)| there != here);
+    differs.map(|(name, there, here)| format!("{name}: {there} there, {here} here"))
+}
