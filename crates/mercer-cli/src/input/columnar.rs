@@ -33,7 +33,7 @@ pub(super) struct Columnar<'a> {
     n_samples: usize,
 }
 
-/// The narrowest format that holds all columns.
+/// Bytes or single precision if all columns are, otherwise double precision.
 enum Values {
     U8(Vec<u8>),
     F32(Vec<f32>),
