@@ -16,7 +16,7 @@ mod lanczos;
 mod power;
 mod snapshot;
 mod subspace;
-mod tall;
+pub(crate) mod tall;
 
 use std::cmp::Ordering;
 

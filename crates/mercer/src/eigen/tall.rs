@@ -23,7 +23,7 @@ fn chunk_rows(n: usize) -> usize {
 }
 
 /// `xᵀ y`.
-pub(super) fn inner(x: MatRef<'_, f64>, y: MatRef<'_, f64>, threads: &Threads) -> Mat<f64> {
+pub(crate) fn inner(x: MatRef<'_, f64>, y: MatRef<'_, f64>, threads: &Threads) -> Mat<f64> {
     let (n, rows) = (x.nrows(), chunk_rows(x.nrows()));
     let parts: Vec<Mat<f64>> = threads.run(|| {
         (0..n.div_ceil(rows))

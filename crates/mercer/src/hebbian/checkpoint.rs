@@ -27,7 +27,7 @@ use crate::choices::{Center, Gain, GainRule, Refresh};
 use crate::data::{Points, RowsRef};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::model::{Tensor, bad, digest, write_aside};
+use crate::model::{Tensor, bad, digest, views_of, write_tensors};
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
 
@@ -97,16 +97,7 @@ impl HebbianLearner {
                 reason: "a function cannot be written to a file",
             });
         }
-        self.with_views(path, |views, metadata| {
-            write_aside(path, |aside| {
-                safetensors::serialize_to_file(views, Some(metadata), aside).map_err(|error| match error {
-                    safetensors::SafeTensorError::IoError(source) => {
-                        Error::Io { doing: "writing", path: path.to_owned(), source }
-                    }
-                    other => bad(path, other.to_string()),
-                })
-            })
-        })
+        self.with_views(path, |views, metadata| write_tensors(path, views, metadata))
     }
 
     /// The bytes of the checkpoint file. A kernel that is a function is not among them: [`from_bytes`](Self::from_bytes) has to be
@@ -133,13 +124,7 @@ impl HebbianLearner {
         let parts = tensors.iter().map(|tensor| (tensor.name, tensor.shape.as_slice(), tensor.data.as_slice()));
         let digest = digest(&header.sorted_json(path)?, parts);
         let json = Header { digest, ..header }.sorted_json(path)?;
-        let views: Vec<(&str, TensorView<'_>)> = tensors
-            .iter()
-            .map(|tensor| {
-                TensorView::new(tensor.dtype, tensor.shape.clone(), &tensor.data).map(|view| (tensor.name, view))
-            })
-            .collect::<std::result::Result<_, _>>()
-            .map_err(|error| bad(path, error.to_string()))?;
+        let views = views_of(&tensors, path)?;
         write(views, HashMap::from([(KEY.to_owned(), json)]))
     }
 

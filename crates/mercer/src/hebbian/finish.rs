@@ -18,7 +18,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::learner::HebbianLearner;
-use super::state::inner;
+use crate::eigen::tall::inner;
 use crate::eigen::{EigenPairs, Order, Outcome, small_eigen};
 use crate::error::Result;
 use crate::gram::StoreFormat;

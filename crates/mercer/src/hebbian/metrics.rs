@@ -5,7 +5,7 @@
 use faer::{Mat, MatRef};
 
 use super::learner::{HebbianLearner, total_variance};
-use super::state::inner;
+use crate::eigen::tall::inner;
 use crate::eigen::{Order, small_eigen};
 use crate::error::{Error, Result};
 use crate::model::Model;

@@ -5,6 +5,7 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::batch::Small;
+use crate::eigen::tall::inner;
 use crate::memory::Buffer;
 use crate::watch::Threads;
 
@@ -210,24 +211,6 @@ impl State {
 
 fn by_rows(matrix: MatRef<'_, f64>) -> Vec<f64> {
     matrix.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>()).collect()
-}
-
-/// `xᵀ y` of tall matrices, the same bits on any number of threads.
-pub(super) fn inner(x: MatRef<'_, f64>, y: MatRef<'_, f64>, threads: &Threads) -> Mat<f64> {
-    let n = x.nrows();
-    let parts: Vec<Mat<f64>> = threads.run(|| {
-        (0..n.div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|chunk| {
-                let (first, count) = (chunk * CHUNK, CHUNK.min(n - chunk * CHUNK));
-                let mut part = Mat::zeros(x.ncols(), y.ncols());
-                let (x, y) = (x.subrows(first, count), y.subrows(first, count));
-                matmul(part.as_mut(), Accum::Replace, x.transpose(), y, 1.0, Par::Seq);
-                part
-            })
-            .collect()
-    });
-    parts.into_iter().reduce(|sum, part| sum + part).unwrap_or_else(|| Mat::zeros(x.ncols(), y.ncols()))
 }
 
 /// Multiplies every point's `width` numbers, of which the first as many as the transform has count, by the transform.

@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use faer::{Mat, MatRef};
-use safetensors::SafeTensorError;
 use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::file::{digest, from_bytes, hex, read_checked, write_aside};
+use super::file::{bad, digest, from_bytes, hex, read_checked, write_tensors};
 use crate::choices::{Center, Components, Negative};
 use crate::data::{Points, RowsRef};
 use crate::eigen::{Counts, Keeper, Snapshot};
@@ -270,12 +269,7 @@ impl Journal {
         let parts = columns.iter().map(|(name, column)| (name.as_str(), column.shape(), column.data()));
         let digest = digest(&json(header)?, parts);
         let metadata = HashMap::from([(KEY.to_owned(), json(&Header { digest, ..header.clone() })?)]);
-        write_aside(path, |aside| {
-            safetensors::serialize_to_file(columns, Some(metadata), aside).map_err(|error| match error {
-                SafeTensorError::IoError(source) => Error::Io { doing: "writing", path: path.clone(), source },
-                other => bad(path, other.to_string()),
-            })
-        })?;
+        write_tensors(path, columns, metadata)?;
         self.cost.set(stopwatch.seconds());
         self.last.set(Some(Stopwatch::start()));
         Ok(())
@@ -419,8 +413,4 @@ impl Earlier {
             _ => Err(bad(path, "its matrices do not fit together")),
         }
     }
-}
-
-fn bad(path: &Path, problem: impl Into<String>) -> Error {
-    Error::ModelFile { path: path.to_owned(), problem: problem.into() }
 }

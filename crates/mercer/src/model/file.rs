@@ -11,14 +11,14 @@
 //! model does is refused before its contents are read, and a digest of header and tensors tells an altered file from a whole one.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use faer::Mat;
 use safetensors::SafeTensorError;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView, View};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -77,14 +77,7 @@ impl Model {
                 reason: "a function cannot be written to a file",
             });
         }
-        self.with_views(path, |views, metadata| {
-            write_aside(path, |aside| {
-                safetensors::serialize_to_file(views, Some(metadata), aside).map_err(|error| match error {
-                    SafeTensorError::IoError(source) => Error::Io { doing: "writing", path: path.to_owned(), source },
-                    other => bad(path, other.to_string()),
-                })
-            })
-        })
+        self.with_views(path, |views, metadata| write_tensors(path, views, metadata))
     }
 
     /// The bytes of the model's file.
@@ -121,13 +114,7 @@ impl Model {
         let parts = tensors.iter().map(|tensor| (tensor.name, tensor.shape.as_slice(), tensor.data.as_slice()));
         let digest = digest(&header.sorted_json().map_err(cannot)?, parts);
         let json = Header { digest, ..header }.sorted_json().map_err(cannot)?;
-        let views: Vec<(&str, TensorView<'_>)> = tensors
-            .iter()
-            .map(|tensor| {
-                TensorView::new(tensor.dtype, tensor.shape.clone(), &tensor.data).map(|view| (tensor.name, view))
-            })
-            .collect::<std::result::Result<_, _>>()
-            .map_err(|error| bad(path, error.to_string()))?;
+        let views = views_of(&tensors, path)?;
         let metadata = HashMap::from([(KEY.to_owned(), json)]);
         write(views, metadata)
     }
@@ -394,8 +381,32 @@ fn not_a_model(path: &Path, why: &str) -> Error {
     bad(path, format!("not a Mercer model, or cut short ({why})"))
 }
 
+/// Tensors as safetensors takes them.
+pub(crate) fn views_of<'a>(tensors: &'a [Tensor], path: &Path) -> Result<Vec<(&'static str, TensorView<'a>)>> {
+    let view = |tensor: &'a Tensor| TensorView::new(tensor.dtype, tensor.shape.clone(), &tensor.data);
+    tensors
+        .iter()
+        .map(|tensor| view(tensor).map(|view| (tensor.name, view)))
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|error| bad(path, error.to_string()))
+}
+
+/// Writes tensors and a header to a file: aside first, then into its place.
+pub(crate) fn write_tensors<S: AsRef<str> + Ord + Display, V: View>(
+    path: &Path,
+    tensors: Vec<(S, V)>,
+    metadata: HashMap<String, String>,
+) -> Result<()> {
+    write_aside(path, |aside| {
+        safetensors::serialize_to_file(tensors, Some(metadata), aside).map_err(|error| match error {
+            SafeTensorError::IoError(source) => Error::Io { doing: "writing", path: path.to_owned(), source },
+            other => bad(path, other.to_string()),
+        })
+    })
+}
+
 /// Lets `write` make a file beside `path`, flushes it to the disk, and moves it into place.
-pub(crate) fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     // A link keeps pointing where it did: what it points to is replaced.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if fs::metadata(&place).is_ok_and(|found| !found.is_file()) {

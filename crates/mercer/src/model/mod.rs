@@ -14,7 +14,7 @@ mod start;
 
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Totals;
-pub(crate) use file::{Tensor, bad, digest, read_checked, recorded_kernel, write_aside};
+pub(crate) use file::{Tensor, bad, digest, read_checked, recorded_kernel, views_of, write_tensors};
 pub(crate) use finish::{Finish, Spectrum};
 pub(crate) use fit::{Prepared, SpeedsFrom};
 pub use fitted::Model;
