@@ -1,6 +1,6 @@
 //! Gram matrices of either precision behind one type.
 
-use mercer::gram::{EntryAccess, KernelGram, Store, StoreFormat, SymmetricOperator};
+use mercer::gram::{EntryAccess, KernelGram, PackedCopy, Store, StoreFormat, SymmetricOperator};
 use mercer::simd::Isa;
 use mercer::{Kernel, Points, Precision, Result};
 
@@ -54,6 +54,18 @@ pub fn gram_on(
     Ok(match precision {
         Precision::F32 => Box::new(KernelGram::<f32>::on(isa, points, kernel, store)?),
         Precision::F64 => Box::new(KernelGram::<f64>::on(isa, points, kernel, store)?),
+    })
+}
+
+/// The Gram matrix of points in a precision, packed tile by tile.
+///
+/// # Errors
+///
+/// As [`KernelGram::with_copy`].
+pub fn loose_gram(precision: Precision, points: &Points, kernel: &Kernel) -> Result<Box<dyn Gram>> {
+    Ok(match precision {
+        Precision::F32 => Box::new(KernelGram::<f32>::with_copy(PackedCopy::PerTile, points, kernel, None)?),
+        Precision::F64 => Box::new(KernelGram::<f64>::with_copy(PackedCopy::PerTile, points, kernel, None)?),
     })
 }
 

@@ -121,6 +121,17 @@ pub enum Negative {
 named!(Negative, "negative", Error => "error", Clip => "clip", Flip => "flip");
 
 /// Which negative eigenvalues [`Negative`] is about, and by what components are ordered.
+///
+/// ```
+/// use mercer::{Center, Kernel, KernelPca, Negative, NegativeScope, Points};
+///
+/// // Eigenvalues 3 and -1; only the first is asked for.
+/// let matrix = Points::from_f64(vec![1.0, 2.0, 2.0, 1.0], 2, 2)?;
+/// let pca = KernelPca::new(Kernel::Precomputed).center(Center::No).n_components(1).negative(Negative::Error);
+/// assert!(pca.clone().fit(&matrix).is_err());
+/// assert!(pca.negative_scope(NegativeScope::Asked).fit(&matrix).is_ok());
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum NegativeScope {
     /// All that the solver saw: what was not asked for speaks about the kernel, too.
@@ -133,6 +144,18 @@ pub enum NegativeScope {
 }
 
 /// What is done with components whose eigenvalue cannot be told from zero.
+///
+/// ```
+/// use mercer::{Kernel, KernelPca, Points, ZeroComponents};
+///
+/// // Three points on a line have one direction.
+/// let points = Points::from_f64(vec![1.0, 2.0, 3.0], 3, 1)?;
+/// let pca = KernelPca::new(Kernel::linear()).n_components(2);
+/// assert_eq!(pca.clone().fit(&points)?.n_components(), 1);
+/// let kept = pca.zero_components(ZeroComponents::Keep).fit(&points)?;
+/// assert_eq!(kept.eigenvalues()[1], 0.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ZeroComponents {
     /// They are not returned; if no other is left, that is an error.
@@ -148,6 +171,14 @@ pub enum ZeroComponents {
 ///
 /// `η₀` and `τ` are parameters, `n` is the number of points, `t` counts updates from one, `λᵢ` is the estimate of a component's
 /// eigenvalue, and `ρᵢ` its log-gain, which stochastic meta-descent adapts.
+///
+/// ```
+/// use mercer::GainRule;
+///
+/// assert_eq!("smd*".parse::<GainRule>()?, GainRule::MetaDescentStar);
+/// assert_eq!(GainRule::default().to_string(), "et*");
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum GainRule {
     /// `η₀`.
@@ -186,6 +217,15 @@ named!(
 );
 
 /// When the kernel Hebbian algorithm refreshes its eigenvalue estimates and the gains made from them.
+///
+/// ```
+/// use mercer::{GainRule, Kernel, KernelHebbianPca, Refresh};
+///
+/// // The estimates follow every update, as in the paper's experiments on MNIST.
+/// let settings = KernelHebbianPca::new(Kernel::gaussian(0.1)?).gain(GainRule::Eigenvalue).refresh(Refresh::Iteration);
+/// assert_eq!("iteration".parse::<Refresh>()?, Refresh::Iteration);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refresh {
@@ -261,7 +301,7 @@ pub enum Center {
 
 /// How many components are wanted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Components {
+pub(crate) enum Components {
     /// This many.
     Count(usize),
     /// The fewest that explain this share of the variance.

@@ -8,6 +8,17 @@ use crate::scalar::Precision;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a call could not do what was asked.
+///
+/// ```
+/// use mercer::{Error, ErrorKind, Kernel, KernelPca, Points};
+///
+/// let one = Points::from_f64(vec![1.0], 1, 1)?;
+/// let error = KernelPca::new(Kernel::linear()).fit(&one).err().ok_or("one point has no variance")?;
+/// assert!(matches!(error, Error::TooFewRows { needed: 2, found: 1 }));
+/// assert_eq!(error.kind(), ErrorKind::InvalidInput);
+/// assert_eq!(error.to_string(), "kernel PCA needs at least 2 rows, but there is 1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

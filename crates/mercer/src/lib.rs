@@ -66,8 +66,7 @@ mod tile;
 pub mod watch;
 
 pub use choices::{
-    Center, Components, Gain, GainRule, GramChoice, MemoryBudget, Negative, NegativeScope, Refresh, SolverChoice,
-    ZeroComponents,
+    Center, Gain, GainRule, GramChoice, MemoryBudget, Negative, NegativeScope, Refresh, SolverChoice, ZeroComponents,
 };
 pub use data::Points;
 pub use error::{Error, ErrorKind, Result, bytes as format_bytes};

@@ -115,6 +115,13 @@ pub fn peak() -> u64 {
 }
 
 /// Forgets earlier peaks, so that [`peak`] counts from what is resident now; `false` where the system cannot.
+///
+/// ```
+/// let before = mercer::peak_memory();
+/// if mercer::reset_peak_memory() {
+///     assert!(mercer::peak_memory() <= before);
+/// }
+/// ```
 pub fn reset_peak() -> bool {
     // Linux: "5" sets the peak to what is resident.
     std::fs::write("/proc/self/clear_refs", "5").is_ok()

@@ -42,6 +42,18 @@ pub struct KernelProduct {
 }
 
 /// What a product did and how good it is.
+///
+/// ```
+/// use faer::Mat;
+/// use mercer::{Kernel, KernelProduct, Points, Watch};
+///
+/// let points = Points::from_f32(vec![0.0, 0.0, 3.0, 4.0], 2, 2)?;
+/// let ones = Mat::full(2, 1, 1.0);
+/// let (_, record) =
+///     KernelProduct::new(Kernel::gaussian(0.1)?).multiply(&points, ones.as_ref(), None, &Watch::new())?;
+/// assert!(record.measured_error.is_some_and(|error| error < 1e-6));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProductRecord {
     /// Rows of the result.

@@ -9,6 +9,15 @@ use crate::plan::Plan;
 use crate::scalar::Precision;
 
 /// Version of the layout of [`RunRecord`]; raised when a field changes its meaning or goes away.
+///
+/// ```
+/// use mercer::{Kernel, KernelPca, Points};
+///
+/// let points = Points::from_f64(vec![1.0, 2.0, 3.0], 3, 1)?;
+/// let model = KernelPca::new(Kernel::linear()).n_components(1).fit(&points)?;
+/// assert_eq!(model.record().record_version, mercer::record::RECORD_VERSION);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub const RECORD_VERSION: u32 = 1;
 
 /// A kernel's name and parameters.
@@ -129,6 +138,15 @@ pub struct RunRecord {
 }
 
 /// What a fit would do: the record of a plan.
+///
+/// ```
+/// use mercer::{Kernel, KernelPca, Points};
+///
+/// let points = Points::from_f64(vec![1.0, 2.0, 3.0], 3, 1)?;
+/// let record = KernelPca::new(Kernel::linear()).n_components(1).plan_record(&points)?;
+/// assert_eq!((record.n_components, record.data_bytes), (Some(1), 24));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlanRecord {
     /// Version of this layout, as in [`RunRecord`].
@@ -166,6 +184,15 @@ pub struct PlanRecord {
 /// How far training points lie from what the components explain: limits that new points are held against.
 ///
 /// A limit at level `q` is the smallest value that at least the share `q` of the training points does not exceed.
+///
+/// ```
+/// use mercer::record::ControlLimits;
+///
+/// let limits =
+///     ControlLimits { levels: vec![0.5, 0.99], reconstruction_error: vec![0.1, 0.4], t_squared: vec![2.0, 9.0] };
+/// assert_eq!(limits.at(0.99).map(|limit| limit.t_squared), Some(9.0));
+/// assert!(limits.at(0.98).is_none());
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ControlLimits {
     /// The levels, rising.
@@ -177,6 +204,14 @@ pub struct ControlLimits {
 }
 
 /// The limits at one level.
+///
+/// ```
+/// use mercer::record::ControlLimit;
+///
+/// let limit = ControlLimit { level: 0.99, reconstruction_error: 0.4, t_squared: 9.0 };
+/// assert!(serde_json::to_string(&limit)?.contains("\"t_squared\":9.0"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ControlLimit {
     /// The share of the training points that is within each limit.

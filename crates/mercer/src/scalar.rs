@@ -57,6 +57,17 @@ impl fmt::Display for Precision {
 }
 
 /// `f32` or `f64`. Sealed: algorithms may rely on IEEE arithmetic.
+///
+/// ```
+/// use mercer::{Precision, Scalar};
+///
+/// fn rounded<T: Scalar>(x: f64) -> (f64, Precision) {
+///     (T::from_f64(x).to_f64(), T::PRECISION)
+/// }
+///
+/// assert_eq!(rounded::<f64>(0.1), (0.1, Precision::F64));
+/// assert_eq!(rounded::<f32>(0.1), (f64::from(0.1_f32), Precision::F32));
+/// ```
 pub trait Scalar:
     Copy + Send + Sync + PartialOrd + fmt::Debug + fmt::Display + Default + sealed::Sealed + 'static
 {

@@ -70,6 +70,12 @@ impl Threads {
 }
 
 /// What a run is doing.
+///
+/// ```
+/// use mercer::watch::Phase;
+///
+/// assert_eq!(Phase::Solving.name(), "solving");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -222,6 +228,15 @@ impl Stopwatch {
 }
 
 /// What a step of a computation works with.
+///
+/// ```
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+///
+/// let (threads, watch) = (Threads::new(2)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Multiplying);
+/// assert_eq!((context.threads.count(), context.progress.pass), (2, 0));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The threads to work on.

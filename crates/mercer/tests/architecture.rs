@@ -163,3 +163,43 @@ fn files_are_of_human_size() {
         assert!(lines <= 500, "{} has {lines} lines of code", path.display());
     }
 }
+
+/// Public types, traits, constants and functions that stand by themselves, with whether their documentation has an example.
+fn public_items(text: &str) -> Vec<(String, bool)> {
+    let (mut items, mut has_example, mut in_attribute) = (Vec::new(), false, false);
+    for line in text.lines() {
+        if in_attribute {
+            in_attribute = !line.trim_end().ends_with(']');
+        } else if line.trim_start().starts_with("#[") {
+            in_attribute = !line.trim_end().ends_with(']');
+        } else if let Some(documentation) = line.trim_start().strip_prefix("///") {
+            has_example |= documentation.trim_start().starts_with("```");
+        } else {
+            let kinds = ["struct ", "enum ", "trait ", "fn ", "const fn ", "const "];
+            let public =
+                line.strip_prefix("pub ").and_then(|rest| kinds.iter().find_map(|kind| rest.strip_prefix(kind)));
+            if let Some(rest) = public {
+                let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or(rest);
+                items.push((name.to_owned(), has_example));
+            }
+            has_example = false;
+        }
+    }
+    items
+}
+
+#[test]
+fn every_public_item_has_an_example() {
+    let without: Vec<String> = files()
+        .into_iter()
+        .flat_map(|(module, path)| {
+            let items = public_items(&fs::read_to_string(path).unwrap());
+            items.into_iter().filter(|(_, has)| !has).map(move |(name, _)| format!("{module}::{name}"))
+        })
+        .collect();
+    assert!(without.is_empty(), "without an example: {without:?}");
+    assert_eq!(
+        public_items("/// A.\n///\n/// ```\n/// ```\n#[derive(\n    Clone\n)]\npub struct A;\npub fn b() {}\n"),
+        [("A".to_owned(), true), ("b".to_owned(), false)]
+    );
+}

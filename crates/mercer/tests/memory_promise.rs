@@ -73,6 +73,8 @@ fn the_peak_of_a_fit_stays_below_budget_plus_data_plus_slack() {
         (4000, 50, 30, 200 * MB, "f64"),
         (40_000, 3, 4, 60 * MB, "f32"),
         (1500, 20_000, 5, 200 * MB, "f32"),
+        // Half of what a packed copy of the points takes.
+        (4000, 15_000, 5, 120 * MB, "f32"),
         (4000, 10, 16, 150 * MB, "variance"),
         (1500, 10, 5, 200 * MB, "dense"),
         (2000, 5, 5, 60 * MB, "custom"),

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use mercer::kernel::{KernelSpec, Width};
-use mercer::{ErrorKind, GramChoice, Kernel, KernelPca, MemoryBudget, Points, SolverChoice};
+use mercer::{ErrorKind, GramChoice, Kernel, KernelPca, MemoryBudget, Points, Precision, SolverChoice};
 
 fn grid(n: usize) -> Points {
     Points::from_f64((0..2 * n).map(|i| ((i * 37) % 101) as f64 / 10.0).collect::<Vec<_>>(), n, 2).unwrap()
@@ -252,6 +252,12 @@ fn bytes_beyond_the_range_of_the_kernel_are_refused() {
 #[test]
 fn a_tolerance_below_rounding_is_raised_and_said_so() {
     let data = Points::from_f32((0..1400).map(|i| ((i * 37) % 101) as f32 / 10.0).collect::<Vec<_>>(), 700, 2).unwrap();
-    let model = pca().tolerance(1e-12).fit(&data).unwrap();
+    let model = pca().precision(Precision::F32).tolerance(1e-12).fit(&data).unwrap();
     assert_eq!(model.record().warnings[0], "tolerance 1.0e-12 is below the rounding of f32; 9.5e-7 is used");
+    // Where nobody insists on single precision, the tolerance decides.
+    let model = pca().tolerance(1e-12).fit(&data).unwrap();
+    assert_eq!((model.precision(), model.record().warnings.len()), (Precision::F64, 0));
+    let reason = "double precision, because single precision cannot tell residuals of 1.0e-12";
+    assert_eq!(model.record().plan.reasons.last().map(String::as_str), Some(reason));
+    assert_eq!(pca().tolerance(1e-4).fit(&data).unwrap().precision(), Precision::F32);
 }

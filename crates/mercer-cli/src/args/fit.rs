@@ -124,7 +124,7 @@ pub(crate) struct SolveArgs {
     /// Number of threads [default: all processors]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
-    /// Precision of the kernel matrix [default: that of the data]
+    /// Precision of the kernel matrix [default: that of the data, or f64 where the tolerance asks for it]
     #[arg(long, value_name = "PRECISION", value_enum)]
     pub(crate) precision: Option<PrecisionChoice>,
     /// Seed of everything random

@@ -1,12 +1,9 @@
 //! Fits that are killed and go on, with real processes.
 #![cfg(unix)]
 
-use std::process::Stdio;
-use std::time::{Duration, Instant};
-
 use mercer::Model;
 
-use super::support::{Directory, mercer, npy};
+use super::support::{Directory, npy};
 
 /// Points on a spiral with noise, deterministic.
 fn points(rows: usize) -> Vec<u8> {
@@ -27,21 +24,7 @@ fn a_killed_fit_goes_on_to_the_same_answer_without_repeating_passes() {
     std::fs::remove_file(directory.path("points.mercer")).unwrap();
 
     let words = format!("{FIT} --checkpoint state --checkpoint-every 1ms");
-    let mut child = mercer()
-        .args(words.split_whitespace())
-        .current_dir(directory.root())
-        .stderr(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let from = Instant::now();
-    while !directory.path("state").exists() {
-        assert!(from.elapsed() < Duration::from_secs(60), "no checkpoint appears");
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    // SIGKILL: the process has no say in it.
-    child.kill().unwrap();
-    child.wait().unwrap();
+    directory.kill_when_there_is("state", &words);
     assert!(directory.path("state").exists());
 
     let outcome = directory.run(&format!("{words} --resume --json")).done();

@@ -161,6 +161,21 @@ fn a_time_limit_saves_what_was_learned_and_resume_goes_on_to_the_same_bits() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_killed_run_goes_on_to_the_same_bits() {
+    let directory = with_points(ROWS);
+    let words = format!("{FIT} --eta0 0.05 --batch-size 16 --checkpoint state --checkpoint-every 1ms");
+    directory.kill_when_there_is("state", &format!("{words} --passes 100000"));
+    assert_eq!(directory.files(), ["points.npy", "state"], "no model yet, and nothing half-written");
+    let record: Value =
+        serde_json::from_str(&directory.run(&format!("{words} --passes 400 --resume --json")).done().stdout).unwrap();
+    assert!(record["resumed_after_passes"].as_u64().unwrap() >= 1, "{record}");
+    let passes = usize::try_from(record["passes"].as_u64().unwrap()).unwrap();
+    let whole = learned(&settings().eta0(0.05).batch_size(16).passes(passes));
+    assert_eq!(model(&directory).eigenvalues(), whole.model().unwrap().eigenvalues());
+}
+
+#[test]
 fn a_checkpoint_of_another_run_is_refused() {
     let directory = with_points(ROWS);
     let words = format!("{FIT} --passes 100000 --checkpoint state --time-limit 500ms");

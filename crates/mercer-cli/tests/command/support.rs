@@ -38,6 +38,27 @@ impl Directory {
         self.0.path()
     }
 
+    /// Runs the command until a file appears, and kills it then: a process has no say in SIGKILL.
+    #[cfg(unix)]
+    pub(crate) fn kill_when_there_is(&self, name: &str, words: &str) {
+        use std::time::{Duration, Instant};
+
+        let mut child = mercer()
+            .args(words.split_whitespace())
+            .current_dir(self.root())
+            .stderr(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let from = Instant::now();
+        while !self.path(name).exists() {
+            assert!(from.elapsed() < Duration::from_secs(60), "no {name} appears");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
     pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
         fs::write(self.path(name), contents).unwrap();
     }

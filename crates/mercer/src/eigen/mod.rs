@@ -165,6 +165,24 @@ pub struct EigenPairs {
 /// 2. A run that stops early returns its best pairs and says so in [`EigenPairs::outcome`]; only a run stopped before its first
 ///    product is an error.
 /// 3. The same request gives the same bits, whatever the number of threads.
+///
+/// ```
+/// use mercer::eigen::{BlockKrylov, Dense, EigenSolver, Request};
+/// use mercer::gram::KernelGram;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0, 0.0, 0.0], 3, 2)?;
+/// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// let solvers: [&dyn EigenSolver; 2] = [&Dense, &BlockKrylov::new(1, 1)];
+/// for solver in solvers {
+///     let pairs = solver.leading(&gram, &Request::new(1), &context)?;
+///     assert!((pairs.values[0] - 9.0).abs() < 1e-6);
+/// }
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub trait EigenSolver {
     /// Solves.
     ///

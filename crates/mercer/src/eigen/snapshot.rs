@@ -12,6 +12,24 @@ use crate::error::Result;
 /// A run that goes on from it makes the same passes, to the bit, that the run it was taken from would have made.
 ///
 /// `M` is [`Mat`] for a state that is owned and [`MatRef`] for one that is looked at.
+///
+/// ```
+/// use faer::Mat;
+/// use mercer::eigen::{Counts, Snapshot};
+///
+/// let counts =
+///     Counts { passes: 1, width: 1, max_subspace: 3, random_sets: 1, trial_ends: None, most_negative: None };
+/// let unit = |row: usize| Mat::from_fn(3, 1, |i, _| f64::from(i == row));
+/// let state = Snapshot {
+///     basis: unit(0),
+///     block: unit(1),
+///     projected: Mat::full(1, 1, 9.0),
+///     coupling: Mat::full(1, 1, 0.5),
+///     counts,
+/// };
+/// assert!(state.is_consistent(3) && !state.is_consistent(4));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot<M = Mat<f64>> {
     /// Orthonormal vectors whose images are known, one per column.
@@ -27,6 +45,16 @@ pub struct Snapshot<M = Mat<f64>> {
 }
 
 /// What a [`Snapshot`] holds besides matrices.
+///
+/// ```
+/// use mercer::eigen::Counts;
+///
+/// let counts =
+///     Counts { passes: 7, width: 32, max_subspace: 160, random_sets: 1, trial_ends: None, most_negative: None };
+/// let text = serde_json::to_string(&counts)?;
+/// assert_eq!(serde_json::from_str::<Counts>(&text)?, counts);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Passes that were made.

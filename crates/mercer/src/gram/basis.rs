@@ -8,9 +8,24 @@ use crate::kernel::{Formula, Kernel, Pairing, with_formula};
 use crate::memory::Plain;
 use crate::scalar::{Precision, Scalar};
 use crate::simd::Isa;
-use crate::tile::{BytePanels, ByteTiles, CustomTiles, FloatTiles, Geometry, MatrixTiles, Packing, Panels, TileSource};
+use crate::tile::{
+    BytePanels, ByteTiles, CustomTiles, FloatTiles, Geometry, LooseTiles, MatrixTiles, Packing, Panels, TileSource,
+};
 
 /// The scalars that tiles are made of.
+///
+/// ```
+/// use mercer::gram::{Element, KernelGram, SymmetricOperator};
+/// use mercer::{Kernel, Points, Result};
+///
+/// fn order_of<T: Element>(points: &Points) -> Result<usize> {
+///     Ok(KernelGram::<T>::new(points, &Kernel::linear(), None)?.dim())
+/// }
+///
+/// let points = Points::from_f64(vec![1.0, 2.0, 3.0], 3, 1)?;
+/// assert_eq!((order_of::<f32>(&points)?, order_of::<f64>(&points)?), (3, 3));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub trait Element: Scalar + ElementOnly {}
 
 #[expect(private_interfaces, private_bounds, reason = "the trait is sealed: nobody outside can name or call this")]
@@ -42,6 +57,26 @@ use only::ElementOnly;
 impl Element for f32 {}
 impl Element for f64 {}
 
+/// Whether a copy of the points is kept as tiles need them.
+///
+/// ```
+/// use mercer::gram::{KernelGram, PackedCopy};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f32(vec![0.0; 1000], 100, 10)?;
+/// // Takes hardly any memory beyond the points themselves.
+/// let gram = KernelGram::<f32>::with_copy(PackedCopy::PerTile, &points, &Kernel::linear(), None)?;
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackedCopy {
+    /// A copy is made once and kept: fast, and as large as the points are in the tiles' precision.
+    Kept,
+    /// Points are packed for each tile anew: slower, and no memory beyond that of a tile. Bytes and custom kernels are treated as with
+    /// [`Kept`](Self::Kept), which takes little or nothing for them. Same bits.
+    PerTile,
+}
+
 /// Points packed for a kernel: what tiles against themselves or against new points are made from.
 pub(crate) struct Basis<T> {
     pub(crate) points: Points,
@@ -54,6 +89,8 @@ pub(crate) struct Basis<T> {
 enum Packed<T> {
     Floats(Arc<Panels<T>>),
     Bytes(Arc<BytePanels>),
+    /// Packed tile by tile.
+    Loose,
     /// Custom kernels read the points themselves, and precomputed ones have none.
     Nothing,
 }
@@ -61,18 +98,37 @@ enum Packed<T> {
 impl<T: Element> Basis<T> {
     /// Packs `points` for `kernel`.
     pub(crate) fn new(points: &Points, kernel: &Kernel, isa: Isa) -> Result<Self> {
+        Self::with_copy(PackedCopy::Kept, points, kernel, isa)
+    }
+
+    /// Packs `points` for `kernel`, all at once or tile by tile.
+    pub(crate) fn with_copy(copy: PackedCopy, points: &Points, kernel: &Kernel, isa: Isa) -> Result<Self> {
         let packing = with_formula!(kernel, formula => Some(formula_packing(formula, points)), else None);
-        let packed = match &packing {
-            None => Packed::Nothing,
-            Some(packing) => pack::<T>(points, packing, isa)?,
+        let packed = match (&packing, copy) {
+            (None, _) => Packed::Nothing,
+            (Some(packing), PackedCopy::PerTile)
+                if can_be_loose::<T>(points.is_bytes(), points.n_features(), kernel) =>
+            {
+                Panels::<T>::check(points, packing, isa)?;
+                Packed::Loose
+            }
+            (Some(packing), _) => pack::<T>(points, packing, isa)?,
         };
         Ok(Self { points: points.clone(), kernel: kernel.clone(), isa, packing, packed })
     }
 
-    /// Bytes that packing `n` points of `d` features takes.
-    pub(crate) fn size_of_shape(n: usize, d: usize, is_bytes: bool, kernel: &Kernel, isa: Isa) -> u64 {
+    /// Bytes that packing `n` points of `d` features takes, beyond what a tile takes while it is made.
+    pub(crate) fn size_of_shape(
+        copy: PackedCopy,
+        n: usize,
+        d: usize,
+        is_bytes: bool,
+        kernel: &Kernel,
+        isa: Isa,
+    ) -> u64 {
         match kernel.pairing() {
             None => 0,
+            Some(_) if copy == PackedCopy::PerTile && can_be_loose::<T>(is_bytes, d, kernel) => 0,
             Some(pairing) if uses_bytes::<T>(is_bytes, d, pairing) => BytePanels::size(n, d, isa),
             Some(_) => Panels::<T>::size(n, d, isa),
         }
@@ -96,6 +152,10 @@ impl<T: Element> Basis<T> {
         match &self.packed {
             Packed::Floats(panels) => self.float_tiles(panels, panels),
             Packed::Bytes(panels) => self.byte_tiles(panels, panels),
+            Packed::Loose => {
+                let packing = self.packing.as_ref().expect("points are packed for kernels that have a packing");
+                Box::new(LooseTiles::square(self.kernel.clone(), &self.points, packing, self.isa))
+            }
             Packed::Nothing => match &self.kernel {
                 Kernel::Custom(custom) => {
                     Box::new(CustomTiles::new(Arc::clone(custom), self.points.clone(), self.points.clone(), self.isa))
@@ -126,6 +186,9 @@ impl<T: Element> Basis<T> {
             }
             (Packed::Floats(panels), Some(packing)) => {
                 self.float_tiles(&Arc::new(Panels::pack(queries, packing, self.isa)?), panels)
+            }
+            (Packed::Loose, Some(packing)) => {
+                Box::new(LooseTiles::between(self.kernel.clone(), queries, &self.points, packing, self.isa)?)
             }
             _ => match &self.kernel {
                 Kernel::Custom(custom) => {
@@ -176,6 +239,12 @@ fn formula_packing<F: Formula>(formula: &F, points: &Points) -> Packing {
 
 fn uses_bytes<T: Scalar>(is_bytes: bool, n_features: usize, pairing: Pairing) -> bool {
     is_bytes && T::PRECISION == Precision::F32 && ByteTiles::suits(pairing, n_features)
+}
+
+/// Whether points can be packed tile by tile. Bytes are packed at once: that takes no more than they do, a quarter of what
+/// floating-point numbers take.
+fn can_be_loose<T: Scalar>(is_bytes: bool, n_features: usize, kernel: &Kernel) -> bool {
+    kernel.pairing().is_some_and(|pairing| !uses_bytes::<T>(is_bytes, n_features, pairing))
 }
 
 fn pack<T: Element>(points: &Points, packing: &Packing, isa: Isa) -> Result<Packed<T>> {

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use super::schedule::Schedule;
 use super::slab::write_rows;
 use super::store::TileStore;
-use super::{Basis, Element, EntryAccess, Store, StoreFormat, SymmetricOperator, check_shapes};
+use super::{Basis, Element, EntryAccess, PackedCopy, Store, StoreFormat, SymmetricOperator, check_shapes};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -67,6 +67,16 @@ const fn target_block(precision: Precision) -> usize {
 const MIN_BLOCKS: usize = 8;
 
 /// Rows of a tile for `n` points. It depends on nothing else: the same problem gives the same bits on every number of threads.
+///
+/// ```
+/// use mercer::gram::block_size;
+/// use mercer::simd::Isa;
+///
+/// // Doubles take twice the room, so their tiles are smaller; no tile is larger than a small problem.
+/// let isa = Isa::detect();
+/// assert!(block_size::<f64>(60_000, isa) < block_size::<f32>(60_000, isa));
+/// assert!(block_size::<f32>(100, isa) <= 100);
+/// ```
 pub fn block_size<T: Element>(n: usize, isa: Isa) -> usize {
     let unit = crate::tile::Geometry::of::<T>(isa).unit;
     n.div_ceil(MIN_BLOCKS).min(target_block(T::PRECISION)).next_multiple_of(unit)
@@ -89,6 +99,19 @@ impl<T: Element> KernelGram<T> {
     /// If a point is too large for the precision, a precomputed matrix is not square, or tiles of a kernel whose values are not
     /// between 0 and 1 are to be kept in fixed point.
     pub fn on(isa: Isa, points: &Points, kernel: &Kernel, store: Option<Store>) -> Result<Self> {
+        Self::made(isa, PackedCopy::Kept, points, kernel, store)
+    }
+
+    /// As [`new`](Self::new), with or without a packed copy of the points.
+    ///
+    /// # Errors
+    ///
+    /// As [`on`](Self::on).
+    pub fn with_copy(copy: PackedCopy, points: &Points, kernel: &Kernel, store: Option<Store>) -> Result<Self> {
+        Self::made(Isa::detect(), copy, points, kernel, store)
+    }
+
+    fn made(isa: Isa, copy: PackedCopy, points: &Points, kernel: &Kernel, store: Option<Store>) -> Result<Self> {
         let n = points.n_samples();
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
             return Err(Error::NotSquare { rows: n, columns: points.n_features() });
@@ -101,7 +124,7 @@ impl<T: Element> KernelGram<T> {
             });
         }
         let block = block_size::<T>(n, isa);
-        let basis = Basis::new(points, kernel, isa)?;
+        let basis = Basis::with_copy(copy, points, kernel, isa)?;
         let tiles = basis.square();
         let n_tiles = Schedule::new(n.div_ceil(block.max(1))).len();
         let store = store.map(|store| TileStore::new(store, block * block, n_tiles, isa));

@@ -19,6 +19,7 @@ mod store;
 
 use faer::{MatMut, MatRef};
 
+pub use basis::PackedCopy;
 pub(crate) use basis::{Basis, Element, diagonal};
 pub use centered::{Centered, Centering};
 pub use counted::Counted;

@@ -134,6 +134,7 @@ impl HebbianLearner {
             solver: "hebbian".to_owned(),
             precision: self.prepared.precision,
             tile: batch,
+            packs_per_tile: false,
             block: self.state.w,
             max_subspace: self.state.r,
             store_bytes: self.store_bytes,

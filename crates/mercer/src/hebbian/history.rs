@@ -3,6 +3,18 @@
 use serde::{Deserialize, Serialize};
 
 /// The state of a run at the end of a pass, or wherever else it was asked for.
+///
+/// ```
+/// use mercer::{Kernel, KernelHebbianPca, Points};
+///
+/// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+/// let points = Points::from_f64(values, 20, 3)?;
+/// let learner = KernelHebbianPca::new(Kernel::gaussian(0.01)?).passes(4).fit(&points)?;
+/// let errors: Vec<f64> = learner.history().iter().filter_map(|entry| entry.error).collect();
+/// assert_eq!(errors.len(), 4);
+/// assert!(errors[3] < errors[0]);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryEntry {
     /// Passes that were complete, those before the present points included.

@@ -24,6 +24,19 @@ use crate::watch::{Context, Phase, Stopwatch, Watch};
 /// It can be asked at any time for its coefficients as they are, or for a [`model`](Self::model); it can learn
 /// [more](Self::partial_fit), from the same points or from more of them; and it can be [saved](Self::save) and
 /// [resumed](Self::resume) to the same bits.
+///
+/// ```
+/// use mercer::{Kernel, KernelHebbianPca, Points, Watch};
+///
+/// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+/// let points = Points::from_f64(values, 20, 3)?;
+/// let mut learner = KernelHebbianPca::new(Kernel::gaussian(0.01)?).passes(2).fit(&points)?;
+/// let before = learner.reconstruction_error(&Watch::new())?;
+/// learner.partial_fit(None, 20, &Watch::new())?;
+/// assert!(learner.reconstruction_error(&Watch::new())? < before);
+/// assert_eq!((learner.n_updates(), learner.model()?.n_components()), (22 * 20, 2));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub struct HebbianLearner {
     pub(super) settings: KernelHebbianPca,
     pub(super) prepared: Prepared,

@@ -12,6 +12,10 @@ use crate::model::Model;
 use crate::watch::{Context, Phase, Watch};
 
 /// How much larger an error is than the smallest possible one, relative to that.
+///
+/// ```
+/// assert_eq!(mercer::hebbian::excess_relative_error(1.5, 1.0), 0.5);
+/// ```
 pub fn excess_relative_error(error: f64, smallest: f64) -> f64 {
     error / smallest - 1.0
 }

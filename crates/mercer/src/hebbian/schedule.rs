@@ -44,6 +44,19 @@ impl GainRule {
 }
 
 /// The parameters of a gain rule, as a run uses them.
+///
+/// ```
+/// use mercer::{GainRule, Kernel, KernelHebbianPca, Points};
+///
+/// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+/// let points = Points::from_f64(values, 20, 3)?;
+/// let learner =
+///     KernelHebbianPca::new(Kernel::gaussian(0.01)?).gain(GainRule::Annealed).eta0(0.5).fit(&points)?;
+/// let parameters = learner.gain_parameters();
+/// assert_eq!((parameters.eta0, parameters.mu), (0.5, None));
+/// assert!(parameters.tau.is_some());
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GainParameters {
     /// The gain, as given or as tuned.

@@ -48,6 +48,17 @@ pub struct KernelHebbianPca {
 }
 
 /// Whether the history holds the reconstruction error (38), which costs half a pass over the matrix each time.
+///
+/// ```
+/// use mercer::hebbian::RecordError;
+/// use mercer::{Kernel, KernelHebbianPca, Points};
+///
+/// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+/// let points = Points::from_f64(values, 20, 3)?;
+/// let settings = KernelHebbianPca::new(Kernel::gaussian(0.01)?).record_error(RecordError::No);
+/// assert!(settings.fit(&points)?.history().iter().all(|entry| entry.error.is_none()));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecordError {
@@ -61,6 +72,19 @@ pub enum RecordError {
 }
 
 /// Where a fit starts and what it sees; everything is optional.
+///
+/// ```
+/// use mercer::hebbian::Start;
+/// use mercer::{Kernel, KernelHebbianPca, Points, Watch};
+///
+/// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+/// let points = Points::from_f64(values, 20, 3)?;
+/// let order = [3, 1, 4, 1, 5, 9, 2, 6];
+/// let start = Start { order: Some(&order), ..Start::default() };
+/// let learner = KernelHebbianPca::new(Kernel::gaussian(0.01)?).eta0(0.05).fit_from(&points, &start, &Watch::new())?;
+/// assert_eq!(learner.n_updates(), 8);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Start<'a> {
     /// Start coefficients, one row per component and one column per point, instead of random ones.

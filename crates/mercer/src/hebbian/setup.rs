@@ -5,7 +5,7 @@ use super::settings::KernelHebbianPca;
 use crate::choices::{GramChoice, Refresh};
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::gram::{Basis, Element, block_size};
+use crate::gram::{Basis, Element, PackedCopy, block_size};
 use crate::kernel::Kernel;
 use crate::model::Prepared;
 use crate::scalar::Precision;
@@ -14,6 +14,10 @@ use crate::simd::Isa;
 /// Samples of a batch: enough that what is done once per batch is lost in the kernel rows, few enough that the tile of a block of
 /// columns stays in the second-level cache.
 const BATCH: usize = 288;
+/// The same for few points: the kernel between the samples of a batch costs in proportion to its square, and must be small beside
+/// their kernel with all points.
+const BATCH_SHARE: usize = 10;
+const LEAST_BATCH: usize = 48;
 /// Samples of a batch if eigenvalues are followed: inner products of all pairs of rows are computed then, which cost in
 /// proportion to the batch.
 const FOLLOWED_BATCH: usize = 96;
@@ -32,7 +36,8 @@ pub(super) struct Setup {
 impl KernelHebbianPca {
     /// The samples of a batch.
     pub(super) fn batch(&self, n_samples: usize) -> usize {
-        self.batch_size.unwrap_or(if self.follows() { FOLLOWED_BATCH } else { BATCH }).min(n_samples)
+        let most = if self.follows() { FOLLOWED_BATCH } else { BATCH };
+        self.batch_size.unwrap_or((n_samples / BATCH_SHARE).clamp(LEAST_BATCH, most)).min(n_samples)
     }
 
     fn follows(&self) -> bool {
@@ -80,7 +85,7 @@ impl KernelHebbianPca {
         let width = (rows + 1).next_multiple_of(geometry.lanes) as u64;
         let batch = (geometry.padded(self.batch(n)) + geometry.unit) as u64;
         let block = block_size::<T>(n, isa) as u64;
-        let packed = Basis::<T>::size_of_shape(n, d, points.is_bytes(), &prepared.kernel, isa);
+        let packed = Basis::<T>::size_of_shape(PackedCopy::Kept, n, d, points.is_bytes(), &prepared.kernel, isa);
         // Coefficients and images, and a copy of both to come back to.
         let state = 4 * 8 * n64 * width;
         // The first product: vectors in the tiles' precision, sums, the centred copy and the result; coefficients as a matrix.

@@ -13,6 +13,29 @@ use crate::error::Result;
 /// 3. `fill` may be called from several threads at once.
 ///
 /// Positive semi-definiteness is not assumed; see [`Negative`](crate::Negative).
+///
+/// ```
+/// use mercer::kernel::{CustomKernel, Kernel};
+///
+/// /// The smaller of two numbers: the covariance of a random walk.
+/// #[derive(Debug)]
+/// struct Walk;
+///
+/// impl CustomKernel for Walk {
+///     fn name(&self) -> &str {
+///         "walk"
+///     }
+///     fn fill(&self, rows: &[f64], columns: &[f64], _n_features: usize, out: &mut [f64]) -> mercer::Result<()> {
+///         for (line, x) in out.chunks_exact_mut(columns.len()).zip(rows) {
+///             line.iter_mut().zip(columns).for_each(|(value, y)| *value = x.min(*y));
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// assert_eq!(Kernel::custom(Walk).evaluate(&[2.0], &[3.0])?, 2.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub trait CustomKernel: fmt::Debug + Send + Sync {
     /// What the kernel is called in records and messages.
     fn name(&self) -> &str;

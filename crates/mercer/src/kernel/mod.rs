@@ -37,6 +37,18 @@ pub use spec::{KernelSpec, Width};
 use crate::error::{Error, Result};
 
 /// A kernel with all its parameters.
+///
+/// ```
+/// use mercer::Kernel;
+///
+/// let kernel = Kernel::gaussian(0.5)?;
+/// assert_eq!(kernel.evaluate(&[0.0, 0.0], &[1.0, 1.0])?, (-1.0_f64).exp());
+/// assert_eq!(
+///     Kernel::gaussian(-1.0).err().map(|error| error.to_string()),
+///     Some("`gamma` must be a positive number, but it is -1".to_owned())
+/// );
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Kernel {
@@ -90,6 +102,16 @@ macro_rules! with_formula {
 pub(crate) use with_formula;
 
 /// Names of the kernels that need nothing but parameters, in the order in which help texts list them.
+///
+/// ```
+/// use mercer::kernel::{KernelSpec, NAMES};
+///
+/// let points = mercer::Points::from_f64(vec![0.0, 0.5, 1.0, 0.25], 2, 2)?;
+/// for name in NAMES {
+///     assert_eq!(KernelSpec::new(name).resolve(&points)?.name(), name);
+/// }
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub const NAMES: [&str; 11] = [
     "linear",
     "polynomial",

@@ -7,6 +7,21 @@ use crate::data::{Moments, Points, sample_rows};
 use crate::error::{Error, Result};
 
 /// How the width of a kernel is found.
+///
+/// ```
+/// use mercer::Points;
+/// use mercer::kernel::{KernelSpec, Parameter, Width};
+///
+/// let points = Points::from_f64(vec![0.0, 0.0, 3.0, 4.0], 2, 2)?;
+/// let gamma = |width| {
+///     let kernel = KernelSpec::new("gaussian").width(width).resolve(&points)?;
+///     Ok::<_, mercer::Error>(kernel.parameter(Parameter::Gamma))
+/// };
+/// assert_eq!(gamma(Width::OnePerFeature)?, Some(0.5));
+/// // The squared distance of the only pair is 25.
+/// assert_eq!(gamma(Width::Median)?, Some(1.0 / 25.0));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Width {

@@ -17,9 +17,11 @@ use crate::eigen::{
     SubspaceIteration,
 };
 use crate::error::{Error, Result};
-use crate::gram::{Centered, Centering, Counted, Element, EntryAccess, KernelGram, Store, SymmetricOperator};
+use crate::gram::{
+    Centered, Centering, Counted, Element, EntryAccess, KernelGram, PackedCopy, Store, SymmetricOperator,
+};
 use crate::kernel::Kernel;
-use crate::plan::{Plan, Speeds, Task};
+use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision};
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
@@ -33,6 +35,8 @@ pub(crate) struct Prepared {
     pub(crate) budget: u64,
     pub(crate) threads: Threads,
     pub(crate) warnings: Vec<String>,
+    /// Why the precision is not the data's own.
+    reason: Option<String>,
     speeds: Speeds,
     /// Seconds that all this took: a fit spends them, too.
     seconds: f64,
@@ -66,7 +70,7 @@ impl Prepared {
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
             return Err(Error::NotSquare { rows: n, columns: points.n_features() });
         }
-        let precision = settings.precision.unwrap_or_else(|| points.precision());
+        let (precision, reason) = settings.choose_precision(points.precision());
         let mut warnings = Vec::new();
         let tolerance = effective_tolerance(settings.tolerance, precision, n, &mut warnings);
         let threads = settings.thread_pool()?;
@@ -78,7 +82,8 @@ impl Prepared {
             SpeedsFrom::WhateverIsCheap => Speeds::typical(points.n_features(), threads.count()),
         };
         let budget = settings.memory.bytes();
-        Ok(Self { kernel, precision, tolerance, budget, threads, warnings, speeds, seconds: stopwatch.seconds() })
+        let seconds = stopwatch.seconds();
+        Ok(Self { kernel, precision, tolerance, budget, threads, warnings, reason, speeds, seconds })
     }
 
     /// The plan for what the settings ask for.
@@ -93,7 +98,8 @@ impl Prepared {
 
     /// The plan for some number of components.
     fn plan_for(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Result<Plan> {
-        Plan::for_fit(&self.task(settings, points, n_components), &self.speeds)
+        let plan = Plan::for_fit(&self.task(settings, points, n_components), &self.speeds)?;
+        Ok(plan.because(self.reason.clone()))
     }
 
     /// The plan for more components beside a store that was filled under `first` and stays.
@@ -154,6 +160,13 @@ impl Prepared {
     }
 }
 
+impl KernelPca {
+    /// The precision that was asked for, or the planned one and why it is not the data's own.
+    fn choose_precision(&self, data: Precision) -> (Precision, Option<String>) {
+        self.precision.map_or_else(|| choose_precision(data, self.tolerance), |precision| (precision, None))
+    }
+}
+
 /// More rows or columns than this fit no machine, and their products no integer.
 const LARGEST_SIDE: usize = 1 << 30;
 
@@ -177,7 +190,7 @@ pub(super) fn plan_shape(
         KernelChoice::Known(kernel) => kernel.clone(),
         KernelChoice::Spec(spec) => spec.resolve_without_points()?,
     };
-    let precision = settings.precision.unwrap_or(precision);
+    let (precision, reason) = settings.choose_precision(precision);
     let threads = match settings.threads {
         Some(0) => return Err(Error::invalid("threads", "at least 1", 0)),
         Some(threads) => threads,
@@ -199,14 +212,13 @@ pub(super) fn plan_shape(
         gram: settings.gram,
         solver: settings.solver,
     };
-    Plan::for_fit(&task, &Speeds::typical(n_features, threads))
+    Ok(Plan::for_fit(&task, &Speeds::typical(n_features, threads))?.because(reason))
 }
 
 /// The tolerance that will be used: the default, or the wish as far as rounding allows it.
 fn effective_tolerance(wish: Option<f64>, precision: Precision, n: usize, warnings: &mut Vec<String>) -> f64 {
     let (default, floor) = match precision {
-        // Entries carry three roundings; products of them with vectors add about as much again.
-        Precision::F32 => (1e-5, 8.0 * precision.epsilon()),
+        Precision::F32 => (1e-5, F32_FLOOR),
         Precision::F64 => (1e-9, 10.0 * precision.epsilon() * (n as f64).sqrt()),
     };
     match wish {
@@ -247,7 +259,8 @@ fn fit_in<T: Element>(
     let journal = prepared.journal(settings, &mut plan, points)?;
     let packing = Stopwatch::start();
     let store = (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
-    let gram = threads.run(|| KernelGram::<T>::new(points, &prepared.kernel, store))?;
+    let copy = if plan.packs_per_tile { PackedCopy::PerTile } else { PackedCopy::Kept };
+    let gram = threads.run(|| KernelGram::<T>::with_copy(copy, points, &prepared.kernel, store))?;
     context(Phase::Packing).check()?;
     seconds.insert("packing".to_owned(), packing.seconds());
 

@@ -51,6 +51,19 @@ pub struct KernelPca {
 }
 
 /// A kernel, or what one is made from when the points are known.
+///
+/// ```
+/// use mercer::kernel::{KernelSpec, Width};
+/// use mercer::{Kernel, KernelChoice, KernelPca, Points};
+///
+/// let points = Points::from_f64(vec![0.0, 1.0, 3.0, 7.0], 4, 1)?;
+/// // Settings take either.
+/// let known = KernelPca::new(Kernel::gaussian(0.5)?).fit(&points)?;
+/// let from_data = KernelPca::new(KernelSpec::new("gaussian").width(Width::Median)).fit(&points)?;
+/// assert_ne!(known.eigenvalues(), from_data.eigenvalues());
+/// assert!(matches!(KernelChoice::from(Kernel::linear()), KernelChoice::Known(_)));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub enum KernelChoice {
     /// All parameters are known.

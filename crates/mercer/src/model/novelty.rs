@@ -39,6 +39,20 @@ use crate::watch::{Context, Threads, Watch};
 const LEVELS: [f64; 8] = [0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.999];
 
 /// How unlike the training points some points are.
+///
+/// ```
+/// use mercer::{Kernel, KernelPca, Points};
+///
+/// let values: Vec<f64> = (0..200).map(|i| (f64::from(i) * 0.7).sin()).collect();
+/// let points = Points::from_f64(values, 100, 2)?;
+/// let model = KernelPca::new(Kernel::gaussian(0.5)?).n_components(5).fit(&points)?;
+/// let novelty = model.novelty(&Points::from_f64(vec![0.0, 0.5, 30.0, 30.0], 2, 2)?)?;
+/// // The second point is like nothing seen before.
+/// assert!(novelty.reconstruction_error[1] > novelty.reconstruction_error[0]);
+/// let limits = model.record().control_limits.as_ref().and_then(|limits| limits.at(0.99)).ok_or("no limits")?;
+/// assert!(novelty.is_beyond(&limits)[1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Novelty {
     /// Scores, as [`Model::transform`] gives them: one row per point, one column per component.

@@ -2,7 +2,7 @@
 
 use super::Task;
 use crate::choices::SolverChoice;
-use crate::gram::{Basis, StoreFormat, block_size};
+use crate::gram::{Basis, PackedCopy, StoreFormat, block_size};
 use crate::scalar::Precision;
 use crate::simd::Isa;
 
@@ -19,7 +19,7 @@ pub(super) struct Need {
 
 impl Need {
     /// What an iterative solver with blocks of `block` vectors needs, without a store.
-    pub(super) fn new(task: &Task<'_>, solver: SolverChoice, block: usize) -> Self {
+    pub(super) fn new(task: &Task<'_>, solver: SolverChoice, block: usize, copy: PackedCopy) -> Self {
         let k = task.n_components;
         let max_subspace = match solver {
             SolverChoice::Lanczos => (3 * k).max(60),
@@ -28,15 +28,15 @@ impl Need {
             _ => (4 * block).max(2 * k + 2 * block),
         }
         .min(task.n_samples);
-        Self::with_subspace(task, block, max_subspace)
+        Self::with_subspace(task, block, max_subspace, copy)
     }
 
     /// The same for a basis of at most `max_subspace` vectors.
-    pub(super) fn with_subspace(task: &Task<'_>, block: usize, max_subspace: usize) -> Self {
+    pub(super) fn with_subspace(task: &Task<'_>, block: usize, max_subspace: usize, copy: PackedCopy) -> Self {
         let (n, k) = (task.n_samples as u64, task.n_components);
         let width = (block + 1).next_multiple_of(16) as u64;
         Self {
-            packed: packed_size(task),
+            packed: packed_size(task, copy),
             // Vectors in the tiles' precision and sums in double precision; the centred copy and the product's result.
             vectors: n * width * (task.precision.size() as u64 + 8 + 16),
             // The basis with room for a block; the block, its image, and what orthogonalising makes of it.
@@ -56,7 +56,7 @@ impl Need {
         // Afterwards: the matrix, its eigenvectors twice (sorted), and the decomposition's workspace.
         let decomposing = 6 * n * n * 8;
         Self {
-            packed: packed_size(task),
+            packed: packed_size(task, PackedCopy::Kept),
             vectors: 0,
             // The larger of the two, and one more matrix for what an allocator keeps of the first.
             solver: making.max(decomposing) + n * n * 8,
@@ -75,7 +75,7 @@ impl Need {
     pub(super) fn largest_count(task: &Task<'_>) -> Option<usize> {
         let fits = |k: usize| {
             let smaller = Task { n_components: k, ..task.clone() };
-            Self::new(&smaller, SolverChoice::Krylov, 8).total() <= task.budget
+            Self::new(&smaller, SolverChoice::Krylov, 8, PackedCopy::PerTile).total() <= task.budget
         };
         // What is needed grows with the number of components: the last that fits is found by halving.
         let (mut fitting, mut too_many) = (0, task.n_components + 1);
@@ -87,18 +87,19 @@ impl Need {
     }
 }
 
-fn packed_size(task: &Task<'_>) -> u64 {
+fn packed_size(task: &Task<'_>, copy: PackedCopy) -> u64 {
     let (n, d, isa) = (task.n_samples, task.n_features, Isa::detect());
     match task.precision {
-        Precision::F32 => Basis::<f32>::size_of_shape(n, d, task.is_bytes, task.kernel, isa),
-        Precision::F64 => Basis::<f64>::size_of_shape(n, d, task.is_bytes, task.kernel, isa),
+        Precision::F32 => Basis::<f32>::size_of_shape(copy, n, d, task.is_bytes, task.kernel, isa),
+        Precision::F64 => Basis::<f64>::size_of_shape(copy, n, d, task.is_bytes, task.kernel, isa),
     }
 }
 
-/// A tile and a row block of packing scratch per thread.
+/// A tile per thread, and the points of its rows and columns packed for it.
 fn scratch_size(task: &Task<'_>) -> u64 {
     let tile = tile_size(task) as u64;
-    task.threads as u64 * tile * (tile * task.precision.size() as u64 + 8 * task.n_features as u64)
+    let size = task.precision.size() as u64;
+    task.threads as u64 * tile * size * (tile + 2 * task.n_features as u64)
 }
 
 /// Rows and columns of a tile.

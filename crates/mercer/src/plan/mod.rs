@@ -14,7 +14,7 @@ use self::memory_need::Need;
 pub use self::speeds::Speeds;
 use crate::choices::{GramChoice, SolverChoice};
 use crate::error::{Error, Result, bytes};
-use crate::gram::StoreFormat;
+use crate::gram::{PackedCopy, StoreFormat};
 use crate::kernel::Kernel;
 use crate::scalar::Precision;
 
@@ -91,6 +91,9 @@ pub struct Plan {
     pub precision: Precision,
     /// Rows and columns of a tile.
     pub tile: usize,
+    /// Whether points are packed tile by tile, for want of memory for a packed copy.
+    #[serde(default)]
+    pub packs_per_tile: bool,
     /// Vectors multiplied in one pass.
     pub block: usize,
     /// Vectors that the solver's basis may hold.
@@ -127,6 +130,9 @@ const MIN_STORED_SHARE: f64 = 0.1;
 /// From this tolerance on, tiles may be kept in 16-bit fixed point: an entry's error of at most 1/131070 changes an eigenvalue
 /// by at most `n / 131070`, which is a tenth of this share of the largest one even if that holds only a twelfth of the variance.
 const FIXED16_FROM_TOLERANCE: f64 = 1e-3;
+/// The smallest residual that single precision can tell: entries carry three roundings, and products of them with vectors add about
+/// as much again.
+pub(crate) const F32_FLOOR: f64 = 8.0 * f32::EPSILON as f64;
 /// From this many points on, solving a sample first saves more than it costs.
 const SAMPLE_FROM: usize = 4000;
 /// One point in this many goes into the sample, as far as [`MAX_SAMPLE`].
@@ -159,17 +165,14 @@ impl Plan {
             GramChoice::Stored => !matches!(task.kernel, Kernel::Precomputed),
             GramChoice::Auto => worth_storing(task, &mut reasons),
         };
-        let mut block = first_block(task, solver, wants_store);
-        // The basis shrinks before the fit is refused: more restarts, same answer.
-        let mut need = Need::new(task, solver, block);
-        while need.total() > task.budget && block > 8 {
-            block = (block / 2).max(8);
-            need = Need::new(task, solver, block);
+        let widest = first_block(task, solver, wants_store);
+        let (block, copy, need) = fitting(task, solver, widest)?;
+        if copy == PackedCopy::PerTile {
+            reasons.push(
+                "points are packed tile by tile, because a packed copy would not fit the memory budget".to_owned(),
+            );
         }
-        if need.total() > task.budget {
-            return Err(need.refuse(task));
-        }
-        if block < first_block(task, solver, wants_store) {
+        if block < widest {
             reasons.push(format!("blocks of {block} vectors, because wider ones would not fit the memory budget"));
         }
         let left = task.budget - need.total();
@@ -182,12 +185,14 @@ impl Plan {
         };
         let start_sample = start_sample(task, solver, block, &mut reasons);
         let expected_passes = expected_passes(solver, k, block, start_sample, task.tolerance);
+        let speeds = if copy == PackedCopy::PerTile { &speeds.packing_per_tile(task) } else { speeds };
         let expected_seconds = speeds.fit_seconds(task, block, expected_passes, stored_share, start_sample);
         Ok(Self {
             gram: gram.to_owned(),
             solver: solver.name().to_owned(),
             precision: task.precision,
             tile: memory_need::tile_size(task),
+            packs_per_tile: copy == PackedCopy::PerTile,
             block: block.min(n),
             max_subspace: need.max_subspace,
             store_bytes,
@@ -201,16 +206,25 @@ impl Plan {
         })
     }
 
+    /// The same plan with one more reason.
+    pub(crate) fn because(mut self, reason: Option<String>) -> Self {
+        self.reasons.extend(reason);
+        self
+    }
+
     /// The plan of a run that goes on with blocks and a basis of an earlier one's widths; the store makes room for them.
     ///
     /// # Errors
     ///
     /// [`Error::OverBudget`] if they do not fit.
     pub(crate) fn going_on(mut self, task: &Task<'_>, block: usize, max_subspace: usize) -> Result<Self> {
-        let need = Need::with_subspace(task, block, max_subspace);
+        let need = |copy| Need::with_subspace(task, block, max_subspace, copy);
+        let copy = if need(PackedCopy::Kept).total() > task.budget { PackedCopy::PerTile } else { PackedCopy::Kept };
+        let need = need(copy);
         if need.total() > task.budget {
             return Err(need.refuse(task));
         }
+        self.packs_per_tile = copy == PackedCopy::PerTile;
         self.store_bytes = self.store_bytes.min(task.budget - need.total());
         let whole = memory_need::store_size(task, self.store_format).max(1);
         self.stored_share = (self.store_bytes as f64 / whole as f64).min(1.0);
@@ -236,6 +250,7 @@ impl Plan {
             solver: SolverChoice::Dense.name().to_owned(),
             precision: task.precision,
             tile: memory_need::tile_size(task),
+            packs_per_tile: false,
             block: n,
             max_subspace: n,
             store_bytes: 0,
@@ -247,6 +262,52 @@ impl Plan {
             expected_memory_bytes: need.total(),
             reasons,
         })
+    }
+}
+
+/// The widest blocks that fit the budget, with a packed copy of the points or without.
+///
+/// # Errors
+///
+/// [`Error::OverBudget`] if not even the narrowest do.
+fn fitting(task: &Task<'_>, solver: SolverChoice, widest: usize) -> Result<(usize, PackedCopy, Need)> {
+    let mut block = widest;
+    // The copy goes first, because packing costs less than the passes that narrower blocks add; then the basis shrinks, before the
+    // fit is refused: more restarts, same answer.
+    loop {
+        for copy in [PackedCopy::Kept, PackedCopy::PerTile] {
+            let need = Need::new(task, solver, block, copy);
+            if need.total() <= task.budget {
+                return Ok((block, copy, need));
+            }
+        }
+        if block <= 8 {
+            return Err(Need::new(task, solver, block, PackedCopy::PerTile).refuse(task));
+        }
+        block = (block / 2).max(8);
+    }
+}
+
+/// The precision of tiles where nobody has chosen one: that of the data, or double if the tolerance asked for is below what single
+/// precision can tell; with the reason if it is not the data's own.
+///
+/// ```
+/// use mercer::Precision;
+/// use mercer::plan::choose_precision;
+///
+/// assert_eq!(choose_precision(Precision::F32, Some(1e-4)), (Precision::F32, None));
+/// let (precision, reason) = choose_precision(Precision::F32, Some(1e-9));
+/// assert_eq!(precision, Precision::F64);
+/// assert!(reason.is_some());
+/// ```
+pub fn choose_precision(data: Precision, tolerance: Option<f64>) -> (Precision, Option<String>) {
+    match tolerance {
+        // Not a tolerance at all is the caller's to refuse, and zero is as small as can be.
+        Some(tolerance) if data == Precision::F32 && (0.0..F32_FLOOR).contains(&tolerance) => {
+            let reason = format!("double precision, because single precision cannot tell residuals of {tolerance:.1e}");
+            (Precision::F64, Some(reason))
+        }
+        _ => (data, None),
     }
 }
 

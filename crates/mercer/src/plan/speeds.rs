@@ -41,6 +41,9 @@ const PROBE_COLUMNS: usize = 64;
 /// Memory that has never been used is slower than memory that was freed a moment ago; the estimate takes the middle.
 const FIRST_TOUCH: f64 = 3e9;
 
+/// Numbers that one thread packs in a second; typical, not measured.
+const PACKED_NUMBERS: f64 = 5e8;
+
 impl Speeds {
     /// Measures tiles and products on the first of the points: a few milliseconds, longer for custom kernels and many features.
     ///
@@ -82,6 +85,14 @@ impl Speeds {
     pub fn pass_seconds(&self, n: usize, columns: usize, recomputed: f64) -> f64 {
         let n = n as f64;
         recomputed * 0.5 * n * n / self.entries + n * n * columns as f64 / self.multiply_adds
+    }
+
+    /// The same where the points of every tile are packed anew.
+    pub(super) fn packing_per_tile(&self, task: &Task<'_>) -> Self {
+        // Two blocks of points are packed for a tile, each number at a typical speed.
+        let numbers = 2.0 * task.n_features as f64 / memory_need::tile_size(task).max(1) as f64;
+        let seconds = numbers / (PACKED_NUMBERS * task.threads as f64);
+        Self { entries: 1.0 / (1.0 / self.entries + seconds), ..*self }
     }
 
     pub(super) fn fit_seconds(

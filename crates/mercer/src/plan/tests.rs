@@ -130,11 +130,16 @@ fn large_problems_start_from_a_sample() {
 }
 
 #[test]
-fn the_budget_is_met_by_narrower_blocks_before_it_is_refused() {
+fn the_budget_is_met_without_a_packed_copy_then_by_narrower_blocks_before_it_is_refused() {
     let kernel = gaussian();
-    let wide = plan(&Task { gram: GramChoice::Tiled, ..task(&kernel) });
-    let least = wide.expected_memory_bytes - 1;
-    let narrow = plan(&Task { gram: GramChoice::Tiled, budget: least, ..task(&kernel) });
+    let tiled = Task { gram: GramChoice::Tiled, ..task(&kernel) };
+    let within = |budget| plan(&Task { budget, ..tiled.clone() });
+    let wide = plan(&tiled);
+    let loose = within(wide.expected_memory_bytes - 1);
+    assert!(!wide.packs_per_tile && loose.packs_per_tile && loose.block == wide.block);
+    assert!(loose.expected_seconds > wide.expected_seconds);
+    assert!(loose.reasons.iter().any(|reason| reason.contains("packed tile by tile")), "{loose:?}");
+    let narrow = within(loose.expected_memory_bytes - 1);
     assert!(narrow.block < wide.block);
     assert!(narrow.reasons.iter().any(|reason| reason.contains("wider ones would not fit")), "{narrow:?}");
 }

@@ -20,6 +20,14 @@ pub(crate) use portable::Portable;
 pub(crate) use several::Several;
 
 /// An instruction set that the tile engine is compiled for.
+///
+/// ```
+/// use mercer::simd::Isa;
+///
+/// let available = Isa::available();
+/// assert_eq!(available[0], Isa::detect());
+/// assert!(available.contains(&Isa::Portable));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Isa {

@@ -7,9 +7,10 @@
 //! columns' panels stay there too while all rows go by.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::{Panels, TileSource};
+use super::{Packing, Panels, TileSource};
+use crate::data::Points;
 use crate::error::Result;
 use crate::kernel::{Formula, Kernel, Pairing, with_formula};
 use crate::memory::Plain;
@@ -34,18 +35,99 @@ impl<T: Scalar + Plain> FloatTiles<T> {
 impl<T: Scalar + Plain> TileSource<T> for FloatTiles<T> {
     fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()> {
         let diagonal = Arc::ptr_eq(&self.rows, &self.columns) && rows == columns;
-        let (n, n_columns) = (rows.len(), columns.len());
-        let a = self.rows.block(rows);
-        let b = self.columns.block(columns);
-        with_formula!(&self.kernel, formula => {
-            self.isa.run(Fill { rows: a, columns: b, formula: *formula, out: &mut *out });
-            if diagonal {
-                // A point's distance to itself is zero, whatever rounding made of |x|² + |x|² - 2 x·x.
-                set_diagonal(*formula, self.rows.geometry, n, n_columns, out);
-            }
-        }, else unreachable!("only kernels with a formula are packed"));
+        fill_tile(&self.kernel, self.isa, self.rows.block(rows), self.columns.block(columns), diagonal, out);
         Ok(())
     }
+}
+
+/// Tiles of points that are packed when a tile needs them and forgotten afterwards: slower than [`FloatTiles`], for want of memory
+/// for a packed copy. The entries are the same bits.
+pub(crate) struct LooseTiles<T> {
+    kernel: Kernel,
+    rows: Points,
+    columns: Points,
+    /// Whether rows and columns are the same points.
+    is_square: bool,
+    packing: Packing,
+    isa: Isa,
+    /// Panels that no thread is using.
+    spare: Mutex<Vec<Panels<T>>>,
+}
+
+impl<T: Scalar + Plain> LooseTiles<T> {
+    /// The kernel between points and themselves, which [`Panels::check`] has found good.
+    pub(crate) fn square(kernel: Kernel, points: &Points, packing: &Packing, isa: Isa) -> Self {
+        Self::of(kernel, points, points, true, packing, isa)
+    }
+
+    /// The kernel between `rows` and `columns`, of which the columns were found good before.
+    ///
+    /// # Errors
+    ///
+    /// If a row is too large for the precision.
+    pub(crate) fn between(
+        kernel: Kernel,
+        rows: &Points,
+        columns: &Points,
+        packing: &Packing,
+        isa: Isa,
+    ) -> Result<Self> {
+        Panels::<T>::check(rows, packing, isa)?;
+        Ok(Self::of(kernel, rows, columns, false, packing, isa))
+    }
+
+    fn of(kernel: Kernel, rows: &Points, columns: &Points, is_square: bool, packing: &Packing, isa: Isa) -> Self {
+        let (rows, columns, packing) = (rows.clone(), columns.clone(), packing.clone());
+        Self { kernel, rows, columns, is_square, packing, isa, spare: Mutex::new(Vec::new()) }
+    }
+
+    /// Panels with some rows of the points in them.
+    fn packed(&self, points: &Points, rows: &Range<usize>) -> Panels<T> {
+        let spare = self.spare.lock().expect("no thread panics while it holds the list").pop();
+        let mut panels = match spare {
+            Some(panels) if panels.terms.len() >= rows.len() => panels,
+            _ => Panels::room(rows.len(), points.n_features(), self.isa),
+        };
+        panels.repack(points, rows.start, rows.len(), &self.packing);
+        panels
+    }
+}
+
+impl<T: Scalar + Plain> TileSource<T> for LooseTiles<T> {
+    fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()> {
+        let a = self.packed(&self.rows, &rows);
+        let b = (!self.is_square || rows != columns).then(|| self.packed(&self.columns, &columns));
+        let (n, n_columns) = (rows.len(), columns.len());
+        fill_tile(
+            &self.kernel,
+            self.isa,
+            a.block(0..n),
+            b.as_ref().unwrap_or(&a).block(0..n_columns),
+            b.is_none(),
+            out,
+        );
+        self.spare.lock().expect("no thread panics while it holds the list").extend([a].into_iter().chain(b));
+        Ok(())
+    }
+}
+
+/// The kernel between two blocks of panels.
+fn fill_tile<T: Scalar + Plain>(
+    kernel: &Kernel,
+    isa: Isa,
+    rows: Block<'_, T>,
+    columns: Block<'_, T>,
+    is_diagonal: bool,
+    out: &mut [T],
+) {
+    let (n, n_columns) = (rows.terms.len(), columns.terms.len());
+    with_formula!(kernel, formula => {
+        isa.run(Fill { rows, columns, formula: *formula, out: &mut *out });
+        if is_diagonal {
+            // A point's distance to itself is zero, whatever rounding made of |x|² + |x|² - 2 x·x.
+            set_diagonal(*formula, super::Geometry::of::<T>(isa), n, n_columns, out);
+        }
+    }, else unreachable!("only kernels with a formula are packed"));
 }
 
 fn set_diagonal<T: Scalar, F: Formula>(

@@ -25,7 +25,7 @@ use std::ops::Range;
 pub(crate) use bytes::ByteTiles;
 pub(crate) use centering::subtract_terms;
 pub(crate) use custom::CustomTiles;
-pub(crate) use floats::FloatTiles;
+pub(crate) use floats::{FloatTiles, LooseTiles};
 pub(crate) use matrix::MatrixTiles;
 pub(crate) use panels::{BytePanels, Packing, Panels};
 pub(crate) use product::{Side, accumulate};

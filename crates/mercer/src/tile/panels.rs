@@ -100,33 +100,80 @@ impl<T: Scalar + Plain> Panels<T> {
         let too_large = AtomicBool::new(false);
         values.par_chunks_exact_mut(lanes * d).zip(terms.par_chunks_exact_mut(lanes)).enumerate().for_each(
             |(panel, (values, terms))| {
-                let first = panel * lanes;
-                for row in first..n.min(first + lanes) {
-                    let mut x = points.row(row);
-                    packing.prepare(&mut x);
-                    let lane = row - first;
-                    let mut sum = 0.0;
-                    for (k, &x) in x.iter().enumerate() {
-                        let rounded = T::from_f64(x);
-                        values[k * lanes + lane] = rounded;
-                        sum += rounded.to_f64() * rounded.to_f64();
-                    }
-                    // Inner products of finite norms are finite, so this one check keeps NaN out of every tile.
-                    if !T::from_f64(4.0 * sum).to_f64().is_finite() {
-                        too_large.store(true, Ordering::Relaxed);
-                    }
-                    if packing.pairing == Pairing::SquaredDistance {
-                        terms[lane] = T::from_f64(-0.5 * sum);
-                    }
+                if !pack_panel(points, panel * lanes, packing, values, terms) {
+                    too_large.store(true, Ordering::Relaxed);
                 }
             },
         );
         if too_large.into_inner() {
-            // One far point moves the mean away from all others, so the first row that overflows need not be the culprit.
-            return Err(Error::TooLarge { row: packing.farthest(points), precision: T::PRECISION });
+            return Err(overflow::<T>(points, packing));
         }
         Ok(Self { values, terms, n_features: d, geometry })
     }
+
+    /// Room for `rows` packed points of `n_features` coordinates.
+    pub(super) fn room(rows: usize, n_features: usize, isa: Isa) -> Self {
+        let geometry = Geometry::of::<T>(isa);
+        let padded = geometry.padded(rows);
+        Self { values: Buffer::zeroed(padded * n_features), terms: vec![T::default(); padded], n_features, geometry }
+    }
+
+    /// Packs the points from row `first` on into the first `count` places, on this thread; places past the last point become zero.
+    /// The same bits as [`pack`](Self::pack) gives.
+    ///
+    /// # Panics
+    ///
+    /// If there is no room for so many.
+    pub(super) fn repack(&mut self, points: &Points, first: usize, count: usize, packing: &Packing) {
+        let (lanes, d) = (self.geometry.lanes, self.n_features);
+        let panels =
+            self.values[..count * d].chunks_exact_mut(lanes * d).zip(self.terms[..count].chunks_exact_mut(lanes));
+        for (panel, (values, terms)) in panels.enumerate() {
+            pack_panel(points, first + panel * lanes, packing, values, terms);
+        }
+    }
+
+    /// Whether every point can be packed in this precision: what [`pack`](Self::pack) checks, without keeping anything.
+    pub(crate) fn check(points: &Points, packing: &Packing, isa: Isa) -> Result<()> {
+        let (n, d, lanes) = (points.n_samples(), points.n_features(), Geometry::of::<T>(isa).lanes);
+        let scratch = || (vec![T::default(); lanes * d], vec![T::default(); lanes]);
+        let fits = (0..n.div_ceil(lanes))
+            .into_par_iter()
+            .map_init(scratch, |(values, terms), panel| pack_panel(points, panel * lanes, packing, values, terms))
+            .reduce(|| true, |a, b| a && b);
+        if fits { Ok(()) } else { Err(overflow::<T>(points, packing)) }
+    }
+}
+
+/// Packs a panel of the points from row `first` on, and zeros where there are none; whether their squared norms are finite.
+fn pack_panel<T: Scalar>(points: &Points, first: usize, packing: &Packing, values: &mut [T], terms: &mut [T]) -> bool {
+    let lanes = terms.len();
+    let mut is_finite = true;
+    for (lane, term) in terms.iter_mut().enumerate() {
+        let row = first + lane;
+        if row >= points.n_samples() {
+            values.iter_mut().skip(lane).step_by(lanes).for_each(|value| *value = T::default());
+            *term = T::default();
+            continue;
+        }
+        let mut x = points.row(row);
+        packing.prepare(&mut x);
+        let mut sum = 0.0;
+        for (value, &x) in values.iter_mut().skip(lane).step_by(lanes).zip(&x) {
+            let rounded = T::from_f64(x);
+            *value = rounded;
+            sum += rounded.to_f64() * rounded.to_f64();
+        }
+        // Inner products of finite norms are finite, so this one check keeps NaN out of every tile.
+        is_finite &= T::from_f64(4.0 * sum).to_f64().is_finite();
+        *term = if packing.pairing == Pairing::SquaredDistance { T::from_f64(-0.5 * sum) } else { T::default() };
+    }
+    is_finite
+}
+
+/// One far point moves the mean away from all others, so the first row that overflows need not be the culprit.
+fn overflow<T: Scalar>(points: &Points, packing: &Packing) -> Error {
+    Error::TooLarge { row: packing.farthest(points), precision: T::PRECISION }
 }
 
 impl<T: Scalar> Panels<T> {

@@ -7,7 +7,7 @@ use mercer::watch::Threads;
 use mercer::{ErrorKind, Kernel, Points, Precision};
 use mercer_testkit::contract::apply;
 use mercer_testkit::generate::gaussian_cloud;
-use mercer_testkit::operator::gram;
+use mercer_testkit::operator::{gram, loose_gram};
 use mercer_testkit::{Cloud, Format, context};
 
 #[test]
@@ -17,6 +17,8 @@ fn a_point_too_large_for_the_kernel_is_named() {
                     scale the data, or use a smaller gamma";
     let error = gram(Precision::F32, &points, &Kernel::polynomial(1.0, 1.0, 2).unwrap(), None).err().unwrap();
     assert_eq!((error.to_string().as_str(), error.kind()), (expected, ErrorKind::InvalidInput));
+    let error = loose_gram(Precision::F32, &points, &Kernel::polynomial(1.0, 1.0, 2).unwrap()).err().unwrap();
+    assert_eq!(error.to_string(), expected);
     assert!(gram(Precision::F64, &points, &Kernel::polynomial(1.0, 1.0, 2).unwrap(), None).is_ok());
     let vectors = Mat::zeros(5, 1);
     let error =

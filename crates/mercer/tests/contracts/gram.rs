@@ -6,10 +6,10 @@ use mercer::simd::Isa;
 use mercer::{Kernel, Points, Precision};
 use mercer_testkit::contract::apply;
 use mercer_testkit::generate::{clusters, constant_columns, duplicated, gaussian_cloud, normal_matrix};
-use mercer_testkit::operator::{everything, gram, gram_on, room_for};
+use mercer_testkit::operator::{everything, gram, gram_on, loose_gram, room_for};
 use mercer_testkit::reference::{assert_close, largest_entry};
 use mercer_testkit::{
-    Cloud, Expected, Format, Textbook, check_entry_access, check_symmetric_operator, same_bits, twin,
+    Cloud, Expected, Format, Textbook, check_entry_access, check_symmetric_operator, context, same_bits, twin,
 };
 
 use super::SETUPS;
@@ -119,6 +119,35 @@ fn gram_matrices_match_the_twin_made_of_library_products() {
                 let what = format!("{textbook:?} of {points:?} in {precision}");
                 // Each of the two may be off by the tolerance.
                 assert_close(dense.as_ref(), twin.as_ref(), |i, j| 2.0 * tolerance[(i, j)], &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn points_packed_tile_by_tile_give_the_same_bits_as_a_packed_copy() {
+    for n in [1, 49, 241, 500] {
+        let cloud = clusters(n, 7, 5, 11);
+        let (x, rows) = (normal_matrix(n, 3, 5), [n / 2, 0, n - 1]);
+        for (format, precision) in SETUPS {
+            let points = cloud.points(format);
+            for textbook in &Textbook::ALL {
+                let kernel = textbook.to_kernel();
+                let (kept, loose) = (
+                    gram(precision, &points, &kernel, None).unwrap(),
+                    loose_gram(precision, &points, &kernel).unwrap(),
+                );
+                let what = format!("{textbook:?} of {points:?} in {precision}");
+                for n_threads in [1, 2] {
+                    let products = [&kept, &loose].map(|gram| apply(&**gram, x.as_ref(), n_threads));
+                    assert!(same_bits(products[0].as_ref(), products[1].as_ref()), "{what}");
+                }
+                let entries = [&kept, &loose].map(|gram| {
+                    let mut entries = Mat::zeros(rows.len(), n);
+                    gram.rows(&rows, entries.as_mut(), &context(2)).unwrap();
+                    entries
+                });
+                assert!(same_bits(entries[0].as_ref(), entries[1].as_ref()), "rows of {what}");
             }
         }
     }
