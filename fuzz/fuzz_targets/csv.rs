@@ -2,4 +2,4 @@
 
 use mercer_cli::fuzzing::Reader;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| mercer_fuzz::check_reader(Reader::Csv, input, 0));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| mercer_fuzz::check_reader(Reader::Csv, input));

@@ -1,7 +1,7 @@
 """Kernel PCA that is exact at any size within a memory budget.
 
 ``from mercer import KernelPCA`` is a drop-in for scikit-learn's class of that name. Importing this package costs next to
-nothing: NumPy and scikit-learn are imported when something that needs them is first used.
+nothing: NumPy is imported with the first name that needs it, scikit-learn with the first estimator that is made.
 """
 
 import importlib

@@ -22,8 +22,8 @@ def integer(
     """An integer that is not below ``minimum`` nor above ``maximum``; ``None`` if that is allowed."""
     if value is None and optional:
         return None
-    fits = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_)) and value >= minimum
-    if not fits or (maximum is not None and value > maximum):
+    fits = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_)) and int(value) >= minimum
+    if not fits or (maximum is not None and int(value) > maximum):
         end = "inf)" if maximum is None else f"{maximum}]"
         allowed = f"an int in the range [{minimum}, {end}" + (" or None" if optional else "")
         raise refuse(owner, name, allowed, value)
@@ -63,7 +63,7 @@ def memory_limit(owner: str, value: Any) -> str | None:
     """A budget as the library reads it: bytes, a text such as ``"4GiB"`` or ``"50%"``, or ``None``."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, Integral) and not isinstance(value, (bool, np.bool_)) and value > 0:
+    if isinstance(value, Integral) and not isinstance(value, (bool, np.bool_)) and int(value) > 0:
         return f"{int(value)}B"
     raise refuse(owner, "memory_limit", "a positive int (bytes), a str such as '4GiB' or '50%', or None", value)
 
@@ -74,7 +74,7 @@ def threads(owner: str, n_jobs: Any) -> int | None:
         return None
     if not isinstance(n_jobs, Integral) or isinstance(n_jobs, (bool, np.bool_)) or n_jobs == 0:
         raise refuse(owner, "n_jobs", "an int other than 0, or None", n_jobs)
-    if n_jobs > 0:
+    if int(n_jobs) > 0:
         return int(n_jobs)
     import os
 
@@ -86,7 +86,7 @@ def seed(owner: str, random_state: Any) -> int:
     """A seed from ``random_state``: ``None`` is 0, a generator is asked for a number."""
     if random_state is None:
         return 0
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and 0 <= random_state < 2**64:
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool) and 0 <= int(random_state) < 2**64:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))

@@ -107,7 +107,7 @@ def kernel_product(
             owner, kernel, gamma=gamma, bandwidth=bandwidth, degree=degree, coef0=coef0, kernel_params=kernel_params
         ),
         "center": _checks.boolean(owner, "center", center),
-        "gram": _checks.choice(owner, "gram", gram, ("auto", "tiled", "stored")),
+        "gram": _checks.choice(owner, "gram", gram, _mercer.GRAMS),
         "precision": precision,
         "tolerance": _checks.real(owner, "tolerance", tolerance, 0, above=True, optional=True),
         # The check is worth its time only if somebody looks at it.

@@ -9,14 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from . import _checks, _mercer, _progress
+from . import _base, _checks, _mercer, _progress
 from ._arrays import DTYPES, dense
-from ._base import ConvergenceWarning, Estimator, NotFittedError, check_is_fitted, validate_data
+from ._base import Estimator, check_is_fitted, validate_data
 from ._kernels import describe
 
-_GAINS = ("constant", "t", "et*", "et", "smd*", "smd", "s", "ts", "es")
-_REFRESHES = ("pass", "iteration", "pass-eigenvalues")
-_GRAMS = ("auto", "tiled", "stored")
 
 
 class KernelHebbianPCA(Estimator):
@@ -263,7 +260,7 @@ class KernelHebbianPCA(Estimator):
         count = _checks.integer(owner, "passes", self.passes if passes is None else passes, 1)
         if "_model" not in self.__dict__:
             if X is None:
-                raise NotFittedError(
+                raise _base.parts().NotFittedError(
                     f"This {owner} instance is not fitted yet: partial_fit needs points, or a call of 'fit' before it."
                 )
             return self._first_fit(X, count)
@@ -302,18 +299,18 @@ class KernelHebbianPCA(Estimator):
             "kernel": self._kernel_settings(),
             "n_components": _checks.integer(owner, "n_components", self.n_components, 1),
             "center": _checks.boolean(owner, "center", self.center),
-            "gain": _checks.choice(owner, "gain", self.gain, _GAINS),
+            "gain": _checks.choice(owner, "gain", self.gain, _mercer.GAINS),
             "eta0": _gain(owner, "eta0", self.eta0, above=True),
             "tau": _checks.real(owner, "tau", self.tau, 0, above=True, optional=True),
             "mu": _gain(owner, "mu", self.mu, above=False),
             "xi": xi,
             "rho0": _checks.real(owner, "rho0", self.rho0, float("-inf")),
-            "refresh": _checks.choice(owner, "refresh", self.refresh, _REFRESHES),
+            "refresh": _checks.choice(owner, "refresh", self.refresh, _mercer.REFRESHES),
             "passes": _checks.integer(owner, "passes", self.passes, 1),
             "batch_size": _checks.integer(owner, "batch_size", self.batch_size, 1, optional=True),
             "record_every": _checks.integer(owner, "record_every", self.record_every, 1, optional=True),
             "record_error": record_error,
-            "gram": _checks.choice(owner, "gram", self.gram, _GRAMS),
+            "gram": _checks.choice(owner, "gram", self.gram, _mercer.GRAMS),
             "precision": self.precision,
             "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),
@@ -359,7 +356,7 @@ class KernelHebbianPCA(Estimator):
     def _warn_if_stopped(self) -> None:
         if self._model.was_stopped:
             message = f"the run was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warnings.warn(message, _base.parts().ConvergenceWarning, stacklevel=3)
 
     # Using
 

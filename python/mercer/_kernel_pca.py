@@ -2,19 +2,18 @@
 
 import json
 import os
+import time
 import warnings
 from typing import Any
 
 import numpy as np
 
-from . import _checks, _mercer, _progress
+from . import _base, _checks, _mercer, _progress
 from ._arrays import DTYPES, dense
-from ._base import ConvergenceWarning, Estimator, NotFittedError, check_is_fitted, validate_data
+from ._base import Estimator, check_is_fitted, validate_data
 from ._kernels import describe
 
 _EIGEN_SOLVERS = ("auto", "dense", "arpack", "randomized")
-_GRAMS = ("auto", "tiled", "stored")
-_SOLVERS = ("auto", "dense", "krylov", "lanczos", "subspace", "power")
 
 
 class KernelPCA(Estimator):
@@ -77,11 +76,15 @@ class KernelPCA(Estimator):
     progress : bool or callable, default=False
         Whether to show a bar, or a function ``f(phase, pass, expected_passes, fraction, residual)`` to call instead.
     time_limit : float, default=None
-        Seconds after which the best answer so far is returned, with ``converged_ = False`` and a ``ConvergenceWarning``.
+        Seconds after which the best answer so far is returned, with ``converged_ = False`` and a ``ConvergenceWarning``. An inverse
+        transform that they were not enough for is not available then.
     bandwidth : float, default=None
         Width sigma in place of ``gamma``: ``gamma = 1 / (2 sigma**2)``.
     center : bool, default=True
         Whether the points are centred in feature space.
+    scaling : "standardize", float or None, default=None
+        What is done to the columns before the kernel sees them, here and in ``transform``: ``"standardize"`` gives each mean 0 and
+        variance 1, a number multiplies all of them. It belongs to the model and its file, as ``--standardize`` and ``--scale`` do.
     negative : {"error", "clip", "flip"}, default=None
         What significant negative eigenvalues of a kernel that is not positive semi-definite are: an error if there is one, zero,
         or counted with their absolute value. By default they are an error if they are among the components asked for.
@@ -95,7 +98,8 @@ class KernelPCA(Estimator):
     gamma_ : float
         Inverse width that was used.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
-        Points that were learned from.
+        Points that were learned from, before ``scaling``. Of a model from a file with a scaling they are computed back, which
+        rounds.
     dual_coef_, X_transformed_fit_ : ndarray
         Coefficients of the inverse transform and the scores they belong to, with ``fit_inverse_transform``.
     residuals_ : ndarray of shape (n_components,)
@@ -153,6 +157,7 @@ class KernelPCA(Estimator):
         bandwidth: float | None = None,
         center: bool = True,
         negative: str | None = None,
+        scaling: Any = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -181,6 +186,7 @@ class KernelPCA(Estimator):
         self.bandwidth = bandwidth
         self.center = center
         self.negative = negative
+        self.scaling = scaling
 
     # Learning
 
@@ -200,7 +206,7 @@ class KernelPCA(Estimator):
         -------
         self : KernelPCA
         """
-        owner = type(self).__name__
+        owner, started = type(self).__name__, time.monotonic()
         # A fit that fails leaves nothing of the one before it that could be taken for its own.
         for name in ("_model", "_X_fit", "dual_coef_", "X_transformed_fit_"):
             self.__dict__.pop(name, None)
@@ -226,9 +232,15 @@ class KernelPCA(Estimator):
             )
         self._adopt(model, X)
         if not model.converged:
-            warnings.warn(self._why_not_converged(), ConvergenceWarning, stacklevel=2)
+            warnings.warn(self._why_not_converged(), _base.parts().ConvergenceWarning, stacklevel=2)
         if inverse:
-            self._fit_inverse_transform(points, alpha)
+            left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
+            try:
+                self._fit_inverse_transform(points, alpha, left)
+            except _mercer.ConvergenceError:
+                self.converged_ = False
+                message = f"time_limit={time_limit!r} was not enough to learn the inverse transform, which is not available"
+                warnings.warn(message, _base.parts().ConvergenceWarning, stacklevel=2)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
@@ -241,20 +253,20 @@ class KernelPCA(Estimator):
         owner = type(self).__name__
         count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
         eigen_solver = _checks.choice(owner, "eigen_solver", self.eigen_solver, _EIGEN_SOLVERS)
-        solver = _checks.choice(owner, "solver", self.solver, _SOLVERS)
+        solver = _checks.choice(owner, "solver", self.solver, _mercer.SOLVERS)
         if eigen_solver == "dense":
             if solver not in ("auto", "dense"):
                 raise ValueError(f"eigen_solver='dense' and solver={solver!r} ask for two things: give one of them")
             solver = "dense"
         if self.negative is not None:
-            _checks.choice(owner, "negative", self.negative, ("error", "clip", "flip"))
+            _checks.choice(owner, "negative", self.negative, _mercer.NEGATIVES)
         scope = "asked-by-modulus" if eigen_solver == "randomized" else "asked"
         remove = _checks.boolean(owner, "remove_zero_eig", self.remove_zero_eig)
         return {
             "kernel": self._kernel_settings(self.gamma, self.bandwidth),
             "n_components": n_samples if count is None else min(count, n_samples),
             "center": _checks.boolean(owner, "center", self.center),
-            "gram": _checks.choice(owner, "gram", self.gram, _GRAMS),
+            "gram": _checks.choice(owner, "gram", self.gram, _mercer.GRAMS),
             "solver": solver,
             "precision": self.precision,
             "tolerance": self._wanted_tolerance(),
@@ -265,7 +277,18 @@ class KernelPCA(Estimator):
             "negative": self.negative or "error",
             "negative_scope": "seen" if self.negative else scope,
             "zero_components": "drop" if remove or count is None else "keep",
+            "scaling": self._wanted_scaling(),
         }
+
+    def _wanted_scaling(self) -> float | str | None:
+        if isinstance(self.scaling, str):
+            allowed = "'standardize', a float in the range (0, inf), or None"
+            if self.scaling != "standardize":
+                raise _checks.refuse(type(self).__name__, "scaling", allowed, self.scaling)
+            if isinstance(self.kernel, str) and self.kernel == "precomputed":
+                raise ValueError("scaling='standardize' is not for kernel='precomputed': its columns are points")
+            return self.scaling
+        return _checks.real(type(self).__name__, "scaling", self.scaling, 0, above=True, optional=True)
 
     def _kernel_settings(self, gamma: Any, bandwidth: Any) -> dict[str, Any]:
         return describe(
@@ -317,17 +340,19 @@ class KernelPCA(Estimator):
         warned: list[str] = self.record_["warnings"]
         return warned[-1] if warned else "not every component reached the tolerance"
 
-    def _fit_inverse_transform(self, points: Any, alpha: float | None) -> None:
-        self.X_transformed_fit_ = self._model.training_scores()
+    def _fit_inverse_transform(self, points: Any, alpha: Any, time_limit: float | None) -> None:
+        scores = self._model.training_scores()
         self.dual_coef_ = _mercer.ridge_coefficients(
-            dense(self.X_transformed_fit_),
+            dense(scores),
             points,
             self._kernel_settings(self.gamma_, None),
             alpha=alpha,
             memory_limit=_checks.memory_limit(type(self).__name__, self.memory_limit),
             threads=_checks.threads(type(self).__name__, self.n_jobs),
             dtype=self._model.precision,
+            time_limit=time_limit,
         )
+        self.X_transformed_fit_ = scores
 
     # Using
 
@@ -338,7 +363,7 @@ class KernelPCA(Estimator):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'X_fit_' before it is fitted")
         if self.__dict__.get("_X_fit") is None:
             # The model came from a file or a pickle and brought its points along.
-            self._X_fit = self._model.basis()
+            self._X_fit = self._model.points()
         return self._X_fit
 
     def transform(self, X: Any) -> Any:
@@ -371,7 +396,7 @@ class KernelPCA(Estimator):
         ndarray of shape (n_queries, n_features)
         """
         if not self.fit_inverse_transform or (hasattr(self, "eigenvalues_") and not hasattr(self, "dual_coef_")):
-            raise NotFittedError(
+            raise _base.parts().NotFittedError(
                 "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
                 "transform is not available."
             )
@@ -419,6 +444,7 @@ class KernelPCA(Estimator):
             precision=model.precision,
             random_state=record["seed"],
             center=record["centered"],
+            scaling=model.scaling,
         )
         estimator.n_features_in_ = model.n_features
         estimator._adopt(model, None)
@@ -430,8 +456,10 @@ class KernelPCA(Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        # The model holds dense points itself; a precomputed matrix and sparse rows it does not hold as they are.
-        if isinstance(state.get("_X_fit"), np.ndarray) and self._model.basis_size() > 0:
+        # The model holds dense points itself; a precomputed matrix, sparse rows and points before scaling it does not hold as they
+        # are.
+        holds_them = self._model.basis_size() > 0 and self._model.scaling is None if "_model" in state else False
+        if isinstance(state.get("_X_fit"), np.ndarray) and holds_them:
             state["_X_fit"] = None
         return state
 

@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "GAINS",
+    "GRAMS",
     "INSTRUCTIONS",
+    "NEGATIVES",
+    "REFRESHES",
+    "SOLVERS",
     "ConvergenceError",
     "HebbianLearner",
     "MemoryBudgetError",
@@ -22,6 +27,11 @@ __all__ = [
 
 __version__: Final[str]
 INSTRUCTIONS: Final[str]
+GAINS: Final[tuple[str, ...]]
+GRAMS: Final[tuple[str, ...]]
+NEGATIVES: Final[tuple[str, ...]]
+REFRESHES: Final[tuple[str, ...]]
+SOLVERS: Final[tuple[str, ...]]
 
 _Progress = Callable[[str, int, int | None, float, float | None], None]
 
@@ -56,7 +66,10 @@ class Model:
     def explained_variance_ratio(self) -> NDArray[np.float64]: ...
     def basis(self) -> NDArray[Any]: ...
     def basis_size(self) -> int: ...
+    def points(self) -> NDArray[Any]: ...
     def record(self) -> str: ...
+    @property
+    def scaling(self) -> float | str | None: ...
     @property
     def n_features(self) -> int: ...
     @property
@@ -146,4 +159,5 @@ def ridge_coefficients(
     memory_limit: str | None = None,
     threads: int | None = None,
     dtype: str,
+    time_limit: float | None = None,
 ) -> NDArray[Any]: ...

@@ -211,7 +211,8 @@ class OnlineKernelPCA(Estimator):
     def _look(self, X: Any) -> tuple[Any, Any]:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        return self._model.look(dense(X))
+        looked: tuple[Any, Any] = self._model.look(dense(X))
+        return looked
 
     def next_component(self, start: Any) -> "OnlineKernelPCA":
         """A copy in which all components stand still and one more, which starts at ``start``, learns what they leave (APEX).

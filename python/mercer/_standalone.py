@@ -106,7 +106,7 @@ def _column_names(X: Any) -> Any:
     return names if len(names) and all(isinstance(name, str) for name in names) else None
 
 
-def _as_rows(X: Any, accept_sparse: str, dtype: Any, order: str, copy: bool, ensure_min_samples: int) -> Any:
+def _as_rows(X: Any, accept_sparse: str, dtype: Any, order: Any, copy: bool, ensure_min_samples: int) -> Any:
     if hasattr(X, "tocsr"):
         X = X.asformat(accept_sparse, copy=copy)
         if X.dtype not in dtype:
@@ -144,7 +144,7 @@ def _remember_or_compare(estimator: Any, names: Any, n_features: int, reset: boo
         return
     fitted = getattr(estimator, "feature_names_in_", None)
     if fitted is not None and names is None:
-        warnings.warn(f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=4)
+        warnings.warn(f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=5)
     elif fitted is not None and list(names) != list(fitted):
         raise ValueError("The feature names should match those that were passed during fit.")
     if n_features != estimator.n_features_in_:

@@ -10,6 +10,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 
 import mercer
 from mercer import KernelPCA
@@ -137,3 +138,53 @@ def test_a_kernel_that_is_a_function_cannot_be_saved(points, tmp_path):
 def test_a_directory_that_is_not_there_is_an_os_error(points, tmp_path):
     with pytest.raises(FileNotFoundError):
         KernelPCA(2).fit(points).save(tmp_path / "no" / "m.mercer")
+
+
+@pytest.mark.parametrize("flags", [["--standardize"], ["--scale", "1/8"]])
+def test_a_scaling_of_the_command_is_known_here(points, tmp_path, command, flags):
+    np.save(tmp_path / "x.npy", points)
+    run(command, "fit", tmp_path / "x.npy", "-o", tmp_path / "m.mercer", "--gamma", "0.1", "--n-components", 3, *flags)
+    model = mercer.load(tmp_path / "m.mercer")
+    assert model.scaling == (0.125 if "1/8" in flags else "standardize")
+    np.testing.assert_allclose(model.X_fit_, points, rtol=1e-12, atol=1e-12)
+    # The estimator says all that it takes to learn the same again.
+    again = clone(model).fit(model.X_fit_)
+    np.testing.assert_allclose(again.eigenvalues_, model.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(again.transform(points), model.transform(points), atol=1e-8)
+
+
+def test_a_scaled_model_takes_points_as_they_are(points, tmp_path):
+    X = points * np.logspace(-3, 3, points.shape[1])
+    standardized = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = KernelPCA(3, kernel="rbf", gamma="median", scaling="standardize").fit(X)
+    plain = KernelPCA(3, kernel="rbf", gamma="median").fit(standardized)
+    np.testing.assert_allclose(model.eigenvalues_, plain.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(model.transform(X), plain.transform(standardized), atol=1e-8)
+    np.testing.assert_array_equal(model.X_fit_, X)
+    twin = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(twin.X_fit_, X)
+    np.testing.assert_array_equal(twin.transform(X), model.transform(X))
+    # Back in the units of the points.
+    inverse = KernelPCA(8, kernel="rbf", gamma=0.05, scaling="standardize", fit_inverse_transform=True, alpha=1e-6).fit(X)
+    back = inverse.inverse_transform(inverse.transform(X))
+    assert np.abs((back - X) / X.std(axis=0)).mean() < 0.5
+    model.save(tmp_path / "m.mercer")
+    assert mercer.load(tmp_path / "m.mercer").get_params()["scaling"] == "standardize"
+
+
+def test_scaled_bytes_stay_bytes(tmp_path):
+    X = np.random.default_rng(0).integers(0, 256, size=(80, 30), dtype=np.uint8)
+    model = KernelPCA(3, kernel="rbf", gamma=0.1, scaling=1 / 255).fit(X)
+    model.save(tmp_path / "m.mercer")
+    twin = mercer.load(tmp_path / "m.mercer")
+    assert twin.X_fit_.dtype == np.uint8
+    np.testing.assert_array_equal(twin.X_fit_, X)
+    np.testing.assert_array_equal(twin.transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize("scaling", ["scale", 0, -1.0, np.inf, [1.0], True])
+def test_scalings_that_are_none_are_refused(points, scaling):
+    with pytest.raises(ValueError, match="The 'scaling' parameter of KernelPCA must be"):
+        KernelPCA(2, scaling=scaling).fit(points)
+    with pytest.raises(ValueError, match="its columns are points"):
+        KernelPCA(2, kernel="precomputed", scaling="standardize").fit(points @ points.T)

@@ -39,6 +39,57 @@ def test_importing_brings_in_neither_scikit_learn_nor_scipy(run_python):
     assert run_python(program) == "[]\n"
 
 
+def test_importing_an_estimator_does_not_import_scikit_learn_either(run_python):
+    program = """
+    import sys
+    from mercer import KernelPCA, KernelHebbianPCA, OnlineKernelPCA, kernel_product
+    print([name for name in ("sklearn", "scipy", "pandas", "tqdm") if name in sys.modules])
+    """
+    assert run_python(program) == "[]\n"
+
+
+@pytest.mark.parametrize("first", ["mercer", "sklearn"])
+def test_estimators_are_scikit_learns_whatever_is_imported_first(run_python, first):
+    program = """
+    import {first}
+    import pickle, mercer, numpy as np
+    from mercer import KernelPCA
+    class Own(KernelPCA):
+        def transform(self, X):
+            return super().transform(X)
+    pca = KernelPCA(2, kernel="rbf")
+    from sklearn.base import BaseEstimator, TransformerMixin, clone
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    assert isinstance(pca, BaseEstimator) and isinstance(pca, TransformerMixin)
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    for estimator in (pca, Own(2, kernel="rbf")):
+        framed = clone(estimator).set_output(transform="pandas").fit(X)
+        name = type(estimator).__name__.lower()
+        assert list(framed.transform(X).columns) == [name + "0", name + "1"]
+        assert list(framed.fit_transform(X).columns) == [name + "0", name + "1"]
+        assert make_pipeline(StandardScaler(), estimator).fit_transform(X).shape == (60, 2)
+        assert "KernelPCA" in estimator._repr_html_() or "Own" in estimator._repr_html_()
+    assert pickle.loads(pickle.dumps(pca.fit(X))).transform(X).shape == (60, 2)
+    print([base.__name__ for base in KernelPCA.__mro__], sorted(name for name in dir(KernelPCA) if "request" in name))
+    """
+    ways = [run_python(program.format(first=name)) for name in (first, "sklearn")]
+    assert ways[0] == ways[1]
+
+
+def test_a_model_can_be_unpickled_before_anything_else(run_python, tmp_path, points):
+    import pickle
+
+    (tmp_path / "model.pickle").write_bytes(pickle.dumps(KernelPCA(2, kernel="rbf").fit(points)))
+    program = f"""
+    import pickle, pathlib
+    model = pickle.loads(pathlib.Path({str(tmp_path / "model.pickle")!r}).read_bytes())
+    from sklearn.base import BaseEstimator
+    print(isinstance(model, BaseEstimator), model.converged_)
+    """
+    assert run_python(program) == "True True\n"
+
+
 def test_all_names_are_there():
     for name in mercer.__all__:
         assert getattr(mercer, name) is not None
@@ -96,6 +147,27 @@ def test_stubs_are_those_of_the_extension_module():
         [sys.executable, "-m", "mypy.stubtest", "mercer._mercer"], capture_output=True, text=True, check=False
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+def test_the_package_passes_a_strict_type_checker(tmp_path):
+    from conftest import ROOT
+
+    finished = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path), str(ROOT / "python" / "mercer")],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+def test_names_of_choices_are_those_of_the_library():
+    from mercer import _mercer
+
+    assert _mercer.GRAMS[0] == _mercer.SOLVERS[0] == "auto"
+    for solver in _mercer.SOLVERS:
+        assert KernelPCA(2, kernel="rbf", solver=solver).fit(np.random.default_rng(0).normal(size=(30, 3))).converged_
 
 
 def test_the_code_of_the_documentation_runs(tmp_path, monkeypatch, capsys):

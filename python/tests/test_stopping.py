@@ -112,6 +112,19 @@ def test_a_time_limit_before_there_is_anything_is_an_error(points):
         KernelPCA(2, kernel="rbf", time_limit=0.0).fit(np.random.default_rng(0).normal(size=(3000, 50)))
 
 
+def test_a_time_limit_covers_the_inverse_transform():
+    # The components take a moment; the regression of twelve thousand points on their scores takes far longer.
+    X = np.random.default_rng(0).normal(size=(12_000, 8)).astype(np.float32)
+    start = time.monotonic()
+    with pytest.warns(ConvergenceWarning, match="time_limit=5.0 was not enough to learn the inverse transform"):
+        model = KernelPCA(2, kernel="rbf", gamma=1e-3, tolerance=1e-2, fit_inverse_transform=True, time_limit=5.0).fit(X)
+    assert time.monotonic() - start < 30
+    assert not model.converged_ and model.transform(X[:5]).shape == (5, 2)
+    assert not hasattr(model, "dual_coef_") and not hasattr(model, "X_transformed_fit_")
+    with pytest.raises(ValueError, match="inverse"):
+        model.inverse_transform(model.transform(X[:5]))
+
+
 def test_passes_that_run_out_are_a_warning():
     X = np.random.default_rng(0).normal(size=(600, 50))
     with pytest.warns(ConvergenceWarning, match="passes were used up"):

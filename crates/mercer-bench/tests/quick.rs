@@ -118,7 +118,12 @@ fn start_up_writes_a_complete_record() {
         let built = Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "mercer-cli"]).args(profile).status();
         assert!(built.expect("cargo starts").success());
     }
-    let ratios = ["mercer --version to 20 ms", "mercer help kernels to 20 ms", "mercer --version to a shell's echo"];
+    let ratios = [
+        "mercer --version to 20 ms",
+        "mercer help kernels to 20 ms",
+        "mercer --version to a shell's echo",
+        "fit to its first tile to 0.3 s",
+    ];
     check_complete("start_up", 2, &ratios);
 }
 

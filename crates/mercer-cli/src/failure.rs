@@ -171,6 +171,7 @@ fn concerns_data(error: &mercer::Error) -> bool {
             | E::FeatureMismatch { .. }
             | E::NotFinite { .. }
             | E::TooLarge { .. }
+            | E::KernelOverflow { .. }
             | E::NoVariance { .. }
             | E::NotSquare { .. }
     )

@@ -1,5 +1,9 @@
 //! A way into the readers for fuzzers, which know no files and no flags. Not part of the command.
 
+mod memory;
+
+pub use memory::{Counting, within_memory};
+
 use crate::args::{ColumnName, DataArgs};
 use crate::failure::Result;
 use crate::input::{self, ReadOptions};

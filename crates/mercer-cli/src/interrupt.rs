@@ -1,7 +1,8 @@
 //! Ctrl-C and a request to terminate: once to stop with what there is, twice to quit.
 
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::console::Console;
 use crate::failure::{ExitStatus, Failure, Result};
@@ -17,6 +18,8 @@ pub(crate) struct Interrupt(Arc<State>);
 struct State {
     wish: AtomicBool,
     waits: AtomicBool,
+    /// Directories in which files are written aside.
+    places: Mutex<Vec<PathBuf>>,
 }
 
 /// What a wish to stop leads to.
@@ -41,9 +44,9 @@ impl Interrupt {
                     .note(&format!("{fresh_line}stopping at the next safe point; press Ctrl-C again to quit at once")),
                 Response::QuitWithNothing => {
                     console.note(&format!("{fresh_line}interrupted before there was anything to save"));
-                    quit();
+                    seen.quit();
                 }
-                Response::Quit => quit(),
+                Response::Quit => seen.quit(),
             }
         })
         .map_err(|error| Failure::usage(format!("cannot listen for Ctrl-C: {error}")))?;
@@ -65,6 +68,23 @@ impl Interrupt {
         self.0.wish.load(Ordering::SeqCst)
     }
 
+    /// Remembers where files are written aside: whoever quits in the middle of that must not leave them behind.
+    pub(crate) fn cleans_up(&self, directory: &Path) {
+        let mut places = self.0.places.lock().unwrap_or_else(PoisonError::into_inner);
+        if !places.iter().any(|place| place == directory) {
+            places.push(directory.to_owned());
+        }
+    }
+
+    /// Ends the process at once.
+    fn quit(&self) -> ! {
+        // Nobody holds the lock for longer than a moment; who waits for it all the same would not quit.
+        if let Ok(places) = self.0.places.try_lock() {
+            places.iter().for_each(|place| remove_parts(place));
+        }
+        std::process::exit(i32::from(ExitStatus::Interrupted.code()))
+    }
+
     fn respond(&self) -> Response {
         let again = self.0.wish.swap(true, Ordering::SeqCst);
         match (self.0.waits.load(Ordering::SeqCst), again) {
@@ -75,8 +95,21 @@ impl Interrupt {
     }
 }
 
-fn quit() -> ! {
-    std::process::exit(i32::from(ExitStatus::Interrupted.code()))
+/// How the names end of files that this process writes aside; the library names its own in the same way.
+pub(crate) fn part_ending() -> String {
+    format!(".{}.part", std::process::id())
+}
+
+/// Removes what this process was writing in a directory.
+fn remove_parts(directory: &Path) {
+    let ending = part_ending();
+    let Ok(entries) = std::fs::read_dir(directory) else { return };
+    for entry in entries.filter_map(std::result::Result::ok) {
+        if entry.file_name().to_string_lossy().ends_with(&ending) {
+            // What cannot be removed stays; there is nobody left to tell.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +124,21 @@ mod tests {
         assert_eq!(interrupt.respond(), Response::StopSoon);
         assert!(interrupt.is_set() && interrupt.flag().load(Ordering::Relaxed));
         assert_eq!(interrupt.respond(), Response::Quit);
+    }
+
+    #[test]
+    fn what_this_process_was_writing_is_removed_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let own = format!("model.mercer{}", part_ending());
+        for name in [own.as_str(), "model.mercer.1.part", "scores.csv"] {
+            std::fs::write(directory.path().join(name), "half").unwrap();
+        }
+        remove_parts(directory.path());
+        remove_parts(&directory.path().join("nowhere"));
+        let left = std::fs::read_dir(directory.path()).unwrap();
+        let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["model.mercer.1.part", "scores.csv"]);
     }
 
     #[test]

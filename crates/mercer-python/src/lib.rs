@@ -35,9 +35,20 @@ mod _mercer {
     use crate::product::{kernel_product, ridge_coefficients};
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
+    use pyo3::types::PyTuple;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // Names of choices stand once, in the library.
+        for (name, choices) in [
+            ("GAINS", mercer::GainRule::NAMES),
+            ("GRAMS", mercer::GramChoice::NAMES),
+            ("NEGATIVES", mercer::Negative::NAMES),
+            ("REFRESHES", mercer::Refresh::NAMES),
+            ("SOLVERS", mercer::SolverChoice::NAMES),
+        ] {
+            module.add(name, PyTuple::new(module.py(), choices)?)?;
+        }
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("INSTRUCTIONS", format!("{:?}", mercer::simd::Isa::detect()).to_lowercase())
     }

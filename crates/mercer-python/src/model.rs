@@ -12,7 +12,7 @@ use pyo3::types::PyBytes;
 use crate::convert::{array, array_of_points, points, vector};
 use crate::error::to_python;
 use crate::run::{Ended, run, run_through};
-use crate::settings::{KernelSettings, Settings};
+use crate::settings::{KernelSettings, ScalingSettings, Settings};
 
 /// A fitted model. Made by `Model.fit`, `Model.load` and `Model.from_bytes`; never changes.
 #[pyclass(frozen, module = "mercer._mercer")]
@@ -42,8 +42,15 @@ impl Model {
         progress: Option<&Bound<'_, PyAny>>,
         on_partial: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (points, pca) = (points(x)?, settings.kernel_pca()?);
-        match run(py, time_limit, progress, move |watch| pca.fit_watched(&points, watch))? {
+        let (points, pca, scaling) = (points(x)?, settings.kernel_pca()?, settings.scaling);
+        let work = move |watch: &mercer::Watch<'_>| match scaling {
+            None => pca.fit_watched(&points, watch),
+            Some(scaling) => {
+                let scaling = scaling.resolve(&points)?;
+                pca.fit_watched(&scaling.apply(&points)?, watch)?.with_scaling(scaling)
+            }
+        };
+        match run(py, time_limit, progress, work)? {
             Ended::Done(model) => Ok(Self::new(model)),
             Ended::Interrupted(error, partial) => {
                 if let (Some(model), Some(keep)) = (partial, on_partial) {
@@ -90,7 +97,7 @@ impl Model {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (queries, model, precision) = (points(x)?, Arc::clone(&self.0), self.0.precision());
-        let scores = run_through(py, progress, move |watch| {
+        let scores = run_through(py, None, progress, move |watch| {
             let threads = threads.map_or_else(Threads::all, Threads::new)?;
             model.transform_watched(&queries, &threads, watch)
         })?;
@@ -135,6 +142,20 @@ impl Model {
     /// How many points those are; none for a precomputed kernel.
     fn basis_size(&self) -> usize {
         self.0.basis().n_samples()
+    }
+
+    /// A copy of those points as they were before they were scaled.
+    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match self.0.scaling() {
+            None => array_of_points(py, self.0.basis()),
+            Some(scaling) => array_of_points(py, &scaling.undo(self.0.basis()).map_err(to_python)?),
+        }
+    }
+
+    /// What is done to the columns first: a common factor, "standardize", or nothing.
+    #[getter]
+    fn scaling(&self) -> Option<ScalingSettings> {
+        self.0.scaling().map(Into::into)
     }
 
     /// The record of the fit, as JSON.

@@ -25,8 +25,11 @@ pub(crate) fn plan(py: Python<'_>, data: &Bound<'_, PyAny>, settings: Settings<'
             py.detach(|| pca.plan_shape(n_samples, n_features, precision))
         }
         Data::Array(array) => {
-            let points = points(&array)?;
-            py.detach(|| pca.plan(&points))
+            let (points, scaling) = (points(&array)?, settings.scaling);
+            py.detach(|| match scaling {
+                None => pca.plan(&points),
+                Some(scaling) => pca.plan(&scaling.resolve(&points)?.apply(&points)?),
+            })
         }
     };
     let plan = plan.map_err(to_python)?;

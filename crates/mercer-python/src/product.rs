@@ -52,14 +52,14 @@ pub(crate) fn kernel_product<'py>(
         product = product.threads(threads);
     }
     let (result, record) =
-        run_through(py, None, move |watch| product.multiply(&points, vectors.as_ref(), queries.as_ref(), watch))?;
+        run_through(py, None, None, move |watch| product.multiply(&points, vectors.as_ref(), queries.as_ref(), watch))?;
     let json = serde_json::to_string(&record).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok((array(py, result.as_ref(), record.precision)?, json))
 }
 
 /// The coefficients that pre-images are made with, from points and their scores.
 #[pyfunction]
-#[pyo3(signature = (scores, x, kernel, *, alpha, memory_limit=None, threads=None, dtype))]
+#[pyo3(signature = (scores, x, kernel, *, alpha, memory_limit=None, threads=None, dtype, time_limit=None))]
 #[expect(clippy::too_many_arguments, reason = "all but the first three are named in Python")]
 pub(crate) fn ridge_coefficients<'py>(
     py: Python<'py>,
@@ -70,10 +70,11 @@ pub(crate) fn ridge_coefficients<'py>(
     memory_limit: Option<&str>,
     threads: Option<usize>,
     dtype: &str,
+    time_limit: Option<f64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (scores, points, precision): (_, _, Precision) = (points(scores)?, points(x)?, precision(dtype)?);
     let ridge = RidgePreimage::new(kernel.resolve(&points)?).alpha(alpha).memory(memory(memory_limit)?);
-    let coefficients = run_through(py, None, move |watch| {
+    let coefficients = run_through(py, time_limit, None, move |watch| {
         let threads = threads.map_or_else(Threads::all, Threads::new)?;
         ridge.fit(&scores, &points, &threads, watch)
     })?;

@@ -86,10 +86,11 @@ fn wait<T: Send>(py: Python<'_>, receiver: &mut Receiver<T>, limit: Duration) ->
 /// As [`run`], for work whose unfinished result is of no use.
 pub(crate) fn run_through<T: Send + 'static>(
     py: Python<'_>,
+    time_limit: Option<f64>,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch<'_>) -> mercer::Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    match run(py, None, progress, work)? {
+    match run(py, time_limit, progress, work)? {
         Ended::Done(result) => Ok(result),
         Ended::Interrupted(error, _) => Err(error),
     }

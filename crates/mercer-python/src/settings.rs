@@ -1,5 +1,6 @@
 //! Settings: from the dictionary that the package makes to the library's.
 
+use mercer::data::{Moments, Scaling};
 use mercer::kernel::{KernelSpec, Parameter, Width};
 use mercer::{
     Center, GramChoice, Kernel, KernelChoice, KernelPca, MemoryBudget, Negative, NegativeScope, Points, Precision,
@@ -122,6 +123,32 @@ pub(crate) struct Settings<'py> {
     negative: String,
     negative_scope: String,
     zero_components: String,
+    pub(crate) scaling: Option<ScalingSettings>,
+}
+
+/// What is done to the columns before a kernel sees them, as the package describes it.
+#[derive(Clone, Debug, FromPyObject, IntoPyObject)]
+pub(crate) enum ScalingSettings {
+    /// A factor for all columns.
+    By(f64),
+    /// "standardize", which is the only name.
+    Named(String),
+}
+
+impl ScalingSettings {
+    /// What the settings mean for these points.
+    pub(crate) fn resolve(&self, points: &Points) -> mercer::Result<Scaling> {
+        match self {
+            Self::By(factor) => Scaling::uniform(*factor, points.n_features()),
+            Self::Named(_) => Ok(Scaling::standardizing(&Moments::of(points))),
+        }
+    }
+}
+
+impl From<&Scaling> for ScalingSettings {
+    fn from(scaling: &Scaling) -> Self {
+        scaling.common_factor().map_or_else(|| Self::Named("standardize".to_owned()), Self::By)
+    }
 }
 
 impl Settings<'_> {

@@ -94,6 +94,24 @@ pub enum Error {
         precision: Precision,
     },
 
+    /// A kernel value is too large for the arithmetic.
+    #[error(
+        "the {kernel} kernel of row {row} with itself is {value:e}, which overflows {precision} in sums over {n_samples} rows; scale the \
+         data, or use a smaller gamma or degree"
+    )]
+    KernelOverflow {
+        /// The kernel's name.
+        kernel: String,
+        /// Row, counted from zero.
+        row: usize,
+        /// The value.
+        value: f64,
+        /// The precision it overflows.
+        precision: Precision,
+        /// Rows of the data.
+        n_samples: usize,
+    },
+
     /// All points are the same to the kernel, so there is no variance to explain.
     #[error("all {n_samples} rows are equal to the kernel: there is no variance to explain")]
     NoVariance {
@@ -121,7 +139,10 @@ pub enum Error {
     },
 
     /// A dense decomposition failed, because the matrix holds numbers that are not finite.
-    #[error("a matrix of order {order} could not be decomposed: it holds numbers that are not finite")]
+    #[error(
+        "a matrix of order {order} could not be decomposed: it holds numbers that are not finite; kernel values this large overflow, so \
+         scale the data"
+    )]
     Decomposition {
         /// Rows of the matrix.
         order: usize,
@@ -284,6 +305,7 @@ impl Error {
             | Self::FeatureMismatch { .. }
             | Self::NotFinite { .. }
             | Self::TooLarge { .. }
+            | Self::KernelOverflow { .. }
             | Self::NoVariance { .. }
             | Self::NotSquare { .. }
             | Self::NegativeEigenvalues { .. }
@@ -308,12 +330,22 @@ impl Error {
     }
 
     pub(crate) fn require_positive(name: &'static str, value: f64) -> Result<()> {
-        if value > 0.0 && value.is_finite() { Ok(()) } else { Err(Self::invalid(name, "a positive number", value)) }
+        if value > 0.0 && value.is_finite() {
+            Ok(())
+        } else {
+            Err(Self::invalid(name, "a positive number", short(value)))
+        }
     }
 
     pub(crate) fn require_finite(name: &'static str, value: f64) -> Result<()> {
         if value.is_finite() { Ok(()) } else { Err(Self::invalid(name, "a finite number", value)) }
     }
+}
+
+/// A number as it would be typed: not three hundred zeros.
+pub(crate) fn short(value: f64) -> String {
+    let plain = value == 0.0 || (1e-6..1e16).contains(&value.abs()) || !value.is_finite();
+    if plain { value.to_string() } else { format!("{value:e}") }
 }
 
 /// A number of bytes as people write it: `1.5 GiB`.

@@ -106,7 +106,8 @@ pub struct RunRecord {
     pub residuals: Vec<f64>,
     /// What the residuals had to reach.
     pub tolerance: f64,
-    /// Whether all of them did.
+    /// Whether all of them did, and nothing that was asked for is missing: a share of the variance that was not reached, although there
+    /// is more to be found, is.
     pub converged: bool,
     /// Products with blocks of vectors: passes over the matrix.
     pub passes: usize,

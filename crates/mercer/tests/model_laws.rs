@@ -224,6 +224,26 @@ fn a_share_of_the_variance_is_reached_with_the_fewest_components() {
 }
 
 #[test]
+fn a_share_that_memory_does_not_suffice_for_has_not_converged() {
+    // A narrow kernel has a flat spectrum: half of the variance takes hundreds of components.
+    let data = points(1000, 4);
+    let pca = |memory| {
+        KernelPca::new(Kernel::gaussian(500.0).unwrap())
+            .variance(0.5)
+            .gram(GramChoice::Tiled)
+            .tolerance(1e-4)
+            .threads(1)
+            .memory(memory)
+    };
+    let model = pca(MemoryBudget::Bytes(5 << 19)).fit(&data).unwrap();
+    assert!(!model.converged() && explained(&model) < 0.5);
+    assert!(model.residuals().iter().all(|&residual| residual <= model.record().tolerance));
+    let warnings = &model.record().warnings;
+    assert!(warnings.iter().any(|warning| warning.contains("would not fit the memory budget")), "{warnings:?}");
+    assert!(pca(MemoryBudget::Auto).fit(&data).unwrap().converged());
+}
+
+#[test]
 fn all_of_the_variance_takes_all_components() {
     let model = KernelPca::new(gaussian()).variance(1.0).fit(&points(60, 4)).unwrap();
     assert!((explained(&model) - 1.0).abs() < 1e-9);

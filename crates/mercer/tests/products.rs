@@ -129,6 +129,30 @@ fn ridge_coefficients_solve_their_equation() {
     }
 }
 
+#[test]
+fn ridge_coefficients_of_several_panels_solve_their_equation_on_any_number_of_threads() {
+    let (n, d) = (1000, 70);
+    let (scores, x) = (points(n, 3, 3), points(n, d, 0));
+    let kernel = Kernel::gaussian(0.5).unwrap();
+    let ridge = RidgePreimage::new(kernel.clone()).alpha(0.3);
+    let fit = |threads| ridge.fit(&scores, &x, &Threads::new(threads).unwrap(), &Watch::new()).unwrap();
+    let coefficients = fit(2);
+    assert_eq!(coefficients, fit(1));
+    let mut k = matrix(&kernel, &scores, &scores);
+    (0..n).for_each(|i| k[(i, i)] += 0.3);
+    let error = (&k * &coefficients - Mat::from_fn(n, d, |i, j| x.row(i)[j])).norm_max();
+    // The condition number is below 1000 / 0.3.
+    assert!(error < 1e-10, "{error:e}");
+}
+
+#[test]
+fn a_ridge_regression_stops_when_it_is_told_to() {
+    let (scores, x) = (points(600, 2, 3), points(600, 5, 0));
+    let watch = Watch::new().time_limit(std::time::Duration::ZERO);
+    let error = RidgePreimage::new(Kernel::linear()).fit(&scores, &x, &Threads::new(1).unwrap(), &watch).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Interrupted);
+}
+
 fn shifted(points: &Points, by: f64) -> Points {
     let values: Vec<f64> = (0..points.n_samples()).flat_map(|i| points.row(i)).map(|x| x + by).collect();
     Points::from_f64(values, points.n_samples(), points.n_features()).unwrap()

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use mercer::{GramChoice, MemoryBudget, Negative, SolverChoice};
+use mercer::{GramChoice, MemoryBudget, Negative};
 
 use super::data::DataArgs;
 use super::hebbian::{FitSolver, HebbianArgs, solvers};
@@ -145,17 +145,6 @@ pub(crate) struct GramArgs {
     /// Whether the kernel matrix is kept in memory or recomputed tile by tile in every pass
     #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<GramChoice>(GramChoice::NAMES))]
     pub(crate) gram: GramChoice,
-}
-
-/// Flags that choose the method of an eigenvalue problem.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Components and method")]
-pub(crate) struct MethodArgs {
-    #[command(flatten)]
-    pub(crate) gram: GramArgs,
-    /// How eigenpairs are found
-    #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<SolverChoice>(SolverChoice::NAMES))]
-    pub(crate) solver: SolverChoice,
 }
 
 /// The two precisions, as they are typed.

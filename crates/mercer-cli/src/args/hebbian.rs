@@ -1,4 +1,4 @@
-//! Flags of `mercer fit --solver hebbian`.
+//! Flags of `mercer fit --solver hebbian`, and of its plan.
 
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ pub(crate) enum FitSolver {
 }
 
 /// The name of the kernel Hebbian algorithm among solvers.
-const HEBBIAN: &str = "hebbian";
+pub(crate) const HEBBIAN: &str = "hebbian";
 
 /// The solvers that a fit can be asked for; clap suggests the nearest name for a wrong one.
 pub(super) fn solvers() -> impl TypedValueParser<Value = FitSolver> {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::data::DataArgs;
-use super::fit::{KernelArgs, MethodArgs, SolveArgs};
+use super::fit::{GramArgs, KernelArgs, SolveArgs};
+use super::hebbian::{FitSolver, HebbianArgs, solvers};
 use super::report::{ProgressArgs, ReportArgs};
 
 /// Arguments of `mercer plan`.
@@ -25,7 +26,15 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     #[command(flatten)]
-    pub(crate) method: MethodArgs,
+    pub(crate) gram: GramArgs,
+    /// How components are found
+    #[arg(
+        long, value_name = "CHOICE", default_value = "auto", value_parser = solvers(),
+        help_heading = "Components and method"
+    )]
+    pub(crate) solver: FitSolver,
+    #[command(flatten)]
+    pub(crate) hebbian: HebbianArgs,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use mercer::{Checkpoint, RunRecord};
 
 use super::hebbian;
 use super::learn::{Limits, complete, learn};
-use super::plan;
+use super::plan::{self, Planned};
 use super::session::Session;
 use super::settings::settings;
 use crate::args::{CheckpointArgs, DataArgs, FitArgs, FitSolver, KernelArgs, MethodName};
@@ -20,24 +20,23 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         return Err(Failure::usage("a model is not text: give the name of a file with --output"));
     }
     check_standardize(&args.data, &args.kernel)?;
-    match args.solver {
-        FitSolver::Eigen(_) => hebbian::refuse_flags(&args.hebbian)?,
-        FitSolver::Hebbian => hebbian::check_flags(args)?,
-    }
+    hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;
     let kept = args.checkpoint.checkpoint.as_deref().filter(|_| !args.dry_run);
     session.check_outputs(args.output.as_deref().into_iter().chain(kept), &[("data", &args.points)])?;
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
-    let solver = match (args.solver, &args.output) {
-        (FitSolver::Eigen(solver), _) => solver,
-        (FitSolver::Hebbian, Some(output)) => return hebbian::run(args, output, &data, &session),
-        (FitSolver::Hebbian, None) => return Err(Failure::usage("say with --output where the model goes")),
-    };
-    let settings = settings(&args.kernel, &args.solve, MethodName::new(args.gram.gram, solver));
     let output = match &args.output {
         Some(output) if !args.dry_run => output,
-        _ => return plan::show(&settings, &args.solve, &data, session),
+        _ => {
+            let (kernel, solve, gram) = (&args.kernel, &args.solve, &args.gram);
+            let planned = Planned { kernel, solve, gram, solver: args.solver, hebbian: &args.hebbian };
+            return plan::show(planned, &data, session);
+        }
     };
-
+    let solver = match args.solver {
+        FitSolver::Eigen(solver) => solver,
+        FitSolver::Hebbian => return hebbian::run(args, output, &data, &session),
+    };
+    let settings = settings(&args.kernel, &args.solve, MethodName::new(args.gram.gram, solver));
     let checkpoint = checkpoint(&args.checkpoint);
     let settings = match &checkpoint {
         Some(checkpoint) => settings.checkpoint(checkpoint.clone()),

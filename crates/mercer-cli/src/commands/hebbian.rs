@@ -10,7 +10,7 @@ use super::fit::{checkpoint, settle};
 use super::learn::{complete, scaled, watched};
 use super::session::Session;
 use super::settings::hebbian_settings;
-use crate::args::{FitArgs, HebbianArgs};
+use crate::args::{FitArgs, FitSolver, HebbianArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output;
@@ -38,27 +38,24 @@ struct HebbianRecord<'a> {
     history: &'a [HistoryEntry],
 }
 
-/// Refuses flags that the solver which was asked for does not have.
-pub(super) fn refuse_flags(args: &HebbianArgs) -> Result<()> {
-    match args.given().next() {
-        Some(flag) => Err(Failure::usage(format!("{flag} is for --solver hebbian only"))),
-        None => Ok(()),
+/// Refuses flags that the solver which was asked for, or its gain rule, does not have.
+pub(super) fn check_flags(solver: FitSolver, solve: &SolveArgs, hebbian: &HebbianArgs) -> Result<()> {
+    if let FitSolver::Eigen(_) = solver {
+        return match hebbian.given().next() {
+            Some(flag) => Err(Failure::usage(format!("{flag} is for --solver hebbian only"))),
+            None => Ok(()),
+        };
     }
-}
-
-/// Refuses flags that the kernel Hebbian algorithm, or its gain rule, does not have.
-pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
     let others = [
-        ("--variance", args.solve.variance.is_some(), "give the number of components with --n-components"),
-        ("--tolerance", args.solve.tolerance.is_some(), "it makes as many --passes as it is told to"),
-        ("--max-passes", args.solve.max_passes.is_some(), "it makes exactly --passes"),
-        ("--dry-run", args.dry_run, "there is no plan of it"),
+        ("--variance", solve.variance.is_some(), "give the number of components with --n-components"),
+        ("--tolerance", solve.tolerance.is_some(), "it makes as many --passes as it is told to"),
+        ("--max-passes", solve.max_passes.is_some(), "it makes exactly --passes"),
     ];
     if let Some((flag, _, why)) = others.into_iter().find(|(_, given, _)| *given) {
         return Err(Failure::usage(format!("{flag} is not for --solver hebbian: {why}")));
     }
-    if let Some(flag) = args.hebbian.unread() {
-        let rule = args.hebbian.gain.unwrap_or_default();
+    if let Some(flag) = hebbian.unread() {
+        let rule = hebbian.gain.unwrap_or_default();
         return Err(Failure::usage(format!("{flag} is not for --gain {rule}, which does not read it")));
     }
     Ok(())
@@ -67,9 +64,10 @@ pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
 /// Learns, and saves the model of what was learned.
 pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<'_>) -> Result<ExitStatus> {
     let checkpoint = checkpoint(&args.checkpoint);
+    let settings = hebbian_settings(&args.kernel, &args.solve, &args.gram, &args.hebbian);
     let settings = match &checkpoint {
-        Some(checkpoint) => hebbian_settings(args).checkpoint(checkpoint.clone()),
-        None => hebbian_settings(args),
+        Some(checkpoint) => settings.checkpoint(checkpoint.clone()),
+        None => settings,
     };
     let time = session.time_left(args.solve.time_limit);
     let (learner, _) = watched(session, data, time, |watch| settings.fit_from(&data.points, &Start::default(), watch))?;

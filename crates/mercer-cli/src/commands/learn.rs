@@ -27,8 +27,8 @@ pub(super) struct Learned {
     /// The model.
     pub(super) model: Model,
     was_stopped: bool,
-    /// It was stopped before it explained the share of the variance that was asked for.
-    is_short: bool,
+    /// The share of the variance that was asked for, if the fit ended before it was explained.
+    missed: Option<f64>,
 }
 
 /// Fits with progress on standard error, until it is done, interrupted, or out of time.
@@ -36,8 +36,9 @@ pub(super) fn learn(settings: &KernelPca, data: &Data, limits: Limits, session: 
     let (model, was_stopped) = watched(session, data, limits.time, |watch| settings.fit_watched(&data.points, watch))?;
     let model = scaled(model, data)?;
     let explained: f64 = model.explained_variance_ratio().iter().sum();
-    let is_short = was_stopped && limits.share.is_some_and(|share| explained < share * (1.0 - ROUNDING));
-    Ok(Learned { model, was_stopped, is_short })
+    // A fit that has found all there is has converged, whatever the share.
+    let missed = limits.share.filter(|share| !model.converged() && explained < share * (1.0 - ROUNDING));
+    Ok(Learned { model, was_stopped, missed })
 }
 
 /// Does long work with progress on standard error, until it is done, interrupted, or out of time; and whether it was stopped.
@@ -76,25 +77,34 @@ pub(super) fn scaled(model: Model, data: &Data) -> Result<Model> {
 impl Learned {
     /// How a command ends that has saved this model.
     pub(super) fn status(&self) -> ExitStatus {
-        if self.is_as_asked() { ExitStatus::Done } else { ExitStatus::NotConverged }
-    }
-
-    fn is_as_asked(&self) -> bool {
-        self.model.converged() && !self.is_short
+        if self.model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged }
     }
 
     /// Says of a model that is not what was asked for why, where it is, and how good it is.
     pub(super) fn admit(&self, saved_as: &Path, session: &Session<'_>) {
-        if self.is_as_asked() {
+        if self.model.converged() {
             return;
         }
+        let record = self.model.record();
+        let converged = record.residuals.iter().filter(|&&residual| residual <= record.tolerance).count();
         let why = match (session.interrupt.is_set(), self.was_stopped) {
             (true, _) => "interrupted",
             (false, true) => "out of time",
+            (false, false) if self.missed.is_some() && converged == record.n_components => {
+                "the memory budget is too small"
+            }
             (false, false) => "not converged",
         };
-        let record = self.model.record();
-        let converged = record.residuals.iter().filter(|&&residual| residual <= record.tolerance).count();
+        if let Some(share) = self.missed {
+            let explained: f64 = record.explained_variance_ratio.iter().sum();
+            session.console.warning(&format!(
+                "{why}: {} holds the best model so far; its {} components explain {explained:.4} of the variance, not the {share} asked \
+                 for",
+                saved_as.display(),
+                record.n_components
+            ));
+            return;
+        }
         let residual = record.residuals.iter().copied().fold(0.0, f64::max);
         session.console.warning(&format!(
             "{why}: {} holds the best model so far; largest residual {residual:.1e}, asked for {:.1e}; {converged} of {} \

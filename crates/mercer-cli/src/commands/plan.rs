@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use mercer::record::PlanRecord;
-use mercer::{KernelPca, format_bytes};
+use mercer::{Points, format_bytes};
 use serde::Serialize;
 
 use super::fit::check_standardize;
+use super::hebbian;
 use super::session::Session;
-use super::settings::settings;
-use crate::args::{MethodName, PlanArgs, SolveArgs};
+use super::settings::{hebbian_settings, settings};
+use crate::args::{FitSolver, GramArgs, HEBBIAN, HebbianArgs, KernelArgs, MethodName, PlanArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output::summary::{kernel, percent, seconds};
@@ -19,9 +20,33 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
     let mut session = Session::start("plan", &args.report, args.progress.progress)?;
     session.check_outputs(None, &[("data", &args.points)])?;
     check_standardize(&args.data, &args.kernel)?;
+    hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
-    let settings = settings(&args.kernel, &args.solve, MethodName::new(args.method.gram.gram, args.method.solver));
-    show(&settings, &args.solve, &data, session)
+    let (kernel, solve, gram) = (&args.kernel, &args.solve, &args.gram);
+    show(Planned { kernel, solve, gram, solver: args.solver, hebbian: &args.hebbian }, &data, session)
+}
+
+/// The flags that a plan is made from, of `plan` and of `fit --dry-run`.
+#[derive(Clone, Copy)]
+pub(super) struct Planned<'a> {
+    pub(super) kernel: &'a KernelArgs,
+    pub(super) solve: &'a SolveArgs,
+    pub(super) gram: &'a GramArgs,
+    pub(super) solver: FitSolver,
+    pub(super) hebbian: &'a HebbianArgs,
+}
+
+impl Planned<'_> {
+    fn record(self, points: &Points) -> mercer::Result<PlanRecord> {
+        match self.solver {
+            FitSolver::Eigen(solver) => {
+                settings(self.kernel, self.solve, MethodName::new(self.gram.gram, solver)).plan_record(points)
+            }
+            FitSolver::Hebbian => {
+                hebbian_settings(self.kernel, self.solve, self.gram, self.hebbian).plan_record(points)
+            }
+        }
+    }
 }
 
 /// The record of a plan, with the command's own times.
@@ -34,15 +59,9 @@ struct PlanBody<'a> {
 }
 
 /// Plans a fit and shows the plan.
-pub(super) fn show(
-    settings: &KernelPca,
-    solve: &SolveArgs,
-    data: &Data,
-    mut session: Session<'_>,
-) -> Result<ExitStatus> {
-    let mut record =
-        session.timed("plan", |_| settings.plan_record(&data.points).map_err(Failure::in_data(&data.name)))?;
-    record.warnings.extend(limits(&record, solve));
+pub(super) fn show(planned: Planned<'_>, data: &Data, mut session: Session<'_>) -> Result<ExitStatus> {
+    let mut record = session.timed("plan", |_| planned.record(&data.points).map_err(Failure::in_data(&data.name)))?;
+    record.warnings.extend(limits(&record, planned.solve));
     let body = PlanBody { record: &record, seconds: session.all_seconds(), peak_memory_bytes: mercer::peak_memory() };
     session.finish(ExitStatus::Done, &body, Some(&table(&record)))
 }
@@ -53,7 +72,8 @@ fn limits(record: &PlanRecord, solve: &SolveArgs) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(limit) = solve.time_limit.filter(|limit| limit.0.as_secs_f64() < plan.expected_seconds) {
         let (limit, expected) = (seconds(limit.0.as_secs_f64()), seconds(plan.expected_seconds));
-        warnings.push(format!("--time-limit {limit} would stop a fit of about {expected} before it has converged"));
+        let goal = if plan.solver == HEBBIAN { "has made all its passes" } else { "has converged" };
+        warnings.push(format!("--time-limit {limit} would stop a fit of about {expected} before it {goal}"));
     }
     if let Some(most) = solve.max_passes.filter(|&most| most < plan.expected_passes) {
         let expected = plan.expected_passes;
@@ -79,11 +99,19 @@ fn table(record: &PlanRecord) -> String {
             (_, Some(share)) => format!("as many components as explain {}", percent(share)),
             (Some(1), _) => "1 component".to_owned(),
             (count, _) => format!("{} components", count.unwrap_or_default()),
-        } + &format!(" to residual {:.1e}", record.tolerance),
+        } + &match plan.solver.as_str() {
+            HEBBIAN => String::new(),
+            _ => format!(" to residual {:.1e}", record.tolerance),
+        },
     );
-    let blocks = if plan.solver == "dense" { String::new() } else { format!(", blocks of {} vectors", plan.block) };
+    let (blocks, about) = match plan.solver.as_str() {
+        "dense" => (String::new(), "about "),
+        // It makes as many passes as it is told to, over batches of so many points.
+        HEBBIAN => (format!(", batches of {} points", plan.tile), ""),
+        _ => (format!(", blocks of {} vectors", plan.block), "about "),
+    };
     line("method", format!("{} solver, {} matrix in {}{blocks}", plan.solver, plan.gram, plan.precision));
-    line("passes", format!("about {}", plan.expected_passes));
+    line("passes", format!("{about}{}", plan.expected_passes));
     let threads = if record.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", record.threads) };
     line("time", format!("about {} on {threads}", seconds(plan.expected_seconds)));
     let (memory, budget) = (format_bytes(plan.expected_memory_bytes), format_bytes(record.memory_budget_bytes));

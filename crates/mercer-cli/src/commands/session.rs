@@ -74,6 +74,9 @@ impl<'a> Session<'a> {
             }
             // Opened and dropped: nothing is left behind.
             OutputFile::create(path)?;
+            if let Some(directory) = place(path).parent() {
+                self.interrupt.cleans_up(directory);
+            }
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use mercer::kernel::{KernelSpec, Width};
 use mercer::{Center, KernelHebbianPca, KernelPca, Precision};
 
-use crate::args::{FitArgs, Gamma, KernelArgs, MethodName, PrecisionChoice, SolveArgs};
+use crate::args::{Gamma, GramArgs, HebbianArgs, KernelArgs, MethodName, PrecisionChoice, SolveArgs};
 
 /// The settings that the flags mean.
 pub(super) fn settings(kernel: &KernelArgs, solve: &SolveArgs, method: MethodName) -> KernelPca {
@@ -38,12 +38,16 @@ pub(super) fn settings(kernel: &KernelArgs, solve: &SolveArgs, method: MethodNam
 }
 
 /// The settings of the kernel Hebbian algorithm that the flags mean.
-pub(super) fn hebbian_settings(args: &FitArgs) -> KernelHebbianPca {
-    let (kernel, solve, hebbian) = (&args.kernel, &args.solve, &args.hebbian);
+pub(super) fn hebbian_settings(
+    kernel: &KernelArgs,
+    solve: &SolveArgs,
+    gram: &GramArgs,
+    hebbian: &HebbianArgs,
+) -> KernelHebbianPca {
     let settings = KernelHebbianPca::new(kernel_spec(kernel))
         .center(if kernel.no_center { Center::No } else { Center::Yes })
         .negative(kernel.negative)
-        .gram(args.gram.gram)
+        .gram(gram.gram)
         .seed(solve.seed)
         .gain(hebbian.gain.unwrap_or_default())
         .refresh(hebbian.refresh.unwrap_or_default())

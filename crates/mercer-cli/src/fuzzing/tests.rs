@@ -1,11 +1,15 @@
 //! Damaged files on a stable compiler: the fuzzers' seeds with bytes changed, cut, doubled and put in.
 //!
-//! `MERCER_FUZZ_SECONDS=600 cargo test -p mercer-cli --release fuzzing` goes on for that long with each reader.
+//! `MERCER_FUZZ_SECONDS=600 cargo test -p mercer-cli --release damaged_text` goes on for that long, and checks the memory that is in use:
+//! one test at a time, because others would be counted, too.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::*;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 /// Inputs of a short run.
 const INPUTS: u64 = 3000;
@@ -58,7 +62,13 @@ fn torment(reader: Reader, name: &str) {
         if tried >= seeds.len() as u64 {
             damage(&mut bytes, &mut numbers);
         }
-        match read(reader, &bytes) {
+        let read = || read(reader, &bytes);
+        let outcome = match deadline {
+            Some(_) => within_memory(&bytes, reader.more_memory(&bytes), read),
+            // Other tests of this process take memory meanwhile.
+            None => read(),
+        };
+        match outcome {
             Ok((rows, columns)) => {
                 assert!(rows > 0 && columns > 0);
                 accepted += 1;
@@ -78,6 +88,10 @@ fn damaged_text_is_read_or_refused() {
 #[test]
 fn damaged_arrays_are_read_or_refused() {
     torment(Reader::Npy, "npy");
+}
+
+#[test]
+fn damaged_images_are_read_or_refused() {
     torment(Reader::Idx, "idx");
 }
 

@@ -58,6 +58,30 @@ pub(super) fn for_foreign_file(beginning: &[u8]) -> Option<(&'static str, &'stat
     }
 }
 
+/// What to do about it if it came from standard input, which is read as text only.
+pub(super) fn for_foreign_pipe(beginning: &[u8]) -> &'static str {
+    if beginning.starts_with(&[0x1f, 0x8b]) {
+        "unpack it on the way: gunzip -c FILE | mercer …; or give the file itself"
+    } else if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
+        "make it UTF-8 on the way: iconv -f UTF-16 -t UTF-8 FILE | mercer …"
+    } else {
+        "only CSV and TSV are read from standard input: give the file itself"
+    }
+}
+
+/// What to do about rows of different length: the delimiter that would give them the same, if there is one.
+pub(super) fn for_ragged(first: &[u8], wrong: &[u8], used: u8) -> String {
+    let count = |text: &[u8], byte: u8| memchr::memchr_iter(byte, text).count();
+    let fits = |&&other: &&u8| {
+        // Blanks stand between words as well.
+        other != used && other != b' ' && count(first, other) > 0 && count(first, other) == count(wrong, other)
+    };
+    match DELIMITERS.iter().find(fits) {
+        Some(&other) => format!("the columns seem to be separated by {0}: use --delimiter {0}", typed(other)),
+        None => "every row needs the same columns; a field with a delimiter in it needs \"quotes\"".to_owned(),
+    }
+}
+
 /// What to do about a field that is not a finite number.
 ///
 /// `column` is how `--label` would name its column, one of `n_columns`.
@@ -160,6 +184,21 @@ mod tests {
         assert!(advice("1,5", b';').contains("decimal dot"));
         assert!(advice("setosa", b',').contains("--label 2"));
         assert!(for_field(b"1,5", b';', "1", 1).ends_with("use --delimiter ','"), "the only column");
+    }
+
+    #[test]
+    fn rows_that_another_delimiter_would_even_out_say_so() {
+        assert!(for_ragged(b"1,5;2,5", b"3;4,5", b',').ends_with("use --delimiter ';'"));
+        assert!(for_ragged(b"a\tb", b"1,5\t2", b',').ends_with("use --delimiter tab"));
+        assert!(for_ragged(b"1;2", b"3;4;5", b',').starts_with("every row needs"), "that would not help");
+        assert!(for_ragged(b"1 2,3", b"4 5", b',').starts_with("every row needs"), "a blank is no sign");
+    }
+
+    #[test]
+    fn what_comes_through_a_pipe_gets_advice_for_pipes() {
+        assert!(for_foreign_pipe(b"\x1f\x8b\x08").contains("gunzip -c"));
+        assert!(for_foreign_pipe(b"\xff\xfe1\x00").contains("iconv"));
+        assert!(for_foreign_pipe(b"\x93NUMPY\x01").ends_with("give the file itself"));
     }
 
     #[test]

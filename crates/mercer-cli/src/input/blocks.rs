@@ -1,7 +1,8 @@
 //! Delimited text in blocks that end where a record ends, so that blocks and pieces of them can be read at the same time.
 //!
 //! A line break ends a record unless it stands between quotes. Where a block has no quotes, which is the usual case for
-//! numbers, its last line break will do; otherwise the block is walked through as the csv crate does.
+//! numbers, its last line break will do; otherwise the block is walked through as the csv crate does. A line break is `\n`, `\r\n`, or,
+//! as old programs write it, `\r` alone.
 
 use std::io::{self, Read};
 
@@ -65,9 +66,10 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Cuts a block into about `n` pieces of whole records.
 pub(super) fn pieces(text: &[u8], delimiter: u8, n: usize) -> Vec<&[u8]> {
     let quoted = has_quotes(text).then(|| record_ends(text, delimiter));
+    let line_end = if memchr::memchr(b'\n', text).is_some() { b'\n' } else { b'\r' };
     let end_after = |place: usize| match &quoted {
         Some(ends) => ends.get(ends.partition_point(|&end| end < place)).copied().unwrap_or(text.len()),
-        None => memchr::memchr(b'\n', &text[place..]).map_or(text.len(), |found| place + found + 1),
+        None => memchr::memchr(line_end, &text[place..]).map_or(text.len(), |found| place + found + 1),
     };
     let mut pieces = Vec::with_capacity(n);
     let mut start = 0;
@@ -86,8 +88,15 @@ fn has_quotes(text: &[u8]) -> bool {
     memchr::memchr(b'"', text).is_some()
 }
 
-fn line_breaks(text: &[u8]) -> usize {
-    memchr::memchr_iter(b'\n', text).count()
+/// Lines that end within a text.
+pub(super) fn line_breaks(text: &[u8]) -> usize {
+    let alone = memchr::memchr_iter(b'\r', text).filter(|&place| text.get(place + 1) != Some(&b'\n')).count();
+    memchr::memchr_iter(b'\n', text).count() + alone
+}
+
+/// Whether the `\r` at a place is surely a line break of its own: of one at the end nobody knows what follows.
+fn is_alone(text: &[u8], place: usize) -> bool {
+    text.get(place + 1).is_some_and(|&next| next != b'\n')
 }
 
 /// Where the quote opens within which a text ends.
@@ -109,7 +118,8 @@ fn last_record_end(text: &[u8], delimiter: u8) -> usize {
     if has_quotes(text) {
         record_ends(text, delimiter).last().copied().unwrap_or(0)
     } else {
-        memchr::memrchr(b'\n', text).map_or(0, |place| place + 1)
+        let alone = || memchr::memrchr_iter(b'\r', text).find(|&place| is_alone(text, place));
+        memchr::memrchr(b'\n', text).or_else(alone).map_or(0, |place| place + 1)
     }
 }
 
@@ -145,7 +155,8 @@ fn walk(text: &[u8], delimiter: u8, mut see: impl FnMut(usize, State, State)) {
 fn record_ends(text: &[u8], delimiter: u8) -> Vec<usize> {
     let mut ends = Vec::new();
     walk(text, delimiter, |place, state, _| {
-        if state == State::FieldStart && text[place] == b'\n' {
+        let ends_line = text[place] == b'\n' || (text[place] == b'\r' && is_alone(text, place));
+        if state == State::FieldStart && ends_line {
             ends.push(place + 1);
         }
     });
@@ -223,6 +234,24 @@ mod tests {
         for closed in ["\"a\"", "a\"b", "\"a\"\"\"\n", "\"a\nb\",2"] {
             assert_eq!(open_quote(closed.as_bytes(), b','), None, "{closed:?}");
         }
+    }
+
+    #[test]
+    fn lines_of_every_kind_are_counted() {
+        for (text, lines) in
+            [("a\nb\n", 2), ("a\r\nb\r\n", 2), ("a\rb\rc", 2), ("a\r\rb", 2), ("a\n\rb", 2), ("a\r", 1)]
+        {
+            assert_eq!(line_breaks(text.as_bytes()), lines, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn text_with_old_line_breaks_is_cut_like_any_other() {
+        let text = "1,2\r".repeat(1000);
+        let mut blocks = Blocks::with_size(text.as_bytes(), b',', 100);
+        let first = blocks.next().unwrap().unwrap();
+        assert!(first.len() <= 100 && first.ends_with(b"1,2\r"), "{} bytes", first.len());
+        assert_eq!(pieces(text.as_bytes(), b',', 4).len(), 4);
     }
 
     #[test]

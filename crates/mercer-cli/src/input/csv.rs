@@ -9,10 +9,10 @@ use csv::{ByteRecord, ReaderBuilder};
 use rayon::prelude::*;
 
 use super::array::Array;
-use super::blocks::{Blocks, pieces};
+use super::blocks::{Blocks, line_breaks, pieces};
 use super::columns::{Selection, numbered};
 use super::numbers::Numbers;
-use super::{Finite, Header, Labels, Raw, ReadOptions, UNNAMED_ID, UNNAMED_LABEL, advice, source};
+use super::{Finite, Header, Labels, Raw, ReadOptions, STANDARD_INPUT, UNNAMED_ID, UNNAMED_LABEL, advice, source};
 use crate::failure::{Failure, InputError, Place, Result};
 
 /// Pieces per thread: a piece that takes longer than the others then matters less.
@@ -26,6 +26,7 @@ pub(super) fn read(name: &str, source: impl Read + Send, length: Option<u64>, op
     let empty = || Failure::from(InputError::new(name, "the file is empty"));
     let mut block = blocks.next().map_err(io)?.ok_or_else(empty)?;
     if let Some((problem, hint)) = advice::for_foreign_file(&block[..block.len().min(4096)]) {
+        let hint = if name == STANDARD_INPUT { advice::for_foreign_pipe(&block) } else { hint };
         return Err(InputError::new(name, problem).hint(hint).into());
     }
     let (first, after_first) = first_record(&block, delimiter).ok_or_else(empty)?;
@@ -51,7 +52,7 @@ pub(super) fn read(name: &str, source: impl Read + Send, length: Option<u64>, op
             rows.reserve(length, block.len());
         }
         let Some(next) = next.map_err(io)? else { break };
-        lines_before += memchr::memchr_iter(b'\n', &block).count() as u64;
+        lines_before += line_breaks(&block) as u64;
         (block, start) = (next, 0);
     }
     drop(block);
@@ -75,7 +76,9 @@ fn reader(text: &[u8], delimiter: u8) -> csv::Reader<&[u8]> {
 /// The line, counted from one, of the first record at or after a place: empty lines are no records.
 fn line_of(text: &[u8], place: usize) -> u64 {
     let breaks = text[place..].iter().take_while(|&&byte| byte == b'\n' || byte == b'\r').count();
-    1 + memchr::memchr_iter(b'\n', &text[..place + breaks]).count() as u64
+    // With the first byte of the record, so that it is known what follows the last `\r`.
+    let end = (place + breaks + 1).min(text.len());
+    1 + line_breaks(&text[..end]) as u64
 }
 
 /// Rows that have been read.
@@ -130,17 +133,18 @@ struct Table<'a> {
     /// The header, if there is one.
     names: Option<Vec<String>>,
     n_columns: usize,
+    first: &'a ByteRecord,
     first_line: u64,
     selection: Selection,
 }
 
 impl<'a> Table<'a> {
     /// The columns that the first row has.
-    fn new(file: &'a str, first: &ByteRecord, line: u64, delimiter: u8, options: &ReadOptions) -> Result<Self> {
+    fn new(file: &'a str, first: &'a ByteRecord, line: u64, delimiter: u8, options: &ReadOptions) -> Result<Self> {
         let n_columns = first.len();
         let names = if is_header(first, options) { Some(header_names(file, first, line)?) } else { None };
         let selection = Selection::new(options, file, names.as_deref(), n_columns)?;
-        Ok(Self { file, delimiter, names, n_columns, first_line: line, selection })
+        Ok(Self { file, delimiter, names, n_columns, first, first_line: line, selection })
     }
 
     /// Reads a text of whole records, in pieces; each comes with its place.
@@ -212,18 +216,17 @@ impl<'a> Table<'a> {
     /// What is wrong with a row, and what to do about it.
     fn complaint(&self, wrong: &Wrong, line: u64) -> InputError {
         match wrong.what {
-            What::Ragged => self.ragged(wrong.record.len(), line),
+            What::Ragged => self.ragged(&wrong.record, line),
             What::NotANumber(column) => self.not_a_number(line, column, &wrong.record[column]),
             What::NotText(column) => not_text(self.file, &wrong.record[column], self.place(line, column)),
         }
     }
 
-    fn ragged(&self, found: usize, line: u64) -> InputError {
+    fn ragged(&self, record: &ByteRecord, line: u64) -> InputError {
         let columns = |n: usize| if n == 1 { "1 column".to_owned() } else { format!("{n} columns") };
-        let problem = format!("{}, but line {} has {}", columns(found), self.first_line, self.n_columns);
-        InputError::new(self.file, problem)
-            .at(Place { line, ..Place::default() })
-            .hint("every row needs the same columns; a field with a delimiter in it needs \"quotes\"")
+        let problem = format!("{}, but line {} has {}", columns(record.len()), self.first_line, self.n_columns);
+        let hint = advice::for_ragged(self.first.as_slice(), record.as_slice(), self.delimiter);
+        InputError::new(self.file, problem).at(Place { line, ..Place::default() }).hint(hint)
     }
 
     fn not_a_number(&self, line: u64, column: usize, field: &[u8]) -> InputError {

@@ -4,6 +4,7 @@
 //! scaling is done once, in [`finish`].
 
 mod advice;
+mod archive;
 mod array;
 mod arrow;
 mod blocks;
@@ -62,6 +63,8 @@ pub(crate) struct Labels {
     pub(crate) values: Vec<String>,
 }
 
+/// What messages call what is not a file.
+const STANDARD_INPUT: &str = "standard input";
 /// The name of a label column in a file without names.
 const UNNAMED_LABEL: &str = "label";
 /// The name of an id column in a file without names.
@@ -93,7 +96,7 @@ enum Finite {
 /// Reads a data file, or CSV from standard input if the path is `-`.
 pub(crate) fn read(path: &Path, options: &ReadOptions) -> Result<Data> {
     if path == Path::new("-") {
-        let name = "standard input";
+        let name = STANDARD_INPUT;
         return match options.format.unwrap_or(Format::Csv) {
             format @ (Format::Csv | Format::Tsv) => {
                 options.check_flags(format)?;

@@ -30,11 +30,16 @@ pub(super) fn matrix(name: &str, bytes: Bytes, header: &NpyHeader, options: &Rea
     let (n_samples, n_columns) = matrix_shape(name, &header.shape)?;
     let end = check_length(name, header, bytes.len(), n_samples * n_columns)?;
     let selection = Selection::new(options, name, None, n_columns)?;
+    let exact =
+        |column: Option<usize>| column.and_then(|column| whole_numbers(&bytes[..end], header, n_columns, column));
+    let (whole_labels, whole_ids) = (exact(selection.label), exact(selection.id));
     let array = Array::in_file(bytes, header, end);
-    let text = |column: Option<usize>, name: &str| {
-        column.map(|column| Labels { name: name.to_owned(), values: array.column_as_text(n_columns, column) })
+    let text = |column: Option<usize>, exact: Option<Vec<String>>, name: &str| {
+        let values = |column| exact.unwrap_or_else(|| array.column_as_text(n_columns, column));
+        column.map(|column| Labels { name: name.to_owned(), values: values(column) })
     };
-    let (labels, ids) = (text(selection.label, UNNAMED_LABEL), text(selection.id, UNNAMED_ID));
+    let labels = text(selection.label, whole_labels, UNNAMED_LABEL);
+    let ids = text(selection.id, whole_ids, UNNAMED_ID);
     let values = if selection.is_all(n_columns) { array } else { array.columns(n_columns, &selection.features) };
     let n_features = selection.features.len();
     Ok(Raw { values, n_samples, n_features, labels, ids, finite: Finite::Unchecked(selection.features) })
@@ -56,6 +61,28 @@ fn matrix_shape(name: &str, shape: &[usize]) -> Result<(usize, usize)> {
         Some(_) => refuse(format!("the array of shape {shape:?} is empty"), "save an array with one point per row"),
         None => refuse(format!("the shape {shape:?} is larger than any file"), "the file is damaged: make it again"),
     }
+}
+
+/// A column of whole numbers of 64 bits as text, digit by digit: as numbers of double precision those beyond 2^53 would be rounded, and
+/// two ids become one. `None` for numbers of other types, which are exact as they are.
+pub(super) fn whole_numbers(file: &[u8], header: &NpyHeader, n_columns: usize, column: usize) -> Option<Vec<String>> {
+    let text: fn([u8; 8]) -> String = match header.element {
+        Element::I64 => |bytes| i64::from_ne_bytes(bytes).to_string(),
+        Element::U64 => |bytes| u64::from_ne_bytes(bytes).to_string(),
+        _ => return None,
+    };
+    let (values, _) = file[header.data_start..].as_chunks::<8>();
+    let value = |place: usize| {
+        let mut bytes = values[place];
+        if header.swapped {
+            bytes.reverse();
+        }
+        text(bytes)
+    };
+    Some(match header.order {
+        Order::C => (column..values.len()).step_by(n_columns).map(value).collect(),
+        Order::Fortran => fortran_places(&header.shape).skip(column).step_by(n_columns).map(value).collect(),
+    })
 }
 
 /// Where the values end, if the file is as long as its header says.

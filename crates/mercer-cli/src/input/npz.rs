@@ -1,10 +1,8 @@
 //! Several arrays of `NumPy` in one zip file.
 
-use std::io::{BufReader, Read, Seek};
+use std::io::{Read, Seek};
 
-use zip::ZipArchive;
-use zip::result::ZipError;
-
+use super::archive::{Archive, Problem};
 use super::npy_header::{Element, NpyHeader};
 use super::source::Bytes;
 use super::{Labels, MAKE_AGAIN, Raw, ReadOptions, advice, npy};
@@ -39,7 +37,8 @@ pub(super) fn read(name: &str, source: impl Read + Seek, options: &ReadOptions) 
 
 struct NpzFile<'a, R> {
     name: &'a str,
-    archive: ZipArchive<BufReader<R>>,
+    length: u64,
+    archive: Archive<R>,
     /// Names of the arrays, without their ending.
     arrays: Vec<String>,
 }
@@ -62,16 +61,16 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
             }
             .into());
         }
-        check_directory(name, &mut source, length)?;
-        let archive = ZipArchive::new(BufReader::new(source)).map_err(|error| failure(name, error))?;
+        let archive = Archive::open(source, length).map_err(|problem| failure(name, None, length, problem))?;
         let mut arrays: Vec<String> =
-            archive.file_names().filter_map(|file| file.strip_suffix(".npy")).map(str::to_owned).collect();
+            archive.names().filter_map(|file| file.strip_suffix(".npy")).map(str::to_owned).collect();
         arrays.sort_unstable();
         if arrays.is_empty() {
             let problem = "there is no array in the .npz file";
             return Err(InputError::new(name, problem).hint("np.savez and np.savez_compressed make such files").into());
         }
-        Ok(Self { name, archive, arrays })
+        arrays.dedup();
+        Ok(Self { name, length, archive, arrays })
     }
 
     /// The name of an array, if what was asked for is one.
@@ -119,10 +118,8 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
     fn describe(&mut self, array: &str) -> Result<String> {
         /// More than the header of any array of numbers.
         const HEADER: u64 = 4096;
-        let name = self.name;
-        let mut start = Vec::new();
-        let member = self.archive.by_name(&format!("{array}.npy")).map_err(|error| failure(name, error))?;
-        member.take(HEADER).read_to_end(&mut start).map_err(|error| failure(name, error.into()))?;
+        let start = self.archive.beginning(&format!("{array}.npy"), HEADER);
+        let start = start.map_err(|problem| failure(self.name, Some(array), self.length, problem))?;
         Ok(match NpyHeader::parse_any(&start) {
             Ok(header) => {
                 let shape: Vec<String> = header.shape.iter().map(ToString::to_string).collect();
@@ -135,30 +132,8 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
 
     /// The bytes of an array's file.
     fn member(&mut self, array: &str) -> Result<Vec<u8>> {
-        /// Deflate never packs better than this, so an announced size beyond it is a lie.
-        const BEST_PACKING: u64 = 1032;
-        let name = self.name;
-        let member = self.archive.by_name(&format!("{array}.npy")).map_err(|error| failure(name, error))?;
-        let (size, packed) = (member.size(), member.compressed_size());
-        if size / BEST_PACKING > packed {
-            let problem = format!(
-                "the array {} is damaged: {packed} bytes cannot hold the {size} it announces",
-                advice::quoted(array.as_bytes())
-            );
-            return Err(InputError::new(name, problem).hint(MAKE_AGAIN).into());
-        }
-        // Not reserved at once: the announced size of the packed bytes may be a lie as well.
-        let mut bytes = Vec::new();
-        // One byte more than announced: the checksum is compared at the end, and not before it is reached.
-        member.take(size.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| failure(name, error.into()))?;
-        if bytes.len() as u64 > size {
-            let problem = format!(
-                "the array {} is damaged: it is longer than the {size} bytes it announces",
-                advice::quoted(array.as_bytes())
-            );
-            return Err(InputError::new(name, problem).hint(MAKE_AGAIN).into());
-        }
-        Ok(bytes)
+        let bytes = self.archive.read(&format!("{array}.npy"));
+        bytes.map_err(|problem| failure(self.name, Some(array), self.length, problem))
     }
 
     /// A list of numbers or words, one for each point.
@@ -174,7 +149,9 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
         let end = npy::check_length(&shown, &header, bytes.len(), n_samples)?;
         let values = match header.element {
             Element::Text(_) | Element::Unicode(_) => texts(&bytes[header.data_start..end], &header),
-            _ => super::array::Array::in_file(Bytes::Memory(bytes), &header, end).column_as_text(1, 0),
+            _ => npy::whole_numbers(&bytes[..end], &header, 1, 0).unwrap_or_else(|| {
+                super::array::Array::in_file(Bytes::Memory(bytes), &header, end).column_as_text(1, 0)
+            }),
         };
         Ok(Labels { name: array, values })
     }
@@ -198,42 +175,18 @@ fn texts(bytes: &[u8], header: &NpyHeader) -> Vec<String> {
     }
 }
 
-/// Refuses a file that announces more entries than it has room for: the archive would reserve memory for all of them.
-fn check_directory(name: &str, source: &mut (impl Read + Seek), length: u64) -> Result<()> {
-    /// Bytes that an entry of the directory takes at least.
-    const ENTRY: u64 = 46;
-    /// The record at the end, a comment of any length after it, and the longer records of large files before it.
-    const TAIL: u64 = 22 + 0xffff + 20 + 56;
-    let io = |error| Failure::File { doing: "reading", path: name.into(), source: error };
-    source.seek(std::io::SeekFrom::Start(length.saturating_sub(TAIL))).map_err(io)?;
-    let mut tail = Vec::new();
-    source.take(TAIL).read_to_end(&mut tail).map_err(io)?;
-    source.rewind().map_err(io)?;
-    let last = |mark: &[u8]| memchr::memmem::rfind(&tail, mark);
-    // Both records tell the number twice: on this disk, and in all. Readers differ in which one they believe.
-    let field = |mark: &[u8], offset: usize, size: usize| {
-        let bytes = last(mark).and_then(|place| tail.get(place + offset..place + offset + size))?;
-        Some(bytes.iter().rev().fold(0_u64, |number, &byte| number << 8 | u64::from(byte)))
-    };
-    // All ones stand for "see the longer record".
-    let short = [8, 10].into_iter().filter_map(|offset| field(b"PK\x05\x06", offset, 2)).filter(|&n| n != 0xffff);
-    let long = [24, 32].into_iter().filter_map(|offset| field(b"PK\x06\x06", offset, 8));
-    let announced = short.chain(long).max();
-    match announced.filter(|entries| entries.saturating_mul(ENTRY) > length) {
-        Some(entries) => {
-            let problem =
-                format!("the .npz file is damaged: {length} bytes cannot hold the {entries} arrays it announces");
-            Err(InputError::new(name, problem).hint(MAKE_AGAIN).into())
+/// The failure that a problem of a file, or of one of its arrays, is.
+fn failure(name: &str, array: Option<&str>, length: u64, problem: Problem) -> Failure {
+    let problem = match (problem, array) {
+        (Problem::Io(source), _) => return Failure::File { doing: "reading", path: name.into(), source },
+        (Problem::Damaged, _) => "the .npz file is truncated or damaged".to_owned(),
+        (Problem::TooManyEntries(entries), _) => {
+            format!("the .npz file is damaged: {length} bytes cannot hold the {entries} arrays it announces")
         }
-        None => Ok(()),
-    }
-}
-
-fn failure(name: &str, error: ZipError) -> Failure {
-    let problem = match error {
-        ZipError::Io(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => "the file is truncated".to_owned(),
-        ZipError::InvalidArchive(_) | ZipError::FileNotFound => "the .npz file is truncated or damaged".to_owned(),
-        other => format!("the .npz file cannot be read: {}", advice::shown(&other.to_string())),
+        (Problem::Member(why), Some(array)) => {
+            format!("the array {} is damaged: {why}", advice::quoted(array.as_bytes()))
+        }
+        (Problem::Member(why), None) => format!("the .npz file cannot be read: {}", advice::shown(&why)),
     };
     InputError::new(name, problem).hint(MAKE_AGAIN).into()
 }

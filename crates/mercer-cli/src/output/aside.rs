@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::failure::{Failure, Result};
+use crate::interrupt::part_ending;
 
 /// A file that appears under its name only when it is complete. Dropped before [`commit`](Self::commit), it leaves nothing.
 pub(crate) struct OutputFile {
@@ -107,7 +108,8 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         _ => Path::new("."),
     };
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".mercer-").suffix(".part");
+    let ending = part_ending();
+    builder.prefix(".mercer-").suffix(&ending);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

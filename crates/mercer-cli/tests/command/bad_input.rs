@@ -73,6 +73,55 @@ fn another_delimiter() {
 }
 
 #[test]
+fn another_delimiter_and_decimal_commas_make_ragged_rows() {
+    let expected = "error: x.csv, line 3: 2 columns, but line 1 has 3\n\
+                    hint: the columns seem to be separated by ';': use --delimiter ';'\n";
+    refused(
+        "x.csv",
+        b"1,5;2,5\n3,5;4,5\n3;4,5\n",
+        "",
+        "error: x.csv, line 2, column 2 (5;2): \"5;4\" is not a number\n\
+         hint: the columns seem to be separated by ';': use --delimiter ';'\n",
+    );
+    refused("x.csv", b"a,b;c,d\n\n3;4,5\n", "", expected);
+}
+
+#[test]
+fn lines_are_counted_whatever_ends_them() {
+    for end in ["\n", "\r\n", "\r"] {
+        let text = ["a,b", "1,2", "3,4", "5,red", "7,8", ""].join(end);
+        let expected = "error: x.csv, line 4, column 2 (b): \"red\" is not a number\n\
+                        hint: if the column is a label, take it out with --label b; otherwise remove or encode it\n";
+        refused("x.csv", text.as_bytes(), "", expected);
+    }
+    let directory = Directory::new();
+    directory.write("old.csv", "a,b\r1,2\r3,5\r4,4\r");
+    directory.run("fit old.csv --kernel linear -n 1 -o old.mercer --quiet").done();
+}
+
+#[test]
+fn what_is_not_text_on_standard_input() {
+    let directory = Directory::new();
+    let numpy = npy("|u1", "(2, 2)", &[1, 2, 3, 4]);
+    for (bytes, expected) in [
+        (
+            b"\x1f\x8b\x08\0\0\0\0\0".as_slice(),
+            "error: standard input: the file is compressed by gzip\n\
+             hint: unpack it on the way: gunzip -c FILE | mercer …; or give the file itself\n",
+        ),
+        (
+            numpy.as_slice(),
+            "error: standard input: the file is a NumPy array\n\
+             hint: only CSV and TSV are read from standard input: give the file itself\n",
+        ),
+    ] {
+        let outcome = directory.run_with_input("fit - -o out.mercer --quiet", bytes);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), expected));
+    }
+    assert!(directory.files().is_empty());
+}
+
+#[test]
 fn a_decimal_comma() {
     let expected = "error: x.csv, line 2, column 1 (a): \"1,5\" is not a number\n\
                     hint: numbers need a decimal dot, not a comma\n";
@@ -129,6 +178,15 @@ fn settings_out_of_their_domain() {
         ("--gamma 0", "error: --gamma must be a positive number, but it is 0\n"),
         ("--gamma -1", "error: --gamma must be a positive number, but it is -1\n"),
         ("--bandwidth 0", "error: --bandwidth must be a positive number, but it is 0\n"),
+        (
+            "--bandwidth 1e-300",
+            "error: --bandwidth must be between 1e-153 and 1e153, so that gamma = 1 / (2 bandwidth²) is a number, but it is 1e-300\n",
+        ),
+        (
+            "--bandwidth 1e200",
+            "error: --bandwidth must be between 1e-153 and 1e153, so that gamma = 1 / (2 bandwidth²) is a number, but it is 1e200\n",
+        ),
+        ("--gamma -1e-300", "error: --gamma must be a positive number, but it is -1e-300\n"),
         ("--kernel poly --degree 0", "error: --degree must be at least 1, but it is 0\n"),
         ("-n 0", "error: --n-components must be between 1 and the number of samples (3), but it is 0\n"),
         ("-n 4", "error: --n-components must be between 1 and the number of samples (3), but it is 4\n"),
@@ -138,6 +196,23 @@ fn settings_out_of_their_domain() {
         ("--threads 0", "error: --threads must be at least 1, but it is 0\n"),
     ] {
         refused("x.csv", points, flags, expected);
+    }
+}
+
+#[test]
+fn kernel_values_that_overflow() {
+    let directory = Directory::new();
+    directory.write("x.csv", "1,0\n0,3000\n0,7000\n");
+    for (flags, value, precision) in [("--degree 400", "inf", "f64"), ("--degree 6 --precision f32", "1.38", "f32")] {
+        let words = format!("fit x.csv --kernel poly --gamma 1 --coef0 0 {flags} -o x.mercer --quiet");
+        let outcome = directory.run(&words);
+        let start = format!("error: x.csv: the polynomial kernel of row 2 with itself is {value}");
+        let end = format!(
+            ", which overflows {precision} in sums over 3 rows; scale the data, or use a smaller gamma or degree\n"
+        );
+        assert_eq!(outcome.code, Some(2), "{flags}");
+        assert!(outcome.stderr.starts_with(&start) && outcome.stderr.ends_with(&end), "{}", outcome.stderr);
+        assert_eq!(directory.files(), ["x.csv"]);
     }
 }
 

@@ -107,3 +107,43 @@ fn stopping_too_early_saves_a_model_and_exits_with_one() {
     );
     assert!(!Model::load(&directory.path("points.mercer")).unwrap().converged());
 }
+
+#[test]
+fn a_share_that_does_not_fit_the_memory_budget_saves_a_model_and_exits_with_one() {
+    let directory = Directory::new();
+    // A flat spectrum: half of the variance takes about a quarter of a thousand components.
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as f64 / f64::from(1_u32 << 31)
+    };
+    let row = |_| format!("{},{},{},{}\n", next(), next(), next(), next());
+    directory.write("points.csv", (0..1000).map(row).collect::<String>());
+    let words = "fit points.csv --gamma 500 --variance 0.5 --gram tiled --solver krylov --tolerance 1e-4 --threads 1 \
+                 -o points.mercer";
+    let outcome = directory.run(&format!("{words} --memory 2500KiB"));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let model = Model::load(&directory.path("points.mercer")).unwrap();
+    let explained: f64 = model.explained_variance_ratio().iter().sum();
+    assert!(!model.converged() && explained < 0.5 && model.n_components() >= 16);
+    assert!(
+        model.residuals().iter().all(|&residual| residual <= model.record().tolerance),
+        "what there is has converged"
+    );
+    let expected = format!(
+        "warning: the memory budget is too small: points.mercer holds the best model so far; its {} components explain {explained:.4} of \
+         the variance, not the 0.5 asked for\n",
+        model.n_components()
+    );
+    assert!(outcome.stderr.contains(&expected), "{}", outcome.stderr);
+    assert!(model.record().warnings.iter().any(|warning| warning.ends_with("would not fit the memory budget")));
+}
+
+#[test]
+fn all_the_variance_there_is_is_enough() {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    // Two columns: a linear kernel has two components, whatever the share.
+    directory.run("fit points.csv --label half --kernel linear --variance 1 -o points.mercer").done();
+    assert_eq!(Model::load(&directory.path("points.mercer")).unwrap().n_components(), 2);
+}

@@ -244,3 +244,30 @@ fn an_interrupted_comparison_shows_the_methods_that_are_done() {
     assert!(said.contains("the methods that follow were not run"), "{said}");
     assert!(table.contains("\nkrylov ") && table.contains("\npower ") && !table.contains("\nlanczos "), "{table}");
 }
+
+#[test]
+fn quitting_while_a_file_is_written_leaves_nothing_of_it() {
+    let directory = Directory::new();
+    directory.write("some.npy", noise(2000, 10));
+    directory.run("fit some.npy -n 3 --gamma 1 -o some.mercer --tolerance 1e-3 --quiet").done();
+    directory.write("many.npy", noise(400_000, 10));
+    directory.write("out.csv", "the old one\n");
+    let mut running = Running::start(&directory, "transform some.mercer many.npy -o out.csv --threads 1");
+    running.wait_for("transforming");
+    let parts = || directory.files().into_iter().filter(|name| name.contains(".part")).count();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while parts() == 0 {
+        assert!(Instant::now() < deadline, "nothing was written within a minute");
+        std::thread::yield_now();
+    }
+    let from = Instant::now();
+    // Both from one shell, so that nothing comes between them.
+    let id = running.child.id();
+    let script = format!("kill -INT {id}; sleep 0.005; kill -INT {id}");
+    Command::new("sh").args(["-c", &script]).stderr(Stdio::null()).status().unwrap();
+    let (code, time, said) = running.end(from);
+    assert_eq!(code, Some(130), "{said}");
+    assert!(time < PROMISE, "{time:?}");
+    assert_eq!(directory.read("out.csv"), "the old one\n");
+    assert_eq!(directory.files(), ["many.npy", "out.csv", "some.mercer", "some.npy"], "{said}");
+}

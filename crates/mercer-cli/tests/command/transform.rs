@@ -130,3 +130,17 @@ fn info_shows_what_fit_showed() {
     };
     assert_eq!(lasting(&info.stdout), lasting(&fit.stdout));
 }
+
+#[test]
+fn a_name_that_does_not_say_the_format_of_scores_is_told_how_to_end() {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    directory.run("fit points.csv --label half -o points.mercer --quiet").done();
+    for command in ["transform", "score"] {
+        let outcome = directory.run(&format!("{command} points.mercer points.csv --label half -o scores.dat --quiet"));
+        let expected = "error: the name scores.dat does not say what format the scores are to have; let it end in .csv, .tsv, .parquet, \
+                        .arrow, .npy, .npz or .libsvm\n";
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), expected));
+    }
+    assert_eq!(directory.files(), ["points.csv", "points.mercer"]);
+}

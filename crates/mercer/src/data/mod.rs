@@ -148,12 +148,11 @@ impl Points {
         }
     }
 
-    /// The same bytes, each standing for `factor` times what it stood for; `None` if the values are not bytes.
-    fn rescaled_bytes(&self, factor: f64) -> Option<Result<Self>> {
-        let Values::U8 { values, scale } = &self.values else { return None };
-        let scale = scale * factor;
-        let rescaled = || Self { values: Values::U8 { values: values.clone(), scale }, ..self.clone() };
-        Some(Error::require_positive("scale", scale).map(|()| rescaled()))
+    /// The same bytes with another scale; values that are not bytes have none, and stay as they are.
+    fn with_byte_scale(&self, scale: f64) -> Result<Self> {
+        let Values::U8 { values, .. } = &self.values else { return Ok(self.clone()) };
+        Error::require_positive("scale", scale)?;
+        Ok(Self { values: Values::U8 { values: values.clone(), scale }, ..self.clone() })
     }
 
     /// Bytes of memory that the values take.

@@ -96,10 +96,8 @@ impl Scaling {
         if d != self.n_features() {
             return Err(Error::FeatureMismatch { what: "the data", expected: self.n_features(), found: d });
         }
-        if let Some(factor) = self.common_factor()
-            && let Some(rescaled) = points.rescaled_bytes(factor)
-        {
-            return rescaled;
+        if let (Some(factor), Some(scale)) = (self.common_factor(), points.byte_scale()) {
+            return points.with_byte_scale(scale * factor);
         }
         match points.rows(0..n) {
             RowsRef::F32(values) => {
@@ -122,6 +120,42 @@ impl Scaling {
                     );
                 }
                 Points::from_f32(scaled, n, d)
+            }
+        }
+    }
+
+    /// The points as they were before they were scaled: bytes exactly, other numbers up to rounding. Bytes that became numbers of single
+    /// precision stay such.
+    ///
+    /// ```
+    /// use mercer::{Points, data::Scaling};
+    ///
+    /// let points = Points::from_f64(vec![1.0, 10.0, 2.0, 30.0], 2, 2)?;
+    /// let scaling = Scaling::new(vec![1.0, 0.0], vec![2.0, 0.5])?;
+    /// assert_eq!(scaling.undo(&scaling.apply(&points)?)?.row(1), [2.0, 30.0]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the points have another number of columns.
+    pub fn undo(&self, points: &Points) -> Result<Points> {
+        let (n, d) = (points.n_samples(), points.n_features());
+        if d != self.n_features() {
+            return Err(Error::FeatureMismatch { what: "the data", expected: self.n_features(), found: d });
+        }
+        let back = |(x, (shift, factor)): (f64, (f64, f64))| x / factor + shift;
+        match points.rows(0..n) {
+            // A common factor, or they would not be bytes any more; divided by it, a scale of one comes back as one.
+            RowsRef::U8 { scale, .. } => points.with_byte_scale(scale / self.factor[0]),
+            RowsRef::F32(values) => {
+                let rows = values.chunks_exact(d);
+                let undone = rows.flat_map(|row| row.iter().map(|&x| f64::from(x)).zip(self.columns()).map(back));
+                Points::from_f32(undone.map(|x| x as f32).collect::<Vec<_>>(), n, d)
+            }
+            RowsRef::F64(values) => {
+                let undone = values.chunks_exact(d).flat_map(|row| row.iter().copied().zip(self.columns()).map(back));
+                Points::from_f64(undone.collect::<Vec<_>>(), n, d)
             }
         }
     }

@@ -230,6 +230,30 @@ fn a_scaling_is_the_same_in_every_format_and_keeps_bytes_where_it_can() {
 }
 
 #[test]
+fn a_scaling_that_is_undone_leaves_the_points_as_they_were() {
+    let doubles = Points::from_f64(vec![1.5, -2.0, 7.25, 1e3, 0.0, -3.0], 3, 2).unwrap();
+    let singles = Points::from_f32(vec![1.5, -2.0, 7.25, 1e3, 0.0, -3.0], 3, 2).unwrap();
+    let bytes = Points::from_u8(vec![0, 255, 7, 1, 2, 3], 3, 2, 1.0).unwrap();
+    let scaling = Scaling::new(vec![0.3, -5.0], vec![0.1, 3.0]).unwrap();
+    for (points, epsilon) in [(&doubles, f64::EPSILON), (&singles, f64::from(f32::EPSILON)), (&bytes, 1e-6)] {
+        let back = scaling.undo(&scaling.apply(points).unwrap()).unwrap();
+        for row in 0..3 {
+            for (x, y) in back.row(row).into_iter().zip(points.row(row)) {
+                // Two roundings of numbers no larger than a thousand and five.
+                assert!((x - y).abs() <= 2e3 * epsilon, "{x} and {y}");
+            }
+        }
+    }
+    let uniform = Scaling::uniform(1.0 / 255.0, 2).unwrap();
+    let back = uniform.undo(&uniform.apply(&bytes).unwrap()).unwrap();
+    assert!(
+        matches!(back.rows(0..3), RowsRef::U8 { values: [0, 255, 7, 1, 2, 3], scale: 1.0 }),
+        "bytes come back as bytes"
+    );
+    assert!(scaling.undo(&Points::from_f64(vec![1.0; 3], 1, 3).unwrap()).is_err());
+}
+
+#[test]
 fn scalings_out_of_their_domain_are_refused() {
     assert!(Scaling::new(vec![], vec![]).is_err());
     assert!(Scaling::new(vec![0.0], vec![1.0, 1.0]).is_err());

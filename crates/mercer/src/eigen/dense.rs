@@ -6,8 +6,8 @@
 //!
 //! # Numerics
 //!
-//! The decomposition is faer's (tridiagonalisation, then divide and conquer). Its work is always split for the same
-//! number of threads, however many there are, because the split decides the rounding.
+//! The decomposition is faer's (tridiagonalisation, then divide and conquer). How its work is split depends on the size of the matrix
+//! alone and not on how many threads there are, because the split decides the rounding.
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -55,7 +55,7 @@ impl EigenSolver for Dense {
         let leading = vectors.subcols(0, k).to_owned();
         let mut image = Mat::zeros(n, k);
         context.threads.run(|| {
-            matmul(image.as_mut(), Accum::Replace, matrix.as_ref(), leading.as_ref(), 1.0, SPLIT);
+            matmul(image.as_mut(), Accum::Replace, matrix.as_ref(), leading.as_ref(), 1.0, split(n));
         });
         let residuals = column_residuals(image, leading.as_ref(), &values[..k]);
         // A direct method cannot be run further: what rounding leaves is the answer.
@@ -77,8 +77,13 @@ fn dense_rounding(n: usize) -> f64 {
     10.0 * (n as f64).sqrt() * f64::EPSILON
 }
 
-/// How the work is split, whatever the number of threads.
-const SPLIT: Par = Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero"));
+/// Up to this order a decomposition is done before another thread is awake.
+const ALONE_UP_TO: usize = 256;
+
+/// How the work on a matrix of this order is split, whatever the number of threads.
+const fn split(order: usize) -> Par {
+    if order <= ALONE_UP_TO { Par::Seq } else { Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero")) }
+}
 
 /// Eigenvalues in increasing order, and eigenvectors.
 ///
@@ -92,11 +97,11 @@ pub(super) fn decompose(matrix: MatRef<'_, f64>) -> Result<(Vec<f64>, Mat<f64>)>
     }
     let mut values = Diag::zeros(n);
     let mut vectors = Mat::zeros(n, n);
-    let parameters = faer::Spec::default();
-    let scratch = evd::self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, SPLIT, parameters);
+    let (parameters, split) = (faer::Spec::default(), split(n));
+    let scratch = evd::self_adjoint_evd_scratch::<f64>(n, ComputeEigenvectors::Yes, split, parameters);
     let mut memory = MemBuffer::new(scratch);
     let (target, stack) = (Some(vectors.as_mut()), MemStack::new(&mut memory));
-    evd::self_adjoint_evd(matrix, values.as_mut(), target, SPLIT, stack, parameters)
+    evd::self_adjoint_evd(matrix, values.as_mut(), target, split, stack, parameters)
         .map_err(|_| Error::Decomposition { order: n })?;
     Ok((values.column_vector().iter().copied().collect(), vectors))
 }

@@ -291,7 +291,7 @@ impl<'a> State<'a> {
         });
 
         // (2) What the image adds to the basis.
-        let next = tall::new_directions(image.clone(), self.basis(), self.threads)?;
+        let next = tall::rest_directions(image.clone(), self.basis(), columns, self.threads)?;
         let tail = tall::inner(next.as_ref(), image.as_ref(), self.threads);
         self.coupling = Mat::from_fn(next.ncols(), self.size, |i, j| if j < old { 0.0 } else { tail[(i, j - old)] });
         self.block = next;

@@ -65,36 +65,51 @@ const DEPENDENT: f64 = 1e-12;
 /// One pass of Gram–Schmidt leaves `ε ‖w‖ / ‖w − basis basisᵀ w‖` of the basis in the rest, a second brings that to rounding, unless
 /// dividing by small norms has brought it back in, which a third takes out. Within the block, the eigenvectors of the rest's Gram matrix serve as in Stathopoulos and
 /// Wu's SVQB, because they reveal columns that depend on others, which a Cholesky factor breaks down on.
-pub(super) fn new_directions(mut w: Mat<f64>, basis: MatRef<'_, f64>, threads: &Threads) -> Result<Mat<f64>> {
+pub(super) fn new_directions(w: Mat<f64>, basis: MatRef<'_, f64>, threads: &Threads) -> Result<Mat<f64>> {
+    let along = inner(basis, w.as_ref(), threads);
+    rest_directions(w, basis, along, threads)
+}
+
+/// As [`new_directions`], with `along = basisᵀ w`, which the caller knows already.
+pub(super) fn rest_directions(
+    mut w: Mat<f64>,
+    basis: MatRef<'_, f64>,
+    mut along: Mat<f64>,
+    threads: &Threads,
+) -> Result<Mat<f64>> {
     let mut scale = largest_norm(w.as_ref());
-    for _ in 0..3 {
-        w = project_out(w, basis, threads);
-        w = orthonormal_columns(&w, scale, threads)?;
+    for pass in 1..=3 {
+        if pass > 1 {
+            along = inner(basis, w.as_ref(), threads);
+        }
+        if basis.ncols() > 0 && w.ncols() > 0 {
+            add_product(w.as_mut(), basis, along.as_ref(), -1.0, threads);
+        }
+        let lengths;
+        (w, lengths) = orthonormal_columns(&w, scale, threads)?;
+        // Nothing was divided by a small number: what was orthogonal to rounding still is.
+        if pass == 2 && lengths.iter().all(|squared| (0.25..=4.0).contains(squared)) {
+            break;
+        }
         // From now on the columns have unit length.
         scale = 1.0;
     }
     Ok(w)
 }
 
-fn project_out(mut w: Mat<f64>, basis: MatRef<'_, f64>, threads: &Threads) -> Mat<f64> {
-    if basis.ncols() > 0 && w.ncols() > 0 {
-        let c = inner(basis, w.as_ref(), threads);
-        add_product(w.as_mut(), basis, c.as_ref(), -1.0, threads);
-    }
-    w
-}
-
-/// One step of SVQB: `w u s^{-1/2}` with `wᵀ w = u s uᵀ`, without the directions shorter than [`DEPENDENT`] times `scale`.
-fn orthonormal_columns(w: &Mat<f64>, scale: f64, threads: &Threads) -> Result<Mat<f64>> {
+/// One step of SVQB: `w u s^{-1/2}` with `wᵀ w = u s uᵀ`, without the directions shorter than [`DEPENDENT`] times `scale`; and `s`, the
+/// squared length that each of its columns had.
+fn orthonormal_columns(w: &Mat<f64>, scale: f64, threads: &Threads) -> Result<(Mat<f64>, Vec<f64>)> {
     if w.ncols() == 0 {
-        return Ok(w.clone());
+        return Ok((w.clone(), Vec::new()));
     }
     let gram = inner(w.as_ref(), w.as_ref(), threads);
     let (values, vectors) = threads.run(|| dense::decompose(gram.as_ref()))?;
     let shortest = (DEPENDENT * scale).powi(2);
     let kept: Vec<usize> = (0..values.len()).rev().filter(|&j| values[j] > shortest).collect();
     let transform = Mat::from_fn(vectors.nrows(), kept.len(), |i, j| vectors[(i, kept[j])] / values[kept[j]].sqrt());
-    Ok(product(w.as_ref(), transform.as_ref(), threads))
+    let squared = kept.iter().map(|&j| values[j]).collect();
+    Ok((product(w.as_ref(), transform.as_ref(), threads), squared))
 }
 
 fn largest_norm(w: MatRef<'_, f64>) -> f64 {
@@ -111,4 +126,50 @@ pub(super) fn random(n: usize, columns: usize, seed: u64) -> Mat<f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     // The top 53 bits, as a whole number of units of 2^-52, less one.
     Mat::from_fn(n, columns, |_, _| (random.next_u64() >> 11) as f64 * (0.5_f64).powi(52) - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The largest entry of `xᵀ y − identity`, or of `xᵀ y`.
+    fn largest(x: MatRef<'_, f64>, y: MatRef<'_, f64>, identity: bool, threads: &Threads) -> f64 {
+        let mut product = inner(x, y, threads);
+        if identity {
+            (0..product.nrows()).for_each(|i| product[(i, i)] -= 1.0);
+        }
+        product.norm_max()
+    }
+
+    #[test]
+    fn new_directions_are_orthonormal_however_dependent_the_columns() {
+        let threads = Threads::new(2).expect("two threads");
+        let n = 3000;
+        let none: Mat<f64> = Mat::zeros(n, 0);
+        let basis = new_directions(random(n, 20, 1), none.as_ref(), &threads).expect("finite numbers");
+        // Sums of n products of numbers of size one over the root of n.
+        let rounding = 8.0 * f64::EPSILON * (n as f64).sqrt();
+        for size in [1.0, 1e-6, 1e-10] {
+            // Mostly within the basis, and each column mostly the first.
+            let inside = product(basis.as_ref(), random(20, 6, 2).as_ref(), &threads);
+            let (first, others) = (random(n, 1, 3), random(n, 6, 4));
+            let w = Mat::from_fn(n, 6, |i, j| inside[(i, j)] + first[(i, 0)] + size * others[(i, j)]);
+            let along = inner(basis.as_ref(), w.as_ref(), &threads);
+            let found = rest_directions(w.clone(), basis.as_ref(), along, &threads).expect("finite numbers");
+            assert_eq!(found.ncols(), 6, "{size}");
+            assert!(largest(found.as_ref(), found.as_ref(), true, &threads) < rounding, "{size}");
+            assert!(largest(basis.as_ref(), found.as_ref(), false, &threads) < rounding, "{size}");
+            let again = new_directions(w, basis.as_ref(), &threads).expect("finite numbers");
+            assert_eq!(found, again, "the same, whoever projects first");
+        }
+    }
+
+    #[test]
+    fn columns_that_add_nothing_give_no_direction() {
+        let threads = Threads::new(1).expect("one thread");
+        let basis = new_directions(random(100, 5, 1), Mat::zeros(100, 0).as_ref(), &threads).expect("finite numbers");
+        let inside = product(basis.as_ref(), random(5, 3, 2).as_ref(), &threads);
+        assert_eq!(new_directions(inside, basis.as_ref(), &threads).expect("finite numbers").ncols(), 0);
+        assert_eq!(new_directions(Mat::zeros(100, 3), basis.as_ref(), &threads).expect("finite numbers").ncols(), 0);
+    }
 }

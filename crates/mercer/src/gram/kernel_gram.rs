@@ -66,6 +66,9 @@ const fn target_block(precision: Precision) -> usize {
 /// Small problems are cut into at least this many blocks, so that several threads have work.
 const MIN_BLOCKS: usize = 8;
 
+/// Numbers that one thread copies while another would wake up.
+const ALONE_UP_TO: usize = 1 << 16;
+
 /// Rows of a tile for `n` points. It depends on nothing else: the same problem gives the same bits on every number of threads.
 ///
 /// ```
@@ -155,6 +158,7 @@ impl<T: Element> KernelGram<T> {
         let before = self.entries_computed();
         Schedule::new(self.n_blocks()).visit(
             context,
+            self.multiply_adds(0),
             || Buffer::<T>::zeroed(self.block * self.block),
             |scratch, place, rows, columns| {
                 let len = self.block_rows(rows).len() * self.block_rows(columns).len();
@@ -187,6 +191,7 @@ impl<T: Element> KernelGram<T> {
         let sums: Vec<AtomicU64> = (0..schedule.len()).map(|_| AtomicU64::new(0)).collect();
         schedule.visit(
             context,
+            self.multiply_adds(1),
             || Buffer::<T>::zeroed(self.block * self.block),
             |scratch, place, rows, columns| {
                 let (i, j) = (self.block_rows(rows), self.block_rows(columns));
@@ -198,6 +203,21 @@ impl<T: Element> KernelGram<T> {
             },
         )?;
         Ok(sums.into_iter().map(|bits| f64::from_bits(bits.into_inner())).sum())
+    }
+
+    /// What a visit to every tile takes, about, if each is multiplied with `width` vectors from both sides: to decide how many
+    /// threads it is worth.
+    fn multiply_adds(&self, width: usize) -> f64 {
+        let per_entry = match self.basis.kernel.pairing() {
+            // Tiles that will be read back: those in the store, once a first visit has filled it.
+            Some(_) if self.entries_computed() > 0 && self.stored_share() >= 1.0 => 1,
+            // An exponential takes as long as a product of sixteen coordinates.
+            Some(_) => self.basis.points.n_features() + 16,
+            None if matches!(self.basis.kernel, Kernel::Precomputed) => 1,
+            // A function that somebody else wrote may take any time.
+            None => return f64::INFINITY,
+        };
+        0.5 * (self.n as f64).powi(2) * (per_entry + 2 * width) as f64
     }
 
     fn n_blocks(&self) -> usize {
@@ -243,7 +263,9 @@ impl<T: Element> KernelGram<T> {
     /// The vectors row by row, in the tiles' precision, padded with zeros to `width` columns and whole blocks.
     fn pack_vectors(&self, x: MatRef<'_, f64>, width: usize) -> Buffer<T> {
         let mut vectors = Buffer::zeroed(self.basis.geometry().padded(self.n) * width);
-        vectors.par_chunks_mut(self.block * width).enumerate().for_each(|(block, rows)| {
+        let chunk = self.block * width;
+        // Few numbers are copied before another thread is awake.
+        vectors.par_chunks_mut(chunk).enumerate().with_min_len(ALONE_UP_TO / chunk + 1).for_each(|(block, rows)| {
             for (offset, row) in rows.chunks_exact_mut(width).enumerate() {
                 let i = block * self.block + offset;
                 if i < x.nrows() {
@@ -281,6 +303,7 @@ impl<T: Element> SymmetricOperator for KernelGram<T> {
 
         Schedule::new(self.n_blocks()).visit(
             context,
+            self.multiply_adds(width),
             || Buffer::<T>::zeroed(self.block * self.block),
             |scratch, place, rows, columns| {
                 let shape = (self.block_rows(rows).len(), self.block_rows(columns).len());

@@ -19,6 +19,10 @@ pub(super) struct Meeting {
     pub(super) columns: Option<usize>,
 }
 
+/// Multiply-adds from which on the threads share them: a quarter of a millisecond for one thread, several times what it takes until
+/// all of them are awake.
+const SHARED_FROM: f64 = 8e6;
+
 /// All tiles on and below the diagonal of a matrix of `n_blocks` by `n_blocks` blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Schedule {
@@ -64,13 +68,15 @@ impl Schedule {
         }
     }
 
-    /// Visits every tile once, on all threads: `visit(worker, place, rows, columns)`.
+    /// Visits every tile once: `visit(worker, place, rows, columns)`. On all threads, unless `multiply_adds`, what all visits take
+    /// together, is less than it takes to wake them up.
     ///
     /// While a tile is visited no other tile of the same block of rows or columns is, and each block sees its tiles in
     /// the order of the schedule. The first error stops all threads.
     pub(super) fn visit<W: Send>(
         self,
         context: &Context<'_>,
+        multiply_adds: f64,
         new_worker: impl Fn() -> W + Sync,
         visit: impl Fn(&mut W, usize, usize, usize) -> Result<()> + Sync,
     ) -> Result<()> {
@@ -81,7 +87,7 @@ impl Schedule {
         // Often enough for a smooth bar, seldom enough to cost nothing.
         let report_every = (total / 200).max(1);
 
-        let outcomes = context.threads.on_each(|_| -> Result<()> {
+        let work = |_| -> Result<()> {
             let _guard = StopOnPanic(&stopped);
             let mut worker = new_worker();
             loop {
@@ -113,8 +119,11 @@ impl Schedule {
                     context.report_fraction(place as f64 / total as f64);
                 }
             }
-        });
-        outcomes.into_iter().collect()
+        };
+        if multiply_adds < SHARED_FROM {
+            return work(0);
+        }
+        context.threads.on_each(work).into_iter().collect()
     }
 }
 
@@ -132,8 +141,34 @@ impl Drop for StopOnPanic<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
+    use std::sync::Mutex;
+    use std::thread::ThreadId;
 
     use super::*;
+    use crate::watch::{Phase, Threads, Watch};
+
+    #[test]
+    fn what_is_soon_done_is_done_where_it_is_and_the_rest_by_all_threads() {
+        let (threads, watch) = (Threads::new(3).expect("three threads"), Watch::new());
+        let context = Context::new(&threads, &watch, Phase::Solving);
+        let workers = |multiply_adds: f64| -> (HashSet<ThreadId>, usize) {
+            let seen = Mutex::new((HashSet::new(), 0));
+            let visit = |(): &mut (), _, _, _| {
+                let mut seen = seen.lock().expect("nobody panics");
+                seen.0.insert(std::thread::current().id());
+                seen.1 += 1;
+                Ok(())
+            };
+            let made = || {
+                seen.lock().expect("nobody panics").0.insert(std::thread::current().id());
+            };
+            Schedule::new(6).visit(&context, multiply_adds, made, visit).expect("no visit fails");
+            seen.into_inner().expect("nobody panics")
+        };
+        assert_eq!(workers(SHARED_FROM - 1.0), (HashSet::from([std::thread::current().id()]), 21));
+        let (shared, tiles) = workers(SHARED_FROM);
+        assert_eq!((shared.len(), tiles), (3, 21), "every thread makes a worker, and every tile is visited once");
+    }
 
     #[test]
     fn every_pair_of_blocks_meets_once_and_no_block_twice_in_a_round() {

@@ -21,8 +21,6 @@ use super::learner::HebbianLearner;
 use crate::eigen::tall::inner;
 use crate::eigen::{EigenPairs, Order, Outcome, small_eigen};
 use crate::error::Result;
-use crate::gram::StoreFormat;
-use crate::kernel::Kernel;
 use crate::model::{Finish, Model, Spectrum, Totals};
 use crate::plan::Plan;
 
@@ -123,29 +121,8 @@ impl HebbianLearner {
 
     /// What was done, in the words of a plan.
     fn plan(&self) -> Plan {
-        let gram = match (&self.prepared.kernel, self.store_bytes > 0) {
-            (Kernel::Precomputed, _) => "precomputed",
-            (_, true) => "stored",
-            (_, false) => "tiled",
-        };
-        let batch = self.settings.batch(self.state.n);
-        Plan {
-            gram: gram.to_owned(),
-            solver: "hebbian".to_owned(),
-            precision: self.prepared.precision,
-            tile: batch,
-            packs_per_tile: false,
-            block: self.state.w,
-            max_subspace: self.state.r,
-            store_bytes: self.store_bytes,
-            stored_share: self.engine.stored_share(),
-            store_format: StoreFormat::Full,
-            start_sample: 0,
-            expected_passes: self.settings.passes,
-            expected_seconds: self.seconds,
-            expected_memory_bytes: self.memory_bytes,
-            reasons: vec![format!("the kernel Hebbian algorithm with gain {}, as asked for", self.settings.rule)],
-        }
+        let plan = self.settings.plan_of(&self.prepared, self.state.n, self.store_bytes, self.memory_bytes);
+        Plan { stored_share: self.engine.stored_share(), expected_seconds: self.seconds, ..plan }
     }
 }
 

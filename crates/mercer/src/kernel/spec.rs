@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Kernel, Pairing, Parameter};
 use crate::data::{Moments, Points, sample_rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 
 /// How the width of a kernel is found.
 ///
@@ -197,7 +197,12 @@ impl KernelSpec {
             Width::Gamma(gamma) => Ok(gamma),
             Width::Bandwidth(sigma) => {
                 Error::require_positive("bandwidth", sigma)?;
-                Ok(0.5 / (sigma * sigma))
+                let gamma = 0.5 / (sigma * sigma);
+                if gamma > 0.0 && gamma.is_finite() {
+                    return Ok(gamma);
+                }
+                let requirement = "between 1e-153 and 1e153, so that gamma = 1 / (2 bandwidth²) is a number";
+                Err(Error::invalid("bandwidth", requirement, short(sigma)))
             }
             Width::Scale => {
                 let variance = Moments::of(points).total_variance();

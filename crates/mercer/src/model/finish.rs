@@ -24,6 +24,17 @@ pub(crate) struct Spectrum {
     /// The trace of the (centred) matrix.
     pub(crate) total: f64,
     pub(crate) centering: Option<Centering>,
+    /// Why more pairs were not looked for, if there are more and they were wanted.
+    pub(crate) cut_short: Option<CutShort>,
+}
+
+/// What ended the search for a share of the variance before it was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CutShort {
+    /// The watch said stop.
+    Stopped,
+    /// So many components would not have fitted.
+    OverBudget { n_components: usize },
 }
 
 impl Spectrum {
@@ -31,7 +42,7 @@ impl Spectrum {
         let trace: f64 = diagonal.iter().sum();
         let n = diagonal.len() as f64;
         let mean = centering.as_ref().map_or(0.0, |centering| centering.mean);
-        Self { pairs, total: trace - n * mean, centering }
+        Self { pairs, total: trace - n * mean, centering, cut_short: None }
     }
 
     /// Eigenvalues below this cannot be told from rounding: entries are known to a few units in the last place, of the size they had
@@ -229,12 +240,13 @@ impl Finish<'_> {
         }
     }
 
-    /// Whether the solver found all that was asked for, each to the tolerance.
+    /// Whether the solver found all that was asked for, or all there is, each to the tolerance.
     fn is_complete(&self) -> bool {
         let pairs = &self.spectrum.pairs;
         let found = pairs.values.len();
         let asked = self.requested.map_or(found, |k| k.min(self.points.n_samples()));
-        pairs.outcome == Outcome::Converged && found == asked && pairs.converged == found
+        let is_whole = found == asked && self.spectrum.cut_short.is_none();
+        pairs.outcome == Outcome::Converged && is_whole && pairs.converged == found
     }
 
     fn warn(&mut self, complete: bool) {
@@ -250,10 +262,13 @@ impl Finish<'_> {
         }
         if !complete {
             let residual = pairs.residuals.iter().copied().fold(0.0, f64::max);
-            let why = match pairs.outcome {
-                Outcome::Stopped => "the run was stopped",
-                Outcome::OutOfPasses => "the allowed passes were used up",
-                Outcome::Converged => "a direct method cannot do better in this precision",
+            let why = match (self.spectrum.cut_short, pairs.outcome) {
+                (Some(CutShort::OverBudget { n_components }), _) => {
+                    format!("{n_components} would not fit the memory budget")
+                }
+                (Some(CutShort::Stopped), _) | (_, Outcome::Stopped) => "the run was stopped".to_owned(),
+                (_, Outcome::OutOfPasses) => "the allowed passes were used up".to_owned(),
+                (_, Outcome::Converged) => "a direct method cannot do better in this precision".to_owned(),
             };
             warnings.push(format!(
                 "{} of {} components converged; largest residual {residual:.1e}: {why}",
@@ -300,7 +315,7 @@ impl Finish<'_> {
 
 impl Spectrum {
     fn nothing() -> Self {
-        Self { pairs: EigenPairs::empty(0), total: 0.0, centering: None }
+        Self { pairs: EigenPairs::empty(0), total: 0.0, centering: None, cut_short: None }
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use faer::Mat;
 
 use super::checkpoint::{FileKeeper, Identity, Journal, Totals};
-use super::finish::{Finish, Spectrum};
+use super::finish::{CutShort, Finish, Spectrum};
 use super::kernel_pca::KernelChoice;
 use super::{KernelPca, Model, start};
 use crate::choices::{Center, Components, GramChoice, Negative, NegativeScope, SolverChoice};
@@ -18,9 +18,9 @@ use crate::eigen::{
 };
 use crate::error::{Error, Result};
 use crate::gram::{
-    Centered, Centering, Counted, Element, EntryAccess, KernelGram, PackedCopy, Store, SymmetricOperator,
+    Centered, Centering, Counted, Element, EntryAccess, KernelGram, PackedCopy, Store, SymmetricOperator, diagonal,
 };
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Pairing};
 use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision};
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
@@ -84,6 +84,11 @@ impl Prepared {
         let budget = settings.memory.bytes();
         let seconds = stopwatch.seconds();
         Ok(Self { kernel, precision, tolerance, budget, threads, warnings, reason, speeds, seconds })
+    }
+
+    /// How fast this machine is.
+    pub(crate) fn speeds(&self) -> &Speeds {
+        &self.speeds
     }
 
     /// The plan for what the settings ask for.
@@ -237,13 +242,37 @@ pub(crate) fn fit(settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> R
     let prepared = Prepared::new(settings, points, SpeedsFrom::WhateverIsCheap)?;
     let plan = prepared.plan(settings, points)?;
     let mut seconds = BTreeMap::from([("planning".to_owned(), stopwatch.seconds())]);
-    let mut model = match prepared.precision {
-        Precision::F32 => fit_in::<f32>(settings, prepared, plan, points, watch, &mut seconds)?,
-        Precision::F64 => fit_in::<f64>(settings, prepared, plan, points, watch, &mut seconds)?,
-    };
+    // On the pool from here on: a small fit would otherwise spend most of its time on handing its steps over to other threads.
+    let (threads, kernel, precision) = (prepared.threads.clone(), prepared.kernel.clone(), prepared.precision);
+    let mut model = threads
+        .run(|| match precision {
+            Precision::F32 => fit_in::<f32>(settings, prepared, plan, points, watch, &mut seconds),
+            Precision::F64 => fit_in::<f64>(settings, prepared, plan, points, watch, &mut seconds),
+        })
+        .map_err(|error| explain(error, &kernel, precision, points))?;
     seconds.insert("total".to_owned(), stopwatch.seconds());
     model.set_seconds(seconds);
     Ok(model)
+}
+
+/// Numbers that are not finite come from kernel values that are too large: by the row that has the largest.
+fn explain(error: Error, kernel: &Kernel, precision: Precision, points: &Points) -> Error {
+    let largest = match precision {
+        Precision::F32 => f64::from(f32::MAX),
+        // Images of vectors are squared.
+        Precision::F64 => f64::MAX.sqrt(),
+    };
+    if !matches!((&error, kernel.pairing()), (Error::Decomposition { .. }, Some(Pairing::InnerProduct))) {
+        return error;
+    }
+    let Ok(diagonal) = diagonal(kernel, points) else { return error };
+    match diagonal.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)) {
+        Some((row, value)) if value * points.n_samples() as f64 > largest => {
+            let kernel = kernel.name().to_owned();
+            Error::KernelOverflow { kernel, row, value, precision, n_samples: points.n_samples() }
+        }
+        _ => error,
+    }
 }
 
 fn fit_in<T: Element>(
@@ -410,10 +439,13 @@ impl Run<'_> {
         let resumed = self.journal.and_then(|journal| journal.earlier.as_ref());
         let mut k = resumed.map_or(FIRST_GUESS.min(n), |earlier| earlier.n_pairs);
         loop {
-            let pairs = match self.solve(prepared, plan, k, start.as_ref(), &context(Phase::Solving)) {
+            let pairs = match (self.solve(prepared, plan, k, start.as_ref(), &context(Phase::Solving)), &mut found) {
                 // Stopped while looking for more: what was found before is the answer.
-                Err(Error::Interrupted { .. }) if found.is_some() => break,
-                outcome => outcome?,
+                (Err(Error::Interrupted { .. }), Some(found)) => {
+                    found.cut_short = Some(CutShort::Stopped);
+                    break;
+                }
+                (outcome, _) => outcome?,
             };
             let spectrum = Spectrum::new(pairs, diagonal, self.operator.centering(&context(Phase::Solving))?);
             if let Some(enough) = spectrum.pairs_for_share(share) {
@@ -431,7 +463,9 @@ impl Run<'_> {
             match prepared.plan_growth(self.settings, points, k, plan) {
                 Ok(next) => *plan = next,
                 Err(Error::OverBudget { .. }) => {
-                    prepared.warnings.push(format!("{k} components would not fit the memory budget"));
+                    if let Some(found) = &mut found {
+                        found.cut_short = Some(CutShort::OverBudget { n_components: k });
+                    }
                     break;
                 }
                 Err(error) => return Err(error),

@@ -160,7 +160,7 @@ impl Model {
         &self.record.residuals
     }
 
-    /// Whether every component reached the tolerance.
+    /// Whether every component reached the tolerance, and nothing that was asked for is missing.
     pub fn converged(&self) -> bool {
         self.record.converged
     }

@@ -13,7 +13,7 @@
 //!
 //! # Numerics
 //!
-//! Kernel values, factorisation (Cholesky) and solution are in double precision, whatever the precision of the fit: the
+//! Kernel values, factorisation (Cholesky, panel by panel, so that it can be stopped) and solution are in double precision, whatever the precision of the fit: the
 //! condition number is about `λ₁ / α`.
 //!
 //! # References
@@ -23,7 +23,9 @@
 
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
-use faer::{Mat, MatMut, Par};
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use crate::choices::MemoryBudget;
 use crate::data::{Points, RowsRef};
@@ -56,6 +58,12 @@ pub struct RidgePreimage {
 
 /// Rows of the kernel matrix that are made at a time.
 const ROWS: usize = 480;
+
+/// Columns that are factorised between two safe points: for twenty thousand points they take a few seconds.
+const PANEL: usize = 480;
+
+/// Right-hand sides that are solved for between two safe points.
+const SOLVED: usize = 64;
 
 /// How the factorisation is split, whatever the number of threads: the split decides the rounding.
 const SPLIT: Par = Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero"));
@@ -97,21 +105,11 @@ impl RidgePreimage {
         for i in 0..n {
             write_row(points.rows(i..i + 1), i, solution.as_mut());
         }
-        context.check()?;
         threads.run(|| -> Result<()> {
-            let parameters = faer::Spec::default();
-            let mut memory = MemBuffer::new(llt::factor::cholesky_in_place_scratch::<f64>(n, SPLIT, parameters));
-            let stack = MemStack::new(&mut memory);
-            llt::factor::cholesky_in_place(
-                matrix.as_mut(),
-                llt::factor::LltRegularization::default(),
-                SPLIT,
-                stack,
-                parameters,
-            )
-            .map_err(|_| Error::Singular { alpha: self.alpha, n_samples: n })?;
-            llt::solve::solve_in_place(matrix.as_ref(), solution.as_mut(), SPLIT, stack);
-            Ok(())
+            if !factorise(matrix.as_mut(), &context)? {
+                return Err(Error::Singular { alpha: self.alpha, n_samples: n });
+            }
+            solve(matrix.as_ref(), solution.as_mut(), &context)
         })?;
         Ok(solution)
     }
@@ -163,6 +161,49 @@ impl RidgePreimage {
         }
         Ok(matrix)
     }
+}
+
+/// Replaces the lower triangle of a matrix by its Cholesky factor, a panel of columns at a time, with a safe point before each;
+/// `false` if it is not positive definite.
+fn factorise(mut matrix: MatMut<'_, f64>, context: &Context<'_>) -> Result<bool> {
+    let (n, parameters) = (matrix.nrows(), faer::Spec::default());
+    let mut memory = MemBuffer::new(llt::factor::cholesky_in_place_scratch::<f64>(PANEL.min(n), SPLIT, parameters));
+    for first in (0..n).step_by(PANEL) {
+        context.check()?;
+        let width = PANEL.min(n - first);
+        let trailing = matrix.as_mut().submatrix_mut(first, first, n - first, n - first);
+        let (mut corner, _, mut panel, rest) = trailing.split_at_mut(width, width);
+        let stack = MemStack::new(&mut memory);
+        let regularization = llt::factor::LltRegularization::default();
+        if llt::factor::cholesky_in_place(corner.as_mut(), regularization, SPLIT, stack, parameters).is_err() {
+            return Ok(false);
+        }
+        // panel ← panel L⁻ᵀ, and what it explains is taken from the rest.
+        solve_lower_triangular_in_place(corner.as_ref(), panel.as_mut().transpose_mut(), SPLIT);
+        triangular::matmul(
+            rest,
+            BlockStructure::TriangularLower,
+            Accum::Add,
+            panel.as_ref(),
+            BlockStructure::Rectangular,
+            panel.as_ref().transpose(),
+            BlockStructure::Rectangular,
+            -1.0,
+            SPLIT,
+        );
+    }
+    Ok(true)
+}
+
+/// Solves for some columns at a time, with a safe point before each group of them.
+fn solve(factor: MatRef<'_, f64>, mut solution: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
+    let columns = solution.ncols();
+    for first in (0..columns).step_by(SOLVED) {
+        context.check()?;
+        let some = solution.as_mut().subcols_mut(first, SOLVED.min(columns - first));
+        llt::solve::solve_in_place(factor, some, SPLIT, MemStack::new(&mut []));
+    }
+    Ok(())
 }
 
 /// Writes one point into a row of a matrix.

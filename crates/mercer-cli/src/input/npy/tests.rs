@@ -147,3 +147,17 @@ fn an_empty_file_is_refused() {
     File::create(&path).unwrap();
     assert!(read(&path, &options(None, 1.0)).unwrap_err().to_string().ends_with("x.npy: the file is empty"));
 }
+
+#[test]
+fn labels_beyond_double_precision_are_exact_in_either_order() {
+    let big = 9_007_199_254_740_993_i64;
+    for (fortran, values) in [(false, [1, big, 2, -big]), (true, [1, 2, big, -big])] {
+        let (_directory, path) = file("<i8", fortran, "(2, 2)", &little(&values, i64::to_le_bytes));
+        let data = read(&path, &options(Some("2"), 1.0)).unwrap();
+        assert_eq!(data.labels.unwrap().values, ["9007199254740993", "-9007199254740993"]);
+        assert_eq!((data.points.row(0), data.points.row(1)), (vec![1.0], vec![2.0]));
+    }
+    let (_directory, path) = file(">i8", false, "(1, 2)", &[0, 0, 0, 0, 0, 0, 0, 7, 0, 32, 0, 0, 0, 0, 0, 1]);
+    let data = read(&path, &options(Some("2"), 1.0)).unwrap();
+    assert_eq!(data.labels.unwrap().values, ["9007199254740993"]);
+}

@@ -17,6 +17,9 @@ use crate::args::Format;
 use crate::failure::{Failure, Result};
 use crate::input::{self, Labels};
 
+/// How names of files of scores may end.
+const SCORE_FORMATS: &str = ".csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm";
+
 /// What goes into a file beside the scores.
 #[derive(Clone)]
 struct Layout<'a> {
@@ -133,9 +136,14 @@ pub(crate) fn score_format(path: &Path) -> Result<Format> {
     if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz")) {
         return Err(Failure::usage(format!("{}: scores are not compressed; leave .gz out", path.display())));
     }
-    match input::format_of(path, None)? {
-        other @ (Format::Idx | Format::Images) => Err(not_for_scores(other)),
-        format => Ok(format),
+    match input::format_of(path, None) {
+        Ok(other @ (Format::Idx | Format::Images)) => Err(not_for_scores(other)),
+        Ok(format) => Ok(format),
+        // There is no flag for the format of scores.
+        Err(_) => {
+            let problem = format!("the name {} does not say what format the scores are to have", path.display());
+            Err(Failure::usage(format!("{problem}; let it end in {SCORE_FORMATS}")))
+        }
     }
 }
 
@@ -158,8 +166,7 @@ pub(crate) fn left_out(format: Format, labels: Option<&Labels>, ids: Option<&Lab
 
 fn not_for_scores(format: Format) -> Failure {
     let name = if format == Format::Idx { "IDX" } else { "an image list" };
-    let known = ".csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm";
-    Failure::usage(format!("scores are not written as {name}; let the name end in {known}"))
+    Failure::usage(format!("scores are not written as {name}; let the name end in {SCORE_FORMATS}"))
 }
 
 /// Writes bytes, with the failure that goes with the file.
