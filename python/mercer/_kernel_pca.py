@@ -324,7 +324,8 @@ class KernelPCA(Estimator):
         """Makes a model this estimator's own, with the points it was learned from if they are at hand."""
         record = json.loads(model.record())
         self._model = model
-        self._X_fit = X
+        # A model that does not keep the points it was learned from has landmarks instead.
+        self._X_fit = X if model.keeps_training_points else None
         self.record_ = record
         self.eigenvalues_ = model.eigenvalues()
         self.eigenvectors_ = model.eigenvectors()

@@ -104,6 +104,12 @@ impl Model {
         array(py, scores.as_ref(), precision)
     }
 
+    /// Whether the basis points are the points that were learned from. If not, there are no rows of training scores.
+    #[getter]
+    fn keeps_training_points(&self) -> bool {
+        self.0.basis_kind() == mercer::BasisKind::TrainingSet
+    }
+
     /// Scores of the points that were learned from.
     fn training_scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         array(py, self.0.training_scores().as_ref(), self.0.precision())

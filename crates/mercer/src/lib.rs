@@ -73,7 +73,7 @@ pub use error::{Error, ErrorKind, Result, bytes as format_bytes};
 pub use hebbian::{HebbianLearner, KernelHebbianPca};
 pub use kernel::Kernel;
 pub use memory::{peak as peak_memory, reset_peak as reset_peak_memory};
-pub use model::{Checkpoint, KernelChoice, KernelPca, Model, Novelty};
+pub use model::{BasisKind, Checkpoint, KernelChoice, KernelPca, Model, Novelty};
 pub use plan::Plan;
 pub use product::KernelProduct;
 pub use record::RunRecord;

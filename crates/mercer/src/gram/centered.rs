@@ -37,7 +37,10 @@ pub struct Centered<'a, A: ?Sized> {
     row_sums: OnceLock<Vec<f64>>,
 }
 
-/// What new points are centred with: the means of the training points' kernel values.
+/// What new points are centred with: a point of feature space, the centre, by its inner products.
+///
+/// The centre is the mean of the training points' images. A model whose basis points are not its training points has it as some
+/// other combination of their images: the closest one to that mean.
 ///
 /// ```
 /// let centering = mercer::gram::Centering::from_row_sums(&[9.0, 3.0]);
@@ -45,10 +48,13 @@ pub struct Centered<'a, A: ?Sized> {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Centering {
-    /// The mean of each column of the uncentred Gram matrix.
+    /// The inner product of each basis point's image with the centre: where basis points are training points, the mean of each
+    /// column of the uncentred Gram matrix.
     pub column_means: Vec<f64>,
-    /// The mean of all its entries.
+    /// The squared length of the centre: where basis points are training points, the mean of all entries of that matrix.
     pub mean: f64,
+    /// The centre as a combination of the basis points' images; `None` if it is their mean.
+    pub weights: Option<Vec<f64>>,
 }
 
 impl Centering {
@@ -57,7 +63,25 @@ impl Centering {
         let n = row_sums.len() as f64;
         let column_means: Vec<f64> = row_sums.iter().map(|sum| sum / n).collect();
         let mean = column_means.iter().sum::<f64>() / n;
-        Self { column_means, mean }
+        Self { column_means, mean, weights: None }
+    }
+
+    /// The centring terms for a centre that is the combination of basis points with these weights; `column_means` are the inner
+    /// products of the basis points' images with it.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one weight per basis point.
+    ///
+    /// ```
+    /// // Two basis points with inner products 2, 1, 1, 2, and the first of them as the centre.
+    /// let centering = mercer::gram::Centering::from_weights(vec![1.0, 0.0], vec![2.0, 1.0]);
+    /// assert_eq!(centering.mean, 2.0);
+    /// ```
+    pub fn from_weights(weights: Vec<f64>, column_means: Vec<f64>) -> Self {
+        assert_eq!(weights.len(), column_means.len(), "one weight per basis point");
+        let mean = weights.iter().zip(&column_means).map(|(weight, mean)| weight * mean).sum();
+        Self { column_means, mean, weights: Some(weights) }
     }
 }
 

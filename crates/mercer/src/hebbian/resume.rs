@@ -105,7 +105,7 @@ impl Reader<'_> {
         let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points)?;
         let (n, r) = (header.n_samples, header.n_components);
         if let Some(mean) = header.mean {
-            engine.set_centering(Centering { column_means: self.finite("column_means", &[n])?, mean });
+            engine.set_centering(Centering { column_means: self.finite("column_means", &[n])?, mean, weights: None });
         }
         let adapts = header.rule.adapts();
         let w = if adapts { 2 * r } else { r };

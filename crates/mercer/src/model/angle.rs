@@ -16,21 +16,28 @@
 //!
 //! The cosine of a small angle is one to working precision, so the sine is computed, from differences of vectors. `UᵀU` and `WᵀW`
 //! are computed and not taken to be the identity: components that have not converged are not quite orthogonal.
+//!
+//! Models over other basis points than the training points have no coefficients that could be subtracted. There
+//! `‖(W − U X) z‖²` is made of products of each basis with both, in double precision; it is a difference of numbers near one, so
+//! angles below 1e-7 or so are rounding.
 
 use faer::linalg::solvers::{Llt, Solve};
 use faer::{Mat, MatRef, Side};
 
-use super::Model;
+use super::{BasisKind, Model};
 use crate::data::Points;
 use crate::error::{Error, Result};
+use crate::gram::slab_product;
 use crate::kernel::Kernel;
 use crate::record::KernelRecord;
+use crate::scalar::Precision;
 use crate::watch::{Threads, Watch};
 
 impl Model {
     /// The largest principal angle, in radians, between the spans of two models' components in feature space.
     ///
-    /// Both models must have been fitted to `points`, as they are, with the same kernel. If one has fewer components than the other, it is the
+    /// Both models must have been fitted to `points`, as they are, with the same kernel; a model of
+    /// [`BasisKind::Representatives`](crate::BasisKind) may have been fitted to any. If one has fewer components than the other, it is the
     /// largest angle that its span makes with the other's.
     ///
     /// # Errors
@@ -44,19 +51,45 @@ impl Model {
         check_same(self, other, points)?;
         let (a, b) = (self.folded_coefficients(), other.folded_coefficients());
         let context = self.context_for(points, threads, watch)?;
-        let (scores_a, scores_b) = (self.scores(points, &context)?, other.scores(points, &context)?);
-        // On these threads: faer would otherwise start a pool that outlives the run.
-        let sine_squared = threads.run(|| {
-            sine_squared((a.as_ref(), scores_a.as_ref()), (b.as_ref(), scores_b.as_ref())).ok_or_else(|| {
-                Error::UnsuitableKernel {
-                    what: "the angle between subspaces",
-                    kernel: self.kernel().name().to_owned(),
-                    reason: "it is not positive semi-definite, so there are no angles",
-                }
-            })
+        let over_points = [self, other].iter().all(|model| model.basis_kind() == BasisKind::TrainingSet);
+        let sine_squared = if over_points {
+            let (scores_a, scores_b) = (self.scores(points, &context)?, other.scores(points, &context)?);
+            // On these threads: faer would otherwise start a pool that outlives the run.
+            threads.run(|| sine_squared((a.as_ref(), scores_a.as_ref()), (b.as_ref(), scores_b.as_ref())))
+        } else {
+            let image = |at: &Self, of: &Self, c: &Mat<f64>| {
+                slab_product(self.kernel(), at.basis(), of.basis(), c.as_ref(), Precision::F64, &context)
+            };
+            let images = [
+                [image(self, self, &a)?, image(self, other, &b)?],
+                [image(other, self, &a)?, image(other, other, &b)?],
+            ];
+            threads.run(|| sine_squared_of_bases(a.as_ref(), b.as_ref(), &images))
+        };
+        let sine_squared = sine_squared.ok_or_else(|| Error::UnsuitableKernel {
+            what: "the angle between subspaces",
+            kernel: self.kernel().name().to_owned(),
+            reason: "it is not positive semi-definite, so there are no angles",
         })?;
         Ok(sine_squared.clamp(0.0, 1.0).sqrt().asin())
     }
+}
+
+/// As [`sine_squared`], for components over different points: `images[p][q]` is the product of the components of span `q` with the
+/// images of the basis points of span `p`.
+fn sine_squared_of_bases(a: MatRef<'_, f64>, b: MatRef<'_, f64>, images: &[[Mat<f64>; 2]; 2]) -> Option<f64> {
+    let [[aa, ab], [ba, bb]] = images;
+    let solver = Llt::new(symmetric_inner(a, aa.as_ref()).as_ref(), Side::Lower).ok()?;
+    let x = solver.solve(inner(a, ab.as_ref()));
+    // What is left of the second span, multiplied with the basis points of either.
+    let outside_at_a = subtract(ab.as_ref(), inner(aa.transpose(), x.as_ref()).as_ref());
+    let outside_at_b = subtract(bb.as_ref(), inner(ba.transpose(), x.as_ref()).as_ref());
+    let projected = inner(a.transpose(), x.as_ref());
+    let norms = subtract(
+        symmetric_inner(b, outside_at_b.as_ref()).as_ref(),
+        symmetric_inner(projected.as_ref(), outside_at_a.as_ref()).as_ref(),
+    );
+    largest_relative_eigenvalue(&norms, &symmetric_inner(b, bb.as_ref()))
 }
 
 /// The squared sine of the largest angle that the second span makes with the first, each given by coefficients and scores;
@@ -79,7 +112,7 @@ fn check_same(a: &Model, b: &Model, points: &Points) -> Result<()> {
         let requirement = format!("the kernel of the other model, {}, centred alike", b.kernel().name());
         return Err(Error::invalid("kernel", requirement, a.kernel().name()));
     }
-    for model in [a, b] {
+    for model in [a, b].into_iter().filter(|model| model.basis_kind() == BasisKind::TrainingSet) {
         // Basis points of a precomputed kernel are not kept.
         let found =
             if matches!(model.kernel(), Kernel::Precomputed) { model.n_samples() } else { model.basis().n_samples() };

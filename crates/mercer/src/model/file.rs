@@ -5,6 +5,7 @@
 //! | `basis` | m × d | basis points, in their own format |
 //! | `coefficients` | k × m | expansion coefficients, one row per component |
 //! | `column_means` | m | what new points are centred with; absent if the model is not centred |
+//! | `weights` | m | the centre as a combination of basis points; absent if it is their mean or the model is not centred |
 //! | `factor`, `shift` | d | what new points are scaled with, `(x − shift) · factor`; absent if they are not |
 //!
 //! The header's entry `mercer` holds [`Header`] as JSON. Nothing in a file is ever executed; a file that does not begin as a
@@ -22,7 +23,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, View};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Model;
+use super::{BasisKind, Model, Parts};
 use crate::data::{Points, RowsRef, Scaling};
 use crate::error::{Error, Result};
 use crate::gram::Centering;
@@ -32,9 +33,9 @@ use crate::scalar::Precision;
 
 /// Version of the layout; raised when an older program could misread a newer file.
 ///
-/// 1: the first. 2: with `factor` and `shift`, which a program that reads only 1 would leave out; files without them are still
-/// written as 1.
-const FORMAT_VERSION: u32 = 2;
+/// 1: the first. 2: with `factor` and `shift`, which a program that reads only 1 would leave out. 3: with basis points that are not the
+/// training points, which a program that reads only 2 would centre by their mean. Files are written in the lowest version that tells all.
+const FORMAT_VERSION: u32 = 3;
 /// What messages call a model that is not in a file.
 const IN_MEMORY: &str = "model in memory";
 /// The header entry that makes a safetensors file a model.
@@ -48,7 +49,10 @@ struct Header {
     /// What bytes are multiplied by, if the basis points are bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     byte_scale: Option<f64>,
-    /// The mean of all entries of the Gram matrix, if the model is centred.
+    /// Whether the basis points stand for the training points instead of being them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    representatives: bool,
+    /// The squared length of the centre, which is the mean of all entries of the Gram matrix, if the model is centred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mean: Option<f64>,
     record: RunRecord,
@@ -102,10 +106,15 @@ impl Model {
     ) -> Result<R> {
         let tensors = self.tensors();
         let header = Header {
-            format_version: if self.scaling().is_some() { FORMAT_VERSION } else { 1 },
+            format_version: match (self.basis_kind(), self.scaling()) {
+                (BasisKind::Representatives, _) => 3,
+                (BasisKind::TrainingSet, Some(_)) => 2,
+                (BasisKind::TrainingSet, None) => 1,
+            },
             kernel: KernelRecord::from(self.kernel()),
             precision: self.precision(),
             byte_scale: self.basis().byte_scale(),
+            representatives: self.basis_kind() == BasisKind::Representatives,
             mean: self.centering().map(|centering| centering.mean),
             record: self.record().clone(),
             digest: String::new(),
@@ -177,6 +186,9 @@ impl Model {
         if let Some(centering) = self.centering() {
             let means = &centering.column_means;
             tensors.push(Tensor::from_f64("column_means", vec![means.len()], means.iter().copied()));
+            if let Some(weights) = &centering.weights {
+                tensors.push(Tensor::from_f64("weights", vec![weights.len()], weights.iter().copied()));
+            }
         }
         if let Some(scaling) = self.scaling() {
             let shape = vec![scaling.n_features()];
@@ -243,11 +255,23 @@ impl Reader<'_> {
         let values = self.f64_tensor("coefficients", &[k, n])?;
         let coefficients = Mat::from_fn(n, k, |i, j| values[j * n + i]);
         let centering = match self.header.mean {
-            Some(mean) => Some(Centering { column_means: self.f64_tensor("column_means", &[n])?, mean }),
+            Some(mean) => Some(Centering {
+                column_means: self.f64_tensor("column_means", &[n])?,
+                mean,
+                weights: if self.header.representatives { Some(self.f64_tensor("weights", &[n])?) } else { None },
+            }),
             None => None,
         };
         let scaling = self.scaling(basis.n_features())?;
-        let model = Model::new(kernel, basis, self.header.precision, coefficients, centering, self.header.record);
+        let model = Model::new(Parts {
+            kernel,
+            basis,
+            basis_kind: if self.header.representatives { BasisKind::Representatives } else { BasisKind::TrainingSet },
+            precision: self.header.precision,
+            coefficients,
+            centering,
+            record: self.header.record,
+        });
         match scaling {
             Some(scaling) => model.with_scaling(scaling).map_err(|error| bad(self.path, error.to_string())),
             None => Ok(model),

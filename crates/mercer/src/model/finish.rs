@@ -6,7 +6,7 @@ use faer::Mat;
 
 use super::checkpoint::Totals;
 use super::fit::Prepared;
-use super::{KernelPca, Model, novelty};
+use super::{BasisKind, KernelPca, Model, Parts, novelty};
 use crate::choices::{Center, Negative, NegativeScope, ZeroComponents};
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome};
@@ -168,7 +168,15 @@ impl Finish<'_> {
             _ => self.points.clone(),
         };
         let coefficients = dual_coefficients(&self.spectrum.pairs);
-        Ok(Model::new(self.prepared.kernel, basis, precision, coefficients, self.spectrum.centering, record))
+        Ok(Model::new(Parts {
+            kernel: self.prepared.kernel,
+            basis,
+            basis_kind: BasisKind::TrainingSet,
+            precision,
+            coefficients,
+            centering: self.spectrum.centering,
+            record,
+        }))
     }
 
     fn judge_negative(&mut self) -> Result<()> {
@@ -321,7 +329,7 @@ impl Spectrum {
 
 /// Eigenvectors are defined up to sign. Fixing it here, and only here, makes models and figures reproducible: the entry of
 /// largest absolute value is positive.
-fn fix_signs(vectors: &mut Mat<f64>) {
+pub(crate) fn fix_signs(vectors: &mut Mat<f64>) {
     for j in 0..vectors.ncols() {
         let mut leading = 0.0_f64;
         for &x in vectors.col(j).iter() {

@@ -16,6 +16,38 @@ use crate::scalar::Precision;
 use crate::simd::Isa;
 use crate::watch::{Context, Phase, Threads, Watch};
 
+/// What the basis points of a model are to it.
+///
+/// ```
+/// use mercer::{BasisKind, Kernel, KernelPca, Points};
+///
+/// let points = Points::from_f64(vec![0.0, 1.0, 3.0], 3, 1)?;
+/// let model = KernelPca::new(Kernel::gaussian(1.0)?).n_components(1).fit(&points)?;
+/// assert_eq!(model.basis_kind(), BasisKind::TrainingSet);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum BasisKind {
+    /// The points that were learned from, all of them.
+    #[default]
+    TrainingSet,
+    /// Points that stand for those that were learned from: landmarks, or what a learner remembers.
+    Representatives,
+}
+
+/// What a model is made of.
+pub(crate) struct Parts {
+    pub(crate) kernel: Kernel,
+    pub(crate) basis: Points,
+    pub(crate) basis_kind: BasisKind,
+    pub(crate) precision: Precision,
+    /// One column per component: what (centred) kernel values of a point with the basis are multiplied with.
+    pub(crate) coefficients: Mat<f64>,
+    /// With weights if and only if the basis points are [`BasisKind::Representatives`].
+    pub(crate) centering: Option<Centering>,
+    pub(crate) record: RunRecord,
+}
+
 /// Components in feature space, as combinations of the images of basis points.
 ///
 /// Every way of learning ends in this type, so transforming, saving and plotting exist once.
@@ -33,6 +65,7 @@ use crate::watch::{Context, Phase, Threads, Watch};
 pub struct Model {
     kernel: Kernel,
     basis: Points,
+    basis_kind: BasisKind,
     precision: Precision,
     /// One column per component.
     coefficients: Mat<f64>,
@@ -52,17 +85,18 @@ pub(super) enum PackedSlab {
 }
 
 impl Model {
-    pub(super) fn new(
-        kernel: Kernel,
-        basis: Points,
-        precision: Precision,
-        coefficients: Mat<f64>,
-        centering: Option<Centering>,
-        record: RunRecord,
-    ) -> Self {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { kernel, basis, basis_kind, precision, coefficients, centering, record } = parts;
+        debug_assert!(
+            centering
+                .as_ref()
+                .is_none_or(|centering| { centering.weights.is_some() == (basis_kind == BasisKind::Representatives) }),
+            "the centre of representatives is a combination of them"
+        );
         Self {
             kernel,
             basis,
+            basis_kind,
             precision,
             coefficients,
             centering,
@@ -118,6 +152,11 @@ impl Model {
     /// The points that components are combinations of.
     pub fn basis(&self) -> &Points {
         &self.basis
+    }
+
+    /// Whether those are the points that were learned from, or stand for them.
+    pub fn basis_kind(&self) -> BasisKind {
+        self.basis_kind
     }
 
     /// The precision of kernel values in [`transform`](Self::transform).
@@ -185,15 +224,19 @@ impl Model {
         })
     }
 
-    /// `v / √λ`, one column per component: what (centred) kernel values of a point are multiplied with.
+    /// One column per component: what (centred) kernel values of a point are multiplied with; `v / √λ` where the basis points are the
+    /// training points.
     pub fn dual_coefficients(&self) -> MatRef<'_, f64> {
         self.coefficients.as_ref()
     }
 
     /// Eigenvectors of the (centred) Gram matrix, one column per component; a component of eigenvalue zero has zeros.
+    ///
+    /// They have an entry per training point. A model of [`BasisKind::Representatives`] does not know those, and the matrix has no
+    /// rows; there, eigenvectors are the scores of the training points over the roots of the eigenvalues.
     pub fn eigenvectors(&self) -> Mat<f64> {
         let values = self.eigenvalues();
-        Mat::from_fn(self.coefficients.nrows(), self.n_components(), |i, j| {
+        Mat::from_fn(self.training_rows(), self.n_components(), |i, j| {
             values[j].signum() * self.coefficients[(i, j)] * values[j].abs().sqrt()
         })
     }
@@ -214,9 +257,20 @@ impl Model {
     }
 
     /// Scores of the points that were learned from: one row per point, one column per component.
+    ///
+    /// A model of [`BasisKind::Representatives`] does not know those points, and the matrix has no rows:
+    /// [`transform`](Self::transform) them.
     pub fn training_scores(&self) -> Mat<f64> {
         let values = self.eigenvalues();
-        Mat::from_fn(self.coefficients.nrows(), self.n_components(), |i, j| self.coefficients[(i, j)] * values[j])
+        Mat::from_fn(self.training_rows(), self.n_components(), |i, j| self.coefficients[(i, j)] * values[j])
+    }
+
+    /// Training points that coefficients tell of.
+    fn training_rows(&self) -> usize {
+        match self.basis_kind {
+            BasisKind::TrainingSet => self.coefficients.nrows(),
+            BasisKind::Representatives => 0,
+        }
     }
 
     /// Scores of new points, in memory that does not grow with their number beyond the scores themselves (and a scaled copy of the
@@ -296,10 +350,13 @@ impl Model {
     }
 
     /// Coefficients with the centring of a point's kernel row folded in: subtracting the row's mean from the row is the same as
-    /// subtracting the column's mean from each column of coefficients.
+    /// subtracting the column's mean from each column of coefficients. Components are these combinations of the basis points' images.
+    ///
+    /// Where the centre is given by weights, only its products with the basis are subtracted from a kernel row, and there is nothing to
+    /// fold.
     pub(super) fn folded_coefficients(&self) -> Mat<f64> {
         let mut folded = self.coefficients.clone();
-        if self.centering.is_some() {
+        if self.centering.as_ref().is_some_and(|centering| centering.weights.is_none()) {
             let n = folded.nrows() as f64;
             for j in 0..folded.ncols() {
                 let mean = folded.col(j).iter().sum::<f64>() / n;

@@ -11,12 +11,15 @@ mod fitted;
 mod kernel_pca;
 mod novelty;
 mod start;
+#[cfg(test)]
+mod tests;
 
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Totals;
 pub(crate) use file::{Tensor, bad, digest, read_checked, recorded_kernel, views_of, write_tensors};
-pub(crate) use finish::{Finish, Spectrum};
+pub(crate) use finish::{Finish, Spectrum, fix_signs};
 pub(crate) use fit::{Prepared, SpeedsFrom};
-pub use fitted::Model;
+pub(crate) use fitted::Parts;
+pub use fitted::{BasisKind, Model};
 pub use kernel_pca::{KernelChoice, KernelPca};
 pub use novelty::Novelty;

@@ -14,7 +14,9 @@
 //! k̃(x, x)              = k(x, x) − (2/n) Σ_i k(x, x_i) + mean of the Gram matrix
 //! ```
 //!
-//! The sum over `i` rides along as one more vector in the product that makes the scores. A component with a negative eigenvalue
+//! The sum over `i` rides along as one more vector in the product that makes the scores. A model whose basis is not its training set
+//! has the centre as a combination `Σ w_i φ(b_i)` of its basis points' images, and the terms are `−2 Σ w_i k(x, b_i)` and the squared
+//! length of that centre. A component with a negative eigenvalue
 //! (kernels that are not positive semi-definite) counts with its sign, as in the indefinite inner product of such a kernel.
 //!
 //! # Numerics
@@ -115,7 +117,7 @@ impl Model {
         Ok(Novelty { scores, reconstruction_error, t_squared })
     }
 
-    /// The packed basis with one more vector, whose product is the mean of a point's kernel values.
+    /// The packed basis with one more vector, whose product is that of a point with the centre.
     fn norm_slab(&self, context: &Context<'_>) -> Result<&PackedSlab> {
         if let Some(slab) = self.norm_slab.get() {
             return Ok(slab);
@@ -123,7 +125,9 @@ impl Model {
         let (folded, k) = (self.folded_coefficients(), self.n_components());
         let share = 1.0 / folded.nrows() as f64;
         let columns = k + usize::from(self.centering().is_some());
-        let vectors = Mat::from_fn(folded.nrows(), columns, |i, j| if j < k { folded[(i, j)] } else { share });
+        let weights = self.centering().and_then(|centering| centering.weights.as_deref());
+        let center = |i: usize| weights.map_or(share, |weights| weights[i]);
+        let vectors = Mat::from_fn(folded.nrows(), columns, |i, j| if j < k { folded[(i, j)] } else { center(i) });
         let slab = self.slab(context)?.with_vectors(vectors.as_ref());
         Ok(self.norm_slab.get_or_init(|| slab))
     }
