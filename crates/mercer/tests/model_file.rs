@@ -198,7 +198,7 @@ fn a_later_format_is_refused_with_its_number() {
     bytes[place + needle.len() - 1] = b'9';
     fs::write(&path, bytes).unwrap();
     let error = Model::load(&path).unwrap_err().to_string();
-    assert!(error.ends_with("the file has format 9, but this version reads only up to 2; use a newer one"), "{error}");
+    assert!(error.ends_with("the file has format 9, but this version reads only up to 3; use a newer one"), "{error}");
 }
 
 #[test]
