@@ -33,6 +33,7 @@
 //! - [`KernelPca`]: settings; [`Model`]: what a fit gives; [`Plan`]: what a fit will do and cost; [`RunRecord`]: what it did.
 //! - [`product`]: products with the kernel matrix, without kernel PCA; [`preimage`]: from scores back to points.
 //! - [`hebbian`]: kernel PCA by iteration over single points, which can be stopped, continued and given more points.
+//! - [`nystrom`]: kernel PCA over a few landmarks, an approximation with a stated error.
 //! - [`Watch`]: progress, time limits and interruption.
 //!
 //! # Quality travels with the answer
@@ -55,6 +56,7 @@ pub mod hebbian;
 pub mod kernel;
 mod memory;
 mod model;
+pub mod nystrom;
 pub mod online;
 pub mod plan;
 pub mod preimage;

@@ -136,6 +136,28 @@ pub struct RunRecord {
     /// How far from the components the training points lie; absent in records of earlier versions and of precomputed kernels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_limits: Option<ControlLimits>,
+    /// How good landmarks are as a stand-in for all points; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nystrom: Option<NystromRecord>,
+}
+
+/// What landmarks leave of the kernel matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NystromRecord {
+    /// How they were chosen.
+    pub landmarks: String,
+    /// How many there are.
+    pub n_landmarks: usize,
+    /// How many of them are not combinations of the others, to rounding.
+    pub rank: usize,
+    /// The trace of the uncentred kernel matrix.
+    pub trace: f64,
+    /// The trace of what is missing, which bounds the error of every product with the matrix.
+    pub trace_error: f64,
+    /// The same as a share of the whole.
+    pub relative_trace_error: f64,
+    /// Rows of the exact matrix that residuals were measured on.
+    pub residual_rows: usize,
 }
 
 /// What a fit would do: the record of a plan.

@@ -6,6 +6,7 @@
 mod eigen;
 mod hebbian;
 mod kernel;
+mod nystrom;
 mod pca;
 
 use faer::{Mat, MatRef};
@@ -13,6 +14,7 @@ use faer::{Mat, MatRef};
 pub use eigen::{Spectrum, eigen, orthonormalize, sines_of_angles};
 pub use hebbian::{HebbianReference, HebbianState, eigenvalue_estimates, reconstruction_error};
 pub use kernel::Textbook;
+pub use nystrom::nystrom;
 pub use pca::{KernelPcaReference, center, center_queries, kernel_pca};
 
 /// `a b`, column by column.

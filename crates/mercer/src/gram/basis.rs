@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use faer::traits::RealField;
+
 use crate::data::{Moments, Points, RowsRef};
 use crate::error::{Error, Result};
 use crate::kernel::{Formula, Kernel, Pairing, with_formula};
@@ -26,7 +28,7 @@ use crate::tile::{
 /// assert_eq!((order_of::<f32>(&points)?, order_of::<f64>(&points)?), (3, 3));
 /// # Ok::<(), mercer::Error>(())
 /// ```
-pub trait Element: Scalar + ElementOnly {}
+pub trait Element: Scalar + ElementOnly + RealField {}
 
 #[expect(private_interfaces, private_bounds, reason = "the trait is sealed: nobody outside can name or call this")]
 mod only {

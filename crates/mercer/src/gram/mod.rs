@@ -12,6 +12,7 @@
 mod basis;
 mod centered;
 mod counted;
+mod cross;
 mod kernel_gram;
 mod schedule;
 mod slab;
@@ -23,6 +24,7 @@ pub use basis::PackedCopy;
 pub(crate) use basis::{Basis, Element, diagonal};
 pub use centered::{Centered, Centering};
 pub use counted::Counted;
+pub(crate) use cross::{Cross, square_matrix};
 pub use kernel_gram::{KernelGram, block_size};
 pub(crate) use slab::Slab;
 pub use slab::slab_product;

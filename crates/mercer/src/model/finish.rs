@@ -112,7 +112,7 @@ impl Spectrum {
 }
 
 /// Negative eigenvalues larger than this share of the largest positive one mean something.
-const fn significant_negative(precision: Precision) -> f64 {
+pub(crate) const fn significant_negative(precision: Precision) -> f64 {
     match precision {
         Precision::F32 => 5e-3,
         Precision::F64 => 1e-5,
@@ -317,6 +317,7 @@ impl Finish<'_> {
             plan: self.plan.clone(),
             warnings: prepared.warnings.clone(),
             control_limits: None,
+            nystrom: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::gram::{Basis, Centering, Slab};
 use crate::kernel::Kernel;
 use crate::memory;
-use crate::record::RunRecord;
+use crate::record::{ControlLimits, RunRecord};
 use crate::scalar::Precision;
 use crate::simd::Isa;
 use crate::watch::{Context, Phase, Threads, Watch};
@@ -142,6 +142,10 @@ impl Model {
     pub(crate) fn set_seconds(&mut self, seconds: BTreeMap<String, f64>) {
         self.record.seconds = seconds;
         self.record.peak_memory_bytes = memory::peak();
+    }
+
+    pub(super) fn set_limits(&mut self, limits: Option<ControlLimits>) {
+        self.record.control_limits = limits;
     }
 
     /// The kernel.

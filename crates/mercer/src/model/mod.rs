@@ -17,7 +17,7 @@ mod tests;
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Totals;
 pub(crate) use file::{Tensor, bad, digest, read_checked, recorded_kernel, views_of, write_tensors};
-pub(crate) use finish::{Finish, Spectrum, fix_signs};
+pub(crate) use finish::{Finish, Spectrum, fix_signs, significant_negative};
 pub(crate) use fit::{Prepared, SpeedsFrom};
 pub(crate) use fitted::Parts;
 pub use fitted::{BasisKind, Model};

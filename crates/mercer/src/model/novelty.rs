@@ -117,6 +117,17 @@ impl Model {
         Ok(Novelty { scores, reconstruction_error, t_squared })
     }
 
+    /// Learns the limits of novelty from points as the fit saw them.
+    pub(crate) fn learn_limits(&mut self, points: &Points, context: &Context<'_>) -> Result<()> {
+        let mut novelty = self.novelty_watched(points, context.threads, context.watch)?;
+        self.set_limits(Some(ControlLimits {
+            levels: LEVELS.to_vec(),
+            reconstruction_error: quantiles(&mut novelty.reconstruction_error),
+            t_squared: quantiles(&mut novelty.t_squared),
+        }));
+        Ok(())
+    }
+
     /// The packed basis with one more vector, whose product is that of a point with the centre.
     fn norm_slab(&self, context: &Context<'_>) -> Result<&PackedSlab> {
         if let Some(slab) = self.norm_slab.get() {

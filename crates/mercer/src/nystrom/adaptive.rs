@@ -1,0 +1,61 @@
+//! As many landmarks as an accuracy takes.
+
+use super::pca::NystromPca;
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::model::Model;
+use crate::watch::Watch;
+
+/// Landmarks to begin with, at least.
+const FIRST: usize = 100;
+/// And at least this many for each component.
+const FIRST_PER_COMPONENT: usize = 10;
+/// With fewer rows than this for each landmark, passes over the exact matrix cost little more.
+const ROWS_PER_LANDMARK: usize = 20;
+
+impl NystromPca {
+    /// Learns with more and more landmarks, twice as many each time, until the residual of every component against the exact matrix,
+    /// measured on a sample of its rows, is within the [`accuracy`](Self::accuracy).
+    ///
+    /// Nothing comes back if that takes more than one landmark for every twenty rows, or more than fit the memory budget: an exact fit
+    /// costs little more then.
+    ///
+    /// ```
+    /// use mercer::nystrom::{Nystrom, NystromPca};
+    /// use mercer::{Kernel, Points, Watch};
+    ///
+    /// let points = Points::from_f64((0..9000).map(|i| (f64::from(i) * 0.37).sin()).collect::<Vec<_>>(), 3000, 3)?;
+    /// let pca = NystromPca::new(Nystrom::new(Kernel::gaussian(0.5)?)).accuracy(1e-2);
+    /// let model = pca.fit_to_accuracy(&points, &Watch::new())?.expect("a hundred landmarks will do");
+    /// assert!(model.residuals().iter().all(|&residual| residual <= 1e-2));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`fit`](Self::fit); and if no accuracy was set, or the number of landmarks was.
+    pub fn fit_to_accuracy(&self, points: &Points, watch: &Watch<'_>) -> Result<Option<Model>> {
+        if self.accuracy.is_none() {
+            return Err(Error::invalid("accuracy", "set, for a fit to an accuracy", "not"));
+        }
+        if let Some(n_landmarks) = self.nystrom.n_landmarks.or_else(|| self.nystrom.landmarks.count()) {
+            return Err(Error::invalid("n_landmarks", "left open, for a fit to an accuracy", n_landmarks));
+        }
+        let mut m = FIRST.max(FIRST_PER_COMPONENT * self.n_components);
+        // A wrong setting is an error however few rows there are.
+        self.with_landmarks(m).check(points.n_samples().max(m))?;
+        while m * ROWS_PER_LANDMARK <= points.n_samples() {
+            match self.with_landmarks(m).fit_watched(points, watch) {
+                Ok(model) if model.converged() => return Ok(Some(model)),
+                Err(Error::OverBudget { .. }) => return Ok(None),
+                outcome => outcome?,
+            };
+            m *= 2;
+        }
+        Ok(None)
+    }
+
+    fn with_landmarks(&self, m: usize) -> Self {
+        Self { nystrom: self.nystrom.clone().n_landmarks(m), ..self.clone() }
+    }
+}

@@ -1,0 +1,160 @@
+//! Rows that come block by block, more than once.
+
+use super::random::Random;
+use crate::data::{Points, RowsRef};
+use crate::error::{Error, Result};
+
+/// Rows that need not be in memory all at once, and can be gone through several times.
+///
+/// Points are such rows themselves; a file that is larger than memory is read a block at a time.
+///
+/// ```
+/// use mercer::nystrom::{Nystrom, NystromPca, RowBlocks};
+/// use mercer::{Kernel, Points, Result};
+///
+/// /// Twenty thousand numbers, a thousand at a time.
+/// struct Wave;
+///
+/// impl RowBlocks for Wave {
+///     fn n_features(&self) -> usize {
+///         1
+///     }
+///     fn visit(&mut self, visit: &mut dyn FnMut(&Points) -> Result<()>) -> Result<()> {
+///         for block in 0..20 {
+///             let values: Vec<f64> = (0..1000).map(|i| (f64::from(block * 1000 + i) * 0.01).sin()).collect();
+///             visit(&Points::from_f64(values, 1000, 1)?)?;
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// let pca = NystromPca::new(Nystrom::new(Kernel::gaussian(1.0)?).n_landmarks(20)).n_components(2);
+/// let model = pca.fit_blocks(&mut Wave)?;
+/// assert_eq!(model.n_samples(), 20_000);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub trait RowBlocks {
+    /// Coordinates of a row.
+    fn n_features(&self) -> usize;
+
+    /// Calls `visit` with all rows, block after block: the same rows in the same order every time.
+    ///
+    /// # Errors
+    ///
+    /// If the rows cannot be had, or with what `visit` failed with.
+    fn visit(&mut self, visit: &mut dyn FnMut(&Points) -> Result<()>) -> Result<()>;
+}
+
+/// Rows of points in memory, or mapped into it, that are visited at a time.
+const ROWS: usize = 8192;
+
+impl RowBlocks for Points {
+    fn n_features(&self) -> usize {
+        Points::n_features(self)
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(&Points) -> Result<()>) -> Result<()> {
+        let n = self.n_samples();
+        (0..n).step_by(ROWS).try_for_each(|first| visit(&self.slice(first..n.min(first + ROWS))))
+    }
+}
+
+/// Rows in the format they came in.
+enum Kept {
+    Nothing,
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    U8(Vec<u8>, f64),
+}
+
+/// A uniform sample of at most `size` rows, from one pass, and the number of all rows.
+pub(super) fn reservoir(source: &mut dyn RowBlocks, size: usize, seed: u64) -> Result<(Points, usize)> {
+    let d = source.n_features();
+    let (mut kept, mut seen, mut random) = (Kept::Nothing, 0_usize, Random::new(seed));
+    source.visit(&mut |block| {
+        check_block(block, d, seen)?;
+        for row in 0..block.n_samples() {
+            let place = if seen < size { seen } else { random.below(seen + 1) };
+            if place < size {
+                keep(&mut kept, place, block.rows(row..row + 1))?;
+            }
+            seen += 1;
+        }
+        Ok(())
+    })?;
+    let n = seen.min(size);
+    let sample = match kept {
+        Kept::Nothing => Points::from_f64(Vec::new(), 0, d)?,
+        Kept::F32(values) => Points::from_f32(values, n, d)?,
+        Kept::F64(values) => Points::from_f64(values, n, d)?,
+        Kept::U8(values, scale) => Points::from_u8(values, n, d, scale)?,
+    };
+    Ok((sample, seen))
+}
+
+/// Refuses a block of another width, or with a number that is not finite, which it names by its row among all.
+pub(super) fn check_block(block: &Points, d: usize, before: usize) -> Result<()> {
+    if block.n_features() != d {
+        return Err(Error::FeatureMismatch { what: "a block of rows", expected: d, found: block.n_features() });
+    }
+    block.check_finite().map_err(|error| match error {
+        Error::NotFinite { row, column, value } => Error::NotFinite { row: row + before, column, value },
+        other => other,
+    })
+}
+
+fn keep(kept: &mut Kept, place: usize, row: RowsRef<'_>) -> Result<()> {
+    fn put<T: Copy>(values: &mut Vec<T>, place: usize, row: &[T]) {
+        let start = place * row.len();
+        if start == values.len() {
+            values.extend_from_slice(row);
+        } else {
+            values[start..start + row.len()].copy_from_slice(row);
+        }
+    }
+    if matches!(kept, Kept::Nothing) {
+        *kept = match row {
+            RowsRef::F32(_) => Kept::F32(Vec::new()),
+            RowsRef::F64(_) => Kept::F64(Vec::new()),
+            RowsRef::U8 { scale, .. } => Kept::U8(Vec::new(), scale),
+        };
+    }
+    match (kept, row) {
+        (Kept::F32(values), RowsRef::F32(row)) => put(values, place, row),
+        (Kept::F64(values), RowsRef::F64(row)) => put(values, place, row),
+        (Kept::U8(values, scale), RowsRef::U8 { values: row, scale: other }) if scale.to_bits() == other.to_bits() => {
+            put(values, place, row);
+        }
+        _ => return Err(Error::invalid("blocks", "of one format, that of the first", "another")),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_the_same_chance_to_stay() {
+        let n = 50;
+        let mut points = Points::from_f64((0..n).map(f64::from).collect::<Vec<_>>(), n as usize, 1).expect("a column");
+        let mut counts = vec![0; n as usize];
+        for seed in 0..4000 {
+            let (sample, seen) = reservoir(&mut points, 10, seed).expect("finite");
+            assert_eq!((sample.n_samples(), seen), (10, 50));
+            (0..10).for_each(|i| counts[sample.row(i)[0] as usize] += 1);
+        }
+        // 4000 draws of a fifth: five standard deviations.
+        let allowed = 5.0 * (4000.0_f64 * 0.2 * 0.8).sqrt();
+        assert!(counts.iter().all(|&count| (f64::from(count) - 800.0).abs() < allowed), "{counts:?}");
+    }
+
+    #[test]
+    fn a_bad_number_is_named_by_its_row_among_all() {
+        let mut values = vec![0.0; 20_000];
+        values[12_345] = f64::NAN;
+        let mut points = Points::from_f64(values, 20_000, 1).expect("a column");
+        let error = reservoir(&mut points, 10, 0).expect_err("a number is not finite").to_string();
+        assert_eq!(error, "row 12345, column 0 is NaN; kernels need finite numbers");
+    }
+}

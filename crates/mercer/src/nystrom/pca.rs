@@ -1,0 +1,441 @@
+//! Kernel PCA over landmarks.
+
+use std::collections::BTreeMap;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef};
+
+use super::blocks::{RowBlocks, check_block, reservoir};
+use super::choose::{self, Chosen, memory_need};
+use super::factor::{Factor, SPLIT, smallest_pivot};
+use super::pool::pool_size;
+use super::residuals::{Probe, SAMPLED_ROWS};
+use super::settings::Nystrom;
+use super::sums::{ROWS, Sums};
+use crate::choices::Center;
+use crate::data::{Points, sample_rows};
+use crate::eigen::{BlockKrylov, EigenSolver, Order, Outcome, Request, small_eigen};
+use crate::error::{Error, Result};
+use crate::gram::{Centering, Cross, Element, StoreFormat, SymmetricOperator, square_matrix};
+use crate::kernel::Kernel;
+use crate::memory;
+use crate::model::{BasisKind, Model, Parts, fix_signs, significant_negative};
+use crate::plan::Plan;
+use crate::record::{KernelRecord, NystromRecord, RECORD_VERSION, RunRecord};
+use crate::scalar::Precision;
+use crate::watch::{Context, Phase, Stopwatch, Watch};
+
+/// Kernel PCA over landmarks, as it is asked for: an approximation whose error is part of the record.
+///
+/// ```
+/// use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
+/// use mercer::{Kernel, KernelPca, Points};
+///
+/// let values: Vec<f64> = (0..1200).map(|i| (f64::from(i) * 0.37).sin()).collect();
+/// let (points, kernel) = (Points::from_f64(values, 400, 3)?, Kernel::gaussian(0.5)?);
+/// let model = NystromPca::new(Nystrom::new(kernel.clone()).n_landmarks(30)).n_components(2).fit(&points)?;
+///
+/// let exact = KernelPca::new(kernel).n_components(2).fit(&points)?;
+/// assert!((model.eigenvalues()[0] / exact.eigenvalues()[0] - 1.0).abs() < 1e-4);
+/// let nystrom = model.record().nystrom.as_ref().expect("there are landmarks");
+/// assert!(nystrom.relative_trace_error < 1e-3 && model.residuals()[0] < 1e-3);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct NystromPca {
+    pub(super) nystrom: Nystrom,
+    pub(super) n_components: usize,
+    pub(super) center: Center,
+    pub(super) accuracy: Option<f64>,
+}
+
+/// Training rows at which the limits of novelty are learned.
+const LIMIT_ROWS: usize = 4096;
+/// Up to this order the small problem is decomposed as a whole.
+const DENSE_UP_TO: usize = 300;
+/// And beyond this share of its spectrum.
+const DENSE_SHARE: usize = 6;
+/// Residual of the small problem, which rounding of the features hides.
+const SMALL_TOLERANCE: f64 = 1e-11;
+
+/// What the pass over all rows works with.
+struct Task<'a> {
+    kernel: &'a Kernel,
+    chosen: Chosen,
+    precision: Precision,
+    /// A uniform sample of the rows.
+    sample: Points,
+    n: usize,
+    seconds: BTreeMap<String, f64>,
+}
+
+impl NystromPca {
+    /// Two centred components over these landmarks.
+    pub fn new(nystrom: Nystrom) -> Self {
+        Self { nystrom, n_components: 2, center: Center::Yes, accuracy: None }
+    }
+
+    /// Sets the number of components.
+    #[must_use]
+    pub fn n_components(mut self, n_components: usize) -> Self {
+        self.n_components = n_components;
+        self
+    }
+
+    /// Sets whether the points are centred in feature space (default: they are).
+    #[must_use]
+    pub fn center(mut self, center: Center) -> Self {
+        self.center = center;
+        self
+    }
+
+    /// Sets what the measured residual of every component must reach for the model to count as converged (default: none).
+    #[must_use]
+    pub fn accuracy(mut self, accuracy: f64) -> Self {
+        self.accuracy = Some(accuracy);
+        self
+    }
+
+    /// Learns the components of points.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is out of its domain, the points cannot be used, the landmarks do not fit the memory budget, or the kernel is
+    /// precomputed or has significant negative eigenvalues on the landmarks.
+    pub fn fit(&self, points: &Points) -> Result<Model> {
+        self.fit_watched(points, &Watch::new())
+    }
+
+    /// As [`fit`](Self::fit), with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`fit`](Self::fit), and [`Error::Interrupted`].
+    pub fn fit_watched(&self, points: &Points, watch: &Watch<'_>) -> Result<Model> {
+        let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);
+        let context = Context::new(&threads, watch, Phase::Starting);
+        self.check(points.n_samples())?;
+        let kernel = self.kernel_for(points)?;
+        let precision = self.nystrom.precision_of(points);
+        let chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
+        let seconds = BTreeMap::from([("landmarks".to_owned(), whole.seconds())]);
+        let sample = points.select(&sample_rows(points.n_samples(), LIMIT_ROWS, self.nystrom.seed.wrapping_add(2)));
+        let task = Task { kernel: &kernel, chosen, precision, sample, n: points.n_samples(), seconds };
+        self.learn(task, &mut points.clone(), whole, &context)
+    }
+
+    /// Learns the components of rows that come block by block, in two passes over them.
+    ///
+    /// Landmarks, and widths of the kernel that depend on the data, are found from a uniform sample of the rows.
+    ///
+    /// # Errors
+    ///
+    /// As [`fit`](Self::fit); if the rows cannot be had, or are not the same in both passes; and if landmarks are given as rows.
+    pub fn fit_blocks(&self, source: &mut dyn RowBlocks) -> Result<Model> {
+        self.fit_blocks_watched(source, &Watch::new())
+    }
+
+    /// As [`fit_blocks`](Self::fit_blocks), with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`fit_blocks`](Self::fit_blocks), and [`Error::Interrupted`].
+    pub fn fit_blocks_watched(&self, source: &mut dyn RowBlocks, watch: &Watch<'_>) -> Result<Model> {
+        if matches!(self.nystrom.landmarks, super::Landmarks::Rows(_)) {
+            return Err(Error::invalid("landmarks", "points or a rule for rows that come in blocks", "row numbers"));
+        }
+        let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);
+        let context = Context::new(&threads, watch, Phase::Starting);
+        let size = pool_size(usize::MAX, self.nystrom.count(usize::MAX)).max(LIMIT_ROWS);
+        let (pool, n) = reservoir(source, size, self.nystrom.seed.wrapping_add(3))?;
+        self.check(n)?;
+        let kernel = self.kernel_for(&pool)?;
+        let precision = self.nystrom.precision_of(&pool);
+        let chosen = choose::landmarks(&self.nystrom, &pool, &kernel, precision, &context)?;
+        let seconds = BTreeMap::from([("landmarks".to_owned(), whole.seconds())]);
+        let sample = pool.select(&sample_rows(pool.n_samples(), LIMIT_ROWS, self.nystrom.seed.wrapping_add(2)));
+        let task = Task { kernel: &kernel, chosen, precision, sample, n, seconds };
+        self.learn(task, source, whole, &context)
+    }
+
+    pub(super) fn check(&self, n: usize) -> Result<()> {
+        if n < 2 {
+            return Err(Error::TooFewRows { needed: 2, found: n });
+        }
+        self.nystrom.check()?;
+        let m = self.nystrom.count(n);
+        if self.n_components == 0 || self.n_components > m {
+            let requirement = format!("between 1 and the number of landmarks ({m})");
+            return Err(Error::invalid("n_components", requirement, self.n_components));
+        }
+        match self.accuracy {
+            Some(accuracy) if !(accuracy > 0.0 && accuracy < 1.0) => {
+                Err(Error::invalid("accuracy", "between 0 and 1", accuracy))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn kernel_for(&self, points: &Points) -> Result<Kernel> {
+        let kernel = self.nystrom.kernel_for(points)?;
+        if matches!(kernel, Kernel::Precomputed) {
+            return Err(Error::UnsuitableKernel {
+                what: "kernel PCA over landmarks",
+                kernel: kernel.name().to_owned(),
+                reason: "it knows points by their rows only",
+            });
+        }
+        Ok(kernel)
+    }
+
+    fn learn(
+        &self,
+        task: Task<'_>,
+        source: &mut dyn RowBlocks,
+        whole: Stopwatch,
+        context: &Context<'_>,
+    ) -> Result<Model> {
+        let sample = task.sample.clone();
+        let mut model = match task.precision {
+            Precision::F32 => self.learn_in::<f32>(task, source, context)?,
+            Precision::F64 => self.learn_in::<f64>(task, source, context)?,
+        };
+        model.learn_limits(&sample, context)?;
+        let mut seconds = model.record().seconds.clone();
+        seconds.insert("total".to_owned(), whole.seconds());
+        model.set_seconds(seconds);
+        Ok(model)
+    }
+
+    fn learn_in<T: Element>(
+        &self,
+        mut task: Task<'_>,
+        source: &mut dyn RowBlocks,
+        context: &Context<'_>,
+    ) -> Result<Model> {
+        let context = Context::new(context.threads, context.watch, Phase::Solving);
+        let solving = Stopwatch::start();
+        let m = task.chosen.points.n_samples();
+        let square = square_matrix(task.kernel, &task.chosen.points, &context)?;
+        let factor = context.threads.run(|| Factor::new(square.as_ref(), smallest_pivot(m, task.precision)));
+        drop(square);
+        refuse_indefinite(task.kernel, &factor, task.precision)?;
+        if factor.rank() == 0 {
+            return Err(Error::NoVariance { n_samples: task.n });
+        }
+        let basis = task.chosen.points.select(&factor.kept);
+        let landmarks = context.threads.run(|| Cross::<T>::new(&basis, task.kernel))?;
+        let probed = sample_rows(task.sample.n_samples(), SAMPLED_ROWS, self.nystrom.seed.wrapping_add(4));
+        let probe = Probe::new(task.sample.select(&probed), task.kernel, factor.rank(), &context)?;
+        let mut sums = Sums::new(task.kernel, &landmarks, &factor, probe);
+        let (d, n) = (source.n_features(), task.n);
+        source.visit(&mut |block| {
+            check_block(block, d, sums.n)?;
+            context.report_fraction(sums.n as f64 / n as f64);
+            sums.add(block, &context)
+        })?;
+        if sums.n != n {
+            return Err(Error::invalid("blocks", format!("the {n} rows of the first pass in the second"), sums.n));
+        }
+        let mean = sums.mean();
+        let center = (self.center == Center::Yes).then_some(mean.as_slice());
+        let (mut values, mut vectors, solver) = self.solve(&sums.second_moments(center), &context)?;
+        let kept = n_real(&values, center, n, task.precision);
+        if kept == 0 {
+            return Err(Error::NoVariance { n_samples: n });
+        }
+        let found = values.len();
+        values.truncate(kept);
+        vectors = vectors.subcols(0, kept).to_owned();
+        let residuals =
+            sums.probe.residuals((&values, vectors.as_ref()), center, (&factor, &landmarks), n, &context)?;
+        let mut coefficients = context.threads.run(|| factor.backward(vectors));
+        fix_signs(&mut coefficients);
+        let centering = center.map(|center| context.threads.run(|| centering(&factor, center)));
+        task.seconds.insert("solving".to_owned(), solving.seconds());
+        let outcome = Outcomes { values, residuals, found, solver };
+        let record = self.record(&task, &factor, &sums, center, outcome, context.threads.count());
+        Ok(Model::new(Parts {
+            kernel: task.kernel.clone(),
+            basis,
+            basis_kind: BasisKind::Representatives,
+            precision: task.precision,
+            coefficients,
+            centering,
+            record,
+        }))
+    }
+
+    /// The leading eigenpairs of the small problem, and how they were found.
+    fn solve(&self, matrix: &Mat<f64>, context: &Context<'_>) -> Result<(Vec<f64>, Mat<f64>, &'static str)> {
+        let (r, k) = (matrix.nrows(), self.n_components.min(matrix.nrows()));
+        if r > DENSE_UP_TO && k * DENSE_SHARE < r {
+            let block = (k + 8).next_multiple_of(8);
+            let solver = BlockKrylov::new(block, (4 * block).max(k + 3 * block).min(r));
+            let request = Request { tolerance: SMALL_TOLERANCE, seed: self.nystrom.seed, ..Request::new(k) };
+            let pairs = solver.leading(&Symmetric(matrix.as_ref()), &request, context)?;
+            if pairs.outcome == Outcome::Stopped {
+                return Err(context.interrupted());
+            }
+            if pairs.outcome == Outcome::Converged && pairs.values.len() == k {
+                return Ok((pairs.values, pairs.vectors, "krylov"));
+            }
+        }
+        let (mut values, vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), Order::Algebraic))?;
+        values.truncate(k);
+        Ok((values, vectors.subcols(0, k).to_owned(), "dense"))
+    }
+
+    fn record<T: Element>(
+        &self,
+        task: &Task<'_>,
+        factor: &Factor,
+        sums: &Sums<'_, T>,
+        center: Option<&[f64]>,
+        outcome: Outcomes,
+        threads: usize,
+    ) -> RunRecord {
+        let (n, m, r) = (task.n, task.chosen.points.n_samples(), factor.rank());
+        let (settings, name) = (&self.nystrom, self.nystrom.landmarks.name());
+        let middle = center.map_or(0.0, |center| n as f64 * center.iter().map(|x| x * x).sum::<f64>());
+        let total = sums.trace - middle;
+        let missing = sums.trace - sums.explained();
+        let tolerance = self.accuracy.unwrap_or(1.0);
+        let k = outcome.values.len();
+        let converged = outcome.residuals.iter().all(|&residual| residual <= tolerance);
+        let budget = settings.memory.bytes();
+        let mut warnings = Vec::new();
+        if let Some(asked) = settings.n_landmarks
+            && asked > m
+        {
+            warnings
+                .push(format!("{asked} landmarks were asked for, but there are only {m} rows: each of them is one"));
+        }
+        if r < m {
+            let left_out = m - r;
+            warnings.push(format!(
+                "{left_out} of {m} landmarks are left out: to rounding in {}, they are combinations of the others",
+                task.precision
+            ));
+        }
+        if k < outcome.found || outcome.found < self.n_components {
+            warnings.push(format!(
+                "{k} of {} components are returned: the other eigenvalues cannot be told from rounding in {}",
+                self.n_components, task.precision
+            ));
+        }
+        if !converged {
+            let residual = outcome.residuals.iter().copied().fold(0.0, f64::max);
+            warnings.push(format!(
+                "the largest residual against the exact matrix is {residual:.1e}, not the {tolerance:.1e} asked for: more landmarks \
+                 would bring it down"
+            ));
+        }
+        RunRecord {
+            record_version: RECORD_VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            n_samples: n,
+            n_features: task.chosen.points.n_features(),
+            n_components: k,
+            kernel: KernelRecord::from(task.kernel),
+            centered: center.is_some(),
+            gram: "nystrom".to_owned(),
+            solver: outcome.solver.to_owned(),
+            precision: task.precision,
+            explained_variance_ratio: outcome.values.iter().map(|value| value / total).collect(),
+            eigenvalues: outcome.values,
+            total_variance: total,
+            residuals: outcome.residuals,
+            tolerance,
+            converged,
+            passes: 1,
+            products: 0,
+            kernel_entries: task.chosen.entries + (m * m) as u64 + n as u64 * (r + sums.probe.len()) as u64,
+            resumed_after_passes: None,
+            seconds: task.seconds.clone(),
+            peak_memory_bytes: memory::peak(),
+            memory_budget_bytes: budget,
+            threads,
+            seed: settings.seed,
+            plan: Plan {
+                gram: "nystrom".to_owned(),
+                solver: outcome.solver.to_owned(),
+                precision: task.precision,
+                tile: ROWS,
+                block: m,
+                max_subspace: r,
+                store_bytes: 0,
+                stored_share: 0.0,
+                store_format: StoreFormat::Full,
+                start_sample: 0,
+                expected_passes: 1,
+                expected_seconds: task.seconds.values().sum(),
+                expected_memory_bytes: memory_need(&settings.landmarks, n, m),
+                reasons: vec![format!("{m} landmarks by {name}, as asked for")],
+            },
+            warnings,
+            control_limits: None,
+            nystrom: Some(NystromRecord {
+                landmarks: name.to_owned(),
+                n_landmarks: m,
+                rank: r,
+                trace: sums.trace,
+                trace_error: missing,
+                relative_trace_error: if sums.trace > 0.0 { missing / sums.trace } else { 0.0 },
+                residual_rows: sums.probe.len(),
+            }),
+        }
+    }
+}
+
+/// What was found.
+struct Outcomes {
+    values: Vec<f64>,
+    residuals: Vec<f64>,
+    /// Pairs that the solver returned, before those that are rounding were dropped.
+    found: usize,
+    solver: &'static str,
+}
+
+/// The matrix of the small problem as an operator.
+struct Symmetric<'a>(MatRef<'a, f64>);
+
+impl SymmetricOperator for Symmetric<'_> {
+    fn dim(&self) -> usize {
+        self.0.nrows()
+    }
+
+    fn apply(&self, x: MatRef<'_, f64>, out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
+        context.check()?;
+        context.threads.run(|| matmul(out, Accum::Replace, self.0, x, 1.0, SPLIT));
+        Ok(())
+    }
+}
+
+/// The centre as a combination of landmarks, from its features.
+fn centering(factor: &Factor, center: &[f64]) -> Centering {
+    let features = Mat::from_fn(center.len(), 1, |i, _| center[i]);
+    let products = &factor.lower * &features;
+    let weights = factor.backward(features);
+    Centering::from_weights(weights.col(0).iter().copied().collect(), products.col(0).iter().copied().collect())
+}
+
+/// Leading eigenvalues that are not rounding of the largest one before centring.
+fn n_real(values: &[f64], center: Option<&[f64]>, n: usize, precision: Precision) -> usize {
+    let before = center.map_or(0.0, |center| n as f64 * center.iter().map(|x| x * x).sum::<f64>());
+    let factor = match precision {
+        Precision::F32 => 8.0,
+        Precision::F64 => 200.0,
+    };
+    let noise = factor * precision.epsilon() * values.first().map_or(0.0, |value| value.abs()).max(before);
+    values.iter().take_while(|&&value| value > noise).count()
+}
+
+fn refuse_indefinite(kernel: &Kernel, factor: &Factor, precision: Precision) -> Result<()> {
+    match factor.most_negative {
+        Some(ratio) if !kernel.is_positive_definite() && -ratio > significant_negative(precision) => {
+            Err(Error::NegativeEigenvalues { ratio: -ratio })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,107 @@
+//! How far components are from eigenvectors of the exact matrix, measured on a sample of its rows.
+//!
+//! # Method
+//!
+//! With `v` a component's vector over all rows, row `i` of `K v` is `Σ_x k(x_i, x) v_x`, a sum over all rows of products with features:
+//! `v = (Fᵀu − f̄ᵀu) / √λ` for the eigenvector `u` of the small problem. So the sums `Σ_x k(x_i, x) f_x` and `Σ_x k(x_i, x)` over all rows, for
+//! sampled rows `i`, are all that is needed, and they ride along in the pass that makes the features. Entries of these rows are
+//! those of the exact matrix. The mean over all rows, which centring subtracts, is taken over the sampled ones. With no more rows than
+//! the sample holds, the residual is exact; otherwise its square is an estimate without bias, but for that mean.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef};
+
+use super::factor::{Factor, SPLIT};
+use crate::data::Points;
+use crate::error::Result;
+use crate::gram::{Cross, Element};
+use crate::kernel::Kernel;
+use crate::watch::Context;
+
+/// Rows of the exact matrix that are computed.
+pub(super) const SAMPLED_ROWS: usize = 256;
+
+/// Sampled rows of the exact matrix and their products with the features.
+pub(super) struct Probe<T> {
+    cross: Cross<T>,
+    points: Points,
+    values: Mat<T>,
+    products: Mat<T>,
+    /// `Σ_x k(x_i, x) f_x`, one row per sampled row.
+    sums: Mat<f64>,
+    /// `Σ_x k(x_i, x)`.
+    row_sums: Vec<f64>,
+}
+
+impl<T: Element> Probe<T> {
+    pub(super) fn new(points: Points, kernel: &Kernel, rank: usize, context: &Context<'_>) -> Result<Self> {
+        let s = points.n_samples();
+        Ok(Self {
+            cross: context.threads.run(|| Cross::new(&points, kernel))?,
+            points,
+            values: Mat::zeros(s, super::sums::ROWS),
+            products: Mat::zeros(s, rank),
+            sums: Mat::zeros(s, rank),
+            row_sums: vec![0.0; s],
+        })
+    }
+
+    /// How many rows are sampled.
+    pub(super) fn len(&self) -> usize {
+        self.points.n_samples()
+    }
+
+    /// Adds a block of rows with their features, one per column.
+    pub(super) fn add(&mut self, block: &Points, features: MatRef<'_, T>, context: &Context<'_>) -> Result<()> {
+        let mut values = self.values.as_mut().subcols_mut(0, block.n_samples());
+        self.cross.fill(block, values.as_mut(), context)?;
+        let values = values.as_ref();
+        let products = self.products.as_mut();
+        context.threads.run(|| {
+            matmul(products, Accum::Replace, values, features.transpose(), T::from_f64(1.0), SPLIT);
+        });
+        for j in 0..self.sums.ncols() {
+            let sums = self.sums.col_mut(j).iter_mut();
+            sums.zip(self.products.col(j).iter()).for_each(|(sum, x)| *sum += x.to_f64());
+        }
+        for column in values.col_iter() {
+            self.row_sums.iter_mut().zip(column.iter()).for_each(|(sum, x)| *sum += x.to_f64());
+        }
+        Ok(())
+    }
+
+    /// `‖K v − λ v‖ / λ₁` of each component, for `n` rows; `vectors` are those of the small problem.
+    pub(super) fn residuals(
+        &self,
+        (values, vectors): (&[f64], MatRef<'_, f64>),
+        center: Option<&[f64]>,
+        (factor, landmarks): (&Factor, &Cross<T>),
+        n: usize,
+        context: &Context<'_>,
+    ) -> Result<Vec<f64>> {
+        let s = self.len();
+        let own = landmarks.columns(&self.points, context)?;
+        let own = context.threads.run(|| factor.forward(own));
+        let leading = values.first().copied().unwrap_or(1.0);
+        Ok(values
+            .iter()
+            .enumerate()
+            .map(|(j, &value)| {
+                let u = vectors.col(j);
+                let dot = |x: &mut dyn Iterator<Item = f64>| x.zip(u.iter()).map(|(x, u)| x * u).sum::<f64>();
+                let shift = center.map_or(0.0, |center| dot(&mut center.iter().copied()));
+                let root = value.sqrt();
+                let mut gaps: Vec<f64> = Vec::with_capacity(s);
+                let mut images: Vec<f64> = Vec::with_capacity(s);
+                for i in 0..s {
+                    images.push((dot(&mut self.sums.row(i).iter().copied()) - self.row_sums[i] * shift) / root);
+                    gaps.push(-value * (dot(&mut own.col(i).iter().copied()) - shift) / root);
+                }
+                let mean = if center.is_some() { images.iter().sum::<f64>() / s as f64 } else { 0.0 };
+                gaps.iter_mut().zip(&images).for_each(|(gap, image)| *gap += image - mean);
+                let squares: f64 = gaps.iter().map(|gap| gap * gap).sum();
+                (squares * n as f64 / s as f64).sqrt() / leading
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,239 @@
+//! What is asked for.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::map::FeatureMap;
+use super::{choose, map};
+use crate::choices::MemoryBudget;
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::model::KernelChoice;
+use crate::scalar::Precision;
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// How landmarks are chosen.
+///
+/// ```
+/// use mercer::nystrom::Landmarks;
+///
+/// assert!(matches!("rpcholesky".parse::<Landmarks>()?, Landmarks::RpCholesky));
+/// assert_eq!(Landmarks::KMeans.name(), "kmeans");
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub enum Landmarks {
+    /// Rows at random, all alike.
+    Uniform,
+    /// The centres of clusters.
+    KMeans,
+    /// Rows at random, in proportion to what earlier ones leave of them.
+    #[default]
+    RpCholesky,
+    /// Rows at random, in proportion to their approximate ridge leverage.
+    Leverage,
+    /// These points, which need not be rows of the data.
+    Given(Points),
+    /// These rows of the data.
+    Rows(Vec<usize>),
+}
+
+impl Landmarks {
+    /// The names that can be asked for.
+    pub const NAMES: &'static [&'static str] = &["uniform", "kmeans", "rpcholesky", "leverage"];
+
+    /// The choice's name; `given` for points or rows that the user chose.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::KMeans => "kmeans",
+            Self::RpCholesky => "rpcholesky",
+            Self::Leverage => "leverage",
+            Self::Given(_) | Self::Rows(_) => "given",
+        }
+    }
+
+    /// How many there are, if that is part of the choice.
+    pub(super) fn count(&self) -> Option<usize> {
+        match self {
+            Self::Given(points) => Some(points.n_samples()),
+            Self::Rows(rows) => Some(rows.len()),
+            Self::Uniform | Self::KMeans | Self::RpCholesky | Self::Leverage => None,
+        }
+    }
+}
+
+impl fmt::Display for Landmarks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Landmarks {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "uniform" => Ok(Self::Uniform),
+            "kmeans" => Ok(Self::KMeans),
+            "rpcholesky" => Ok(Self::RpCholesky),
+            "leverage" => Ok(Self::Leverage),
+            other => {
+                let requirement = format!("one of {}", Self::NAMES.join(", "));
+                Err(Error::invalid("landmarks", requirement, format!("\"{other}\"")))
+            }
+        }
+    }
+}
+
+/// Landmarks, as they are asked for.
+///
+/// ```
+/// use mercer::nystrom::{Landmarks, Nystrom};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64((0..600).map(|i| f64::from(i % 61) / 30.0).collect::<Vec<_>>(), 200, 3)?;
+/// let nystrom = Nystrom::new(Kernel::gaussian(0.5)?).landmarks(Landmarks::RpCholesky).n_landmarks(40);
+/// let map = nystrom.map(&points)?;
+/// // Inner products of features are nearly kernel values, and the sum of what is missing is known.
+/// let features = map.transform(&points)?;
+/// assert_eq!((features.nrows(), features.ncols()), (200, 40));
+/// assert!(map.trace_error(&points)? < 1e-3 * 200.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Nystrom {
+    pub(super) kernel: KernelChoice,
+    pub(super) landmarks: Landmarks,
+    pub(super) n_landmarks: Option<usize>,
+    pub(super) precision: Option<Precision>,
+    pub(super) memory: MemoryBudget,
+    pub(super) threads: Option<usize>,
+    pub(super) seed: u64,
+}
+
+/// Landmarks where nobody says how many.
+const DEFAULT_LANDMARKS: usize = 100;
+
+impl Nystrom {
+    /// A hundred landmarks by randomly pivoted Cholesky.
+    pub fn new(kernel: impl Into<KernelChoice>) -> Self {
+        Self {
+            kernel: kernel.into(),
+            landmarks: Landmarks::default(),
+            n_landmarks: None,
+            precision: None,
+            memory: MemoryBudget::Auto,
+            threads: None,
+            seed: 0,
+        }
+    }
+
+    /// Sets how landmarks are chosen.
+    #[must_use]
+    pub fn landmarks(mut self, landmarks: Landmarks) -> Self {
+        self.landmarks = landmarks;
+        self
+    }
+
+    /// Sets how many landmarks there are (default 100). If there are fewer rows, every row is one.
+    #[must_use]
+    pub fn n_landmarks(mut self, n_landmarks: usize) -> Self {
+        self.n_landmarks = Some(n_landmarks);
+        self
+    }
+
+    /// Sets the precision of kernel values (default: that of the data; single precision for bytes).
+    #[must_use]
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.precision = Some(precision);
+        self
+    }
+
+    /// Sets how much memory may be taken beyond the data (default: 70 % of what is available).
+    #[must_use]
+    pub fn memory(mut self, memory: MemoryBudget) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// Sets the number of threads (default: one per processor). The answer does not depend on it.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Sets where random numbers come from (default 0).
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Chooses landmarks among the points and makes the map to their features.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is out of its domain, the points cannot be used, or the landmarks do not fit the memory budget.
+    pub fn map(&self, points: &Points) -> Result<FeatureMap> {
+        self.map_watched(points, &Watch::new())
+    }
+
+    /// As [`map`](Self::map), with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`map`](Self::map), and [`Error::Interrupted`].
+    pub fn map_watched(&self, points: &Points, watch: &Watch<'_>) -> Result<FeatureMap> {
+        let threads = self.thread_pool()?;
+        let context = Context::new(&threads, watch, Phase::Starting);
+        let kernel = self.kernel_for(points)?;
+        let precision = self.precision_of(points);
+        let chosen = choose::landmarks(self, points, &kernel, precision, &context)?;
+        map::new(kernel, chosen, points, precision, &context)
+    }
+
+    pub(super) fn thread_pool(&self) -> Result<Threads> {
+        self.threads.map_or_else(Threads::all, Threads::new)
+    }
+
+    pub(super) fn precision_of(&self, points: &Points) -> Precision {
+        self.precision.unwrap_or_else(|| points.precision())
+    }
+
+    /// The kernel for these points, after everything that can be told from the settings has been checked.
+    pub(super) fn kernel_for(&self, points: &Points) -> Result<Kernel> {
+        self.check()?;
+        if points.n_samples() == 0 {
+            return Err(Error::TooFewRows { needed: 1, found: 0 });
+        }
+        points.check_finite()?;
+        let kernel = match &self.kernel {
+            KernelChoice::Known(kernel) => kernel.clone(),
+            KernelChoice::Spec(spec) => spec.resolve(points)?,
+        };
+        if matches!(kernel, Kernel::Precomputed) && points.n_features() != points.n_samples() {
+            return Err(Error::NotSquare { rows: points.n_samples(), columns: points.n_features() });
+        }
+        Ok(kernel)
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        match (self.landmarks.count(), self.n_landmarks) {
+            (Some(given), Some(asked)) if given != asked => {
+                let requirement = format!("left out, or the number of landmarks that are given ({given})");
+                Err(Error::invalid("n_landmarks", requirement, asked))
+            }
+            (Some(0), _) => Err(Error::invalid("landmarks", "at least one point", "empty")),
+            (None, Some(0)) => Err(Error::invalid("n_landmarks", "at least 1", 0)),
+            _ => Ok(()),
+        }
+    }
+
+    /// How many landmarks there are among `n` rows.
+    pub(super) fn count(&self, n: usize) -> usize {
+        self.landmarks.count().unwrap_or_else(|| self.n_landmarks.unwrap_or(DEFAULT_LANDMARKS).min(n))
+    }
+}

@@ -1,0 +1,114 @@
+//! Sums over rows: what an eigenproblem of the landmarks' order is made of.
+
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Accum, Mat};
+
+use super::factor::{Factor, SPLIT};
+use super::residuals::Probe;
+use crate::data::Points;
+use crate::error::Result;
+use crate::gram::{Cross, Element, diagonal};
+use crate::kernel::Kernel;
+use crate::watch::Context;
+
+/// Rows whose features are in memory at once.
+pub(super) const ROWS: usize = 1024;
+
+/// Sums over the features `f = L⁻¹ k(landmarks, x)` of rows.
+pub(super) struct Sums<'a, T> {
+    kernel: &'a Kernel,
+    cross: &'a Cross<T>,
+    /// `L`, in the precision of kernel values.
+    lower: Mat<T>,
+    /// Features of a block of rows, one per column.
+    features: Mat<T>,
+    /// Their products.
+    products: Mat<T>,
+    /// `Σ f fᵀ`, the lower triangle.
+    scatter: Mat<f64>,
+    /// `Σ f`.
+    pub(super) total: Vec<f64>,
+    /// `Σ k(x, x)`.
+    pub(super) trace: f64,
+    pub(super) n: usize,
+    pub(super) probe: Probe<T>,
+}
+
+impl<'a, T: Element> Sums<'a, T> {
+    /// No rows yet, for the landmarks of `cross`, which are those that the factor keeps.
+    pub(super) fn new(kernel: &'a Kernel, cross: &'a Cross<T>, factor: &Factor, probe: Probe<T>) -> Self {
+        let r = factor.rank();
+        Self {
+            kernel,
+            cross,
+            lower: Mat::from_fn(r, r, |i, j| T::from_f64(factor.lower[(i, j)])),
+            features: Mat::zeros(r, ROWS),
+            products: Mat::zeros(r, r),
+            scatter: Mat::zeros(r, r),
+            total: vec![0.0; r],
+            trace: 0.0,
+            n: 0,
+            probe,
+        }
+    }
+
+    /// Adds rows.
+    pub(super) fn add(&mut self, points: &Points, context: &Context<'_>) -> Result<()> {
+        for first in (0..points.n_samples()).step_by(ROWS) {
+            self.add_block(&points.slice(first..points.n_samples().min(first + ROWS)), context)?;
+        }
+        Ok(())
+    }
+
+    fn add_block(&mut self, points: &Points, context: &Context<'_>) -> Result<()> {
+        let count = points.n_samples();
+        let mut features = self.features.as_mut().subcols_mut(0, count);
+        self.cross.fill(points, features.as_mut(), context)?;
+        let (lower, products) = (self.lower.as_ref(), self.products.as_mut());
+        context.threads.run(|| {
+            solve_lower_triangular_in_place(lower, features.as_mut(), SPLIT);
+            let features = features.as_ref();
+            triangular::matmul(
+                products,
+                BlockStructure::TriangularLower,
+                Accum::Replace,
+                features,
+                BlockStructure::Rectangular,
+                features.transpose(),
+                BlockStructure::Rectangular,
+                T::from_f64(1.0),
+                SPLIT,
+            );
+        });
+        for j in 0..self.products.ncols() {
+            let sums = self.scatter.col_mut(j).iter_mut().skip(j);
+            sums.zip(self.products.col(j).iter().skip(j)).for_each(|(sum, x)| *sum += x.to_f64());
+        }
+        let features = self.features.as_ref().subcols(0, count);
+        for column in features.col_iter() {
+            self.total.iter_mut().zip(column.iter()).for_each(|(sum, x)| *sum += x.to_f64());
+        }
+        self.probe.add(points, features, context)?;
+        self.trace += diagonal(self.kernel, points)?.iter().sum::<f64>();
+        self.n += count;
+        Ok(())
+    }
+
+    /// The mean of the features.
+    pub(super) fn mean(&self) -> Vec<f64> {
+        self.total.iter().map(|sum| sum / self.n as f64).collect()
+    }
+
+    /// `Σ ‖f‖²`: the trace of what the landmarks explain.
+    pub(super) fn explained(&self) -> f64 {
+        (0..self.scatter.ncols()).map(|j| self.scatter[(j, j)]).sum()
+    }
+
+    /// `Σ (f − c)(f − c)ᵀ` for a centre `c` that is their mean, or `Σ f fᵀ` for none.
+    pub(super) fn second_moments(&self, center: Option<&[f64]>) -> Mat<f64> {
+        let (r, n) = (self.scatter.nrows(), self.n as f64);
+        let away = |i: usize, j: usize| center.map_or(0.0, |center| n * center[i] * center[j]);
+        Mat::from_fn(r, r, |i, j| self.scatter[(i.max(j), i.min(j))] - away(i, j))
+    }
+}
