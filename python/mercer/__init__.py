@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._kernel_pca import KernelPCA
     from ._kernels import block_kernel
     from ._load import load
+    from ._nystroem import Nystroem
     from ._online import OnlineKernelPCA
     from ._versions import show_versions
 
@@ -24,6 +25,7 @@ _LAZY = {
     "ConvergenceWarning": "_base",
     "KernelHebbianPCA": "_hebbian",
     "KernelPCA": "_kernel_pca",
+    "Nystroem": "_nystroem",
     "OnlineKernelPCA": "_online",
     "Plan": "_functions",
     "block_kernel": "_kernels",
@@ -39,6 +41,7 @@ __all__ = [
     "KernelHebbianPCA",
     "KernelPCA",
     "MemoryBudgetError",
+    "Nystroem",
     "OnlineKernelPCA",
     "Plan",
     "__version__",

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from . import _base, _checks, _mercer, _progress
-from ._arrays import DTYPES, dense
+from ._arrays import DTYPES, dense, rows
 from ._base import Estimator, check_is_fitted, validate_data
 from ._kernels import describe
 
 _EIGEN_SOLVERS = ("auto", "dense", "arpack", "randomized")
+_LANDMARKS = ("uniform", "kmeans", "rpcholesky", "leverage")
 
 
 class KernelPCA(Estimator):
@@ -60,8 +61,10 @@ class KernelPCA(Estimator):
         while the model is in use.
     n_jobs : int, default=None
         Threads; ``None`` and -1 are all processors. Results do not depend on it.
-    gram : {"auto", "tiled", "stored"}, default="auto"
-        How products with the kernel matrix are made: recomputed tile by tile, or kept as far as the memory budget reaches.
+    gram : {"auto", "tiled", "stored", "nystrom"}, default="auto"
+        How products with the kernel matrix are made: recomputed tile by tile, or kept as far as the memory budget reaches. With
+        ``"nystrom"`` the matrix is replaced by what landmarks make of it, which is an approximation; ``record_["nystrom"]`` says how good
+        it is, ``residuals_`` are measured on rows of the exact matrix, and ``X_fit_`` are the landmarks.
     solver : {"auto", "dense", "krylov", "lanczos", "subspace", "power"}, default="auto"
         How eigenpairs are found.
     tolerance : float, default=None
@@ -88,13 +91,18 @@ class KernelPCA(Estimator):
     negative : {"error", "clip", "flip"}, default=None
         What significant negative eigenvalues of a kernel that is not positive semi-definite are: an error if there is one, zero,
         or counted with their absolute value. By default they are an error if they are among the components asked for.
+    landmarks : {"rpcholesky", "uniform", "kmeans", "leverage"} or array-like of shape (n_landmarks, n_features), default=None
+        With ``gram="nystrom"``, how landmarks are chosen; ``None`` is ``"rpcholesky"``.
+    n_landmarks : int, default=None
+        With ``gram="nystrom"``, how many there are; ``None`` is 100, or ten for each component if that is more.
 
     Attributes
     ----------
     eigenvalues_ : ndarray of shape (n_components,)
         Eigenvalues of the centred kernel matrix in decreasing order.
     eigenvectors_ : ndarray of shape (n_samples, n_components)
-        Eigenvectors of the centred kernel matrix; the entry of largest absolute value of each is positive.
+        Eigenvectors of the centred kernel matrix; the entry of largest absolute value of each is positive. No rows with
+        ``gram="nystrom"``.
     gamma_ : float
         Inverse width that was used.
     X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
@@ -158,6 +166,8 @@ class KernelPCA(Estimator):
         center: bool = True,
         negative: str | None = None,
         scaling: Any = None,
+        landmarks: Any = None,
+        n_landmarks: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -187,6 +197,8 @@ class KernelPCA(Estimator):
         self.center = center
         self.negative = negative
         self.scaling = scaling
+        self.landmarks = landmarks
+        self.n_landmarks = n_landmarks
 
     # Learning
 
@@ -221,6 +233,12 @@ class KernelPCA(Estimator):
         if inverse and hasattr(X, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
         points = dense(X)
+        if isinstance(self.gram, str) and self.gram == "nystrom":
+            with _progress.bar(self.progress) as report:
+                model = _mercer.Model.fit_nystrom(
+                    points, self._nystrom_settings(points), time_limit=time_limit, progress=report
+                )
+            return self._finish(model, X, points, alpha if inverse else None, time_limit, started)
         settings = self._settings(points.shape[0])
 
         def keep(model: _mercer.Model) -> None:
@@ -230,27 +248,70 @@ class KernelPCA(Estimator):
             model = _mercer.Model.fit(
                 points, settings, time_limit=time_limit, progress=report, on_partial=keep
             )
+        return self._finish(model, X, points, alpha if inverse else None, time_limit, started)
+
+    def _finish(
+        self,
+        model: _mercer.Model,
+        X: Any,
+        points: Any,
+        alpha: float | None,
+        time_limit: float | None,
+        started: float,
+    ) -> "KernelPCA":
         self._adopt(model, X)
         if not model.converged:
-            warnings.warn(self._why_not_converged(), _base.parts().ConvergenceWarning, stacklevel=2)
-        if inverse:
+            warnings.warn(self._why_not_converged(), _base.parts().ConvergenceWarning, stacklevel=3)
+        if alpha is not None:
             left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
             try:
                 self._fit_inverse_transform(points, alpha, left)
             except _mercer.ConvergenceError:
                 self.converged_ = False
                 message = f"time_limit={time_limit!r} was not enough to learn the inverse transform, which is not available"
-                warnings.warn(message, _base.parts().ConvergenceWarning, stacklevel=2)
+                warnings.warn(message, _base.parts().ConvergenceWarning, stacklevel=3)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Learns the components of the rows of ``X`` and returns their scores, which the fit knows already."""
         self.fit(X, y, **params)
-        return self._model.training_scores()
+        return self._model.training_scores() if self._model.keeps_training_points else self.transform(X)
+
+    def _nystrom_settings(self, points: Any) -> dict[str, Any]:
+        """What is asked for over landmarks, as the extension module takes it."""
+        owner = type(self).__name__
+        defaults = {"solver": "auto", "eigen_solver": "auto", "max_iter": None, "iterated_power": "auto", "negative": None}
+        for name, default in defaults.items():
+            if getattr(self, name) != default:
+                raise ValueError(f"{name} has no effect with gram='nystrom': leave it out")
+        count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
+        n_landmarks = _checks.integer(owner, "n_landmarks", self.n_landmarks, 1, optional=True)
+        landmarks = "rpcholesky" if self.landmarks is None else self.landmarks
+        if isinstance(landmarks, str):
+            _checks.choice(owner, "landmarks", landmarks, _LANDMARKS)
+            n_landmarks = max(100, 10 * (count or 0)) if n_landmarks is None else n_landmarks
+            most = min(n_landmarks, points.shape[0])
+        else:
+            landmarks = rows(landmarks, "landmarks").astype(points.dtype, order="C", copy=False)
+            most = landmarks.shape[0]
+        return {
+            "kernel": self._kernel_settings(self.gamma, self.bandwidth),
+            "landmarks": landmarks,
+            "n_landmarks": n_landmarks,
+            "n_components": most if count is None else count,
+            "center": _checks.boolean(owner, "center", self.center),
+            "accuracy": self._wanted_tolerance(),
+            "precision": self.precision,
+            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
+            "threads": _checks.threads(owner, self.n_jobs),
+            "seed": _checks.seed(owner, self.random_state),
+        }
 
     def _settings(self, n_samples: int) -> dict[str, Any]:
         """What is asked for, as the extension module takes it."""
         owner = type(self).__name__
+        if self.landmarks is not None or self.n_landmarks is not None:
+            raise ValueError("landmarks and n_landmarks are for gram='nystrom' only")
         count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
         eigen_solver = _checks.choice(owner, "eigen_solver", self.eigen_solver, _EIGEN_SOLVERS)
         solver = _checks.choice(owner, "solver", self.solver, _mercer.SOLVERS)
@@ -342,7 +403,7 @@ class KernelPCA(Estimator):
         return warned[-1] if warned else "not every component reached the tolerance"
 
     def _fit_inverse_transform(self, points: Any, alpha: Any, time_limit: float | None) -> None:
-        scores = self._model.training_scores()
+        scores = self._model.training_scores() if self._model.keeps_training_points else self._model.transform(points)
         self.dual_coef_ = _mercer.ridge_coefficients(
             dense(scores),
             points,

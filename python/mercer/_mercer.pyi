@@ -21,6 +21,9 @@ __all__ = [
     "OnlineLearner",
     "__version__",
     "kernel_product",
+    "nystrom_features",
+    "nystrom_map",
+    "nystrom_trace_error",
     "plan",
     "ridge_coefficients",
 ]
@@ -48,6 +51,14 @@ class Model:
         time_limit: float | None = None,
         progress: _Progress | None = None,
         on_partial: Callable[[Model], None] | None = None,
+    ) -> Model: ...
+    @staticmethod
+    def fit_nystrom(
+        x: NDArray[Any],
+        settings: dict[str, Any],
+        *,
+        time_limit: float | None = None,
+        progress: _Progress | None = None,
     ) -> Model: ...
     @staticmethod
     def load(path: str | PathLike[str]) -> Model: ...
@@ -163,3 +174,8 @@ def ridge_coefficients(
     dtype: str,
     time_limit: float | None = None,
 ) -> NDArray[Any]: ...
+def nystrom_map(
+    x: NDArray[Any], settings: dict[str, Any]
+) -> tuple[NDArray[Any], list[int] | None, NDArray[Any], int, str]: ...
+def nystrom_features(x: NDArray[Any], map: dict[str, Any], *, threads: int | None = None) -> NDArray[Any]: ...
+def nystrom_trace_error(x: NDArray[Any], map: dict[str, Any]) -> float: ...

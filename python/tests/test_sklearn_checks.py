@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KernelHebbianPCA, KernelPCA
+from mercer import KernelHebbianPCA, KernelPCA, Nystroem
 
 
 @parametrize_with_checks(
@@ -17,6 +17,10 @@ from mercer import KernelHebbianPCA, KernelPCA
         KernelPCA(n_components=3, kernel="sigmoid"),
         KernelHebbianPCA(),
         KernelHebbianPCA(n_components=1, kernel="rbf", gain="smd"),
+        Nystroem(),
+        Nystroem(n_components=5, landmarks="rpcholesky"),
+        Nystroem(n_components=3, landmarks="kmeans"),
+        Nystroem(n_components=3, kernel="polynomial", landmarks="leverage"),
     ]
 )
 def test_common_check(estimator, check):

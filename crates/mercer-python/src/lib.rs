@@ -10,6 +10,7 @@ mod error;
 mod hebbian;
 mod kernel;
 mod model;
+mod nystrom;
 mod online;
 mod plan;
 mod product;
@@ -27,6 +28,8 @@ mod _mercer {
     use crate::hebbian::HebbianLearner;
     #[pymodule_export]
     use crate::model::Model;
+    #[pymodule_export]
+    use crate::nystrom::{nystrom_features, nystrom_map, nystrom_trace_error};
     #[pymodule_export]
     use crate::online::OnlineLearner;
     #[pymodule_export]

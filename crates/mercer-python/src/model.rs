@@ -11,6 +11,7 @@ use pyo3::types::PyBytes;
 
 use crate::convert::{array, array_of_points, points, vector};
 use crate::error::to_python;
+use crate::nystrom::PcaSettings;
 use crate::run::{Ended, run, run_through};
 use crate::settings::{KernelSettings, ScalingSettings, Settings};
 
@@ -58,6 +59,23 @@ impl Model {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// Fits over landmarks.
+    #[staticmethod]
+    #[pyo3(signature = (x, settings, *, time_limit=None, progress=None))]
+    fn fit_nystrom(
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        settings: PcaSettings<'_>,
+        time_limit: Option<f64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let (points, pca) = (points(x)?, settings.pca()?);
+        match run(py, time_limit, progress, move |watch| pca.fit_watched(&points, watch))? {
+            Ended::Done(model) => Ok(Self::new(model)),
+            Ended::Interrupted(error, _) => Err(error),
         }
     }
 

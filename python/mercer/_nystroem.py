@@ -1,0 +1,243 @@
+"""Features over landmarks."""
+
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _checks, _mercer
+from ._arrays import DTYPES, dense, rows
+from ._base import Estimator, check_is_fitted, validate_data
+from ._kernels import BlockKernel, describe
+
+_RULES = ("uniform", "kmeans", "rpcholesky", "leverage")
+# Kernels that scikit-learn has and the library has not; they are called block by block.
+_THEIRS = ("chi2", "additive_chi2")
+_DEFAULT_COMPONENTS = 100
+
+
+class Nystroem(Estimator):
+    """Features whose inner products are nearly kernel values: scikit-learn's ``Nystroem`` with a choice of landmarks.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="rbf"
+        Any kernel of :class:`KernelPCA`, and ``"chi2"`` and ``"additive_chi2"`` where scikit-learn is installed.
+    gamma : float, default=None
+        Inverse width; ``None`` is ``1 / n_features`` (1 for ``"chi2"``).
+    coef0 : float, default=None
+        Constant term of the polynomial and sigmoid kernels; ``None`` is 1.
+    degree : float, default=None
+        Degree of the polynomial kernel; ``None`` is 3.
+    kernel_params : dict, default=None
+        Arguments of a kernel that is a function.
+    n_components : int, default=100
+        Number of landmarks, and of features.
+    random_state : int, RandomState, Generator or None, default=None
+        Where random numbers come from; ``None`` is 0. Uniform landmarks are those that scikit-learn chooses from the same
+        ``int`` or ``RandomState``.
+    n_jobs : int, default=None
+        Threads; ``None`` and -1 are all processors.
+    landmarks : {"uniform", "kmeans", "rpcholesky", "leverage"} or array-like of shape (n_components, n_features), \
+            default="uniform"
+        How landmarks are chosen: rows at random; centres of clusters; rows by randomly pivoted Cholesky; rows by approximate ridge
+        leverage; or the landmarks themselves. ``"rpcholesky"`` is the best choice for most data.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Landmarks.
+    component_indices_ : ndarray of shape (n_components,) or None
+        The rows of the training set that they are; ``None`` if they are no rows.
+    normalization_ : ndarray of shape (n_components, n_components)
+        The inverse root of their kernel matrix.
+    rank_ : int
+        Dimensions that they span in feature space, to rounding.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import Nystroem
+    >>> X = np.random.default_rng(0).normal(size=(500, 4))
+    >>> map = Nystroem(gamma=0.1, n_components=60, landmarks="rpcholesky", random_state=0).fit(X)
+    >>> map.transform(X).shape
+    (500, 60)
+    >>> bool(map.trace_error(X) < 0.05 * 500)
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = None,
+        coef0: float | None = None,
+        degree: float | None = None,
+        kernel_params: dict[str, Any] | None = None,
+        n_components: int = _DEFAULT_COMPONENTS,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        landmarks: Any = "uniform",
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.degree = degree
+        self.kernel_params = kernel_params
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.landmarks = landmarks
+
+    # Learning
+
+    def fit(self, X: Any, y: Any = None) -> "Nystroem":
+        """Chooses landmarks among the rows of ``X``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            For ``kernel="precomputed"``, the kernel matrix of the rows.
+        y : ignored
+
+        Returns
+        -------
+        self : Nystroem
+        """
+        owner = type(self).__name__
+        for name in ("components_", "component_indices_", "normalization_", "rank_", "_gamma"):
+            self.__dict__.pop(name, None)
+        count = _checks.integer(owner, "n_components", self.n_components, 1)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C")
+        points = dense(X)
+        settings = {
+            "kernel": self._kernel_settings(self.gamma),
+            **self._landmark_settings(points, count),
+            "threads": _checks.threads(owner, self.n_jobs),
+        }
+        components, indices, normalization, rank, kernel = _mercer.nystrom_map(points, settings)
+        self.components_ = components
+        self.component_indices_ = None if indices is None else np.asarray(indices, dtype=np.int64)
+        self.normalization_ = normalization
+        self.rank_ = rank
+        self._gamma = json.loads(kernel).get("gamma")
+        return self
+
+    def _landmark_settings(self, points: Any, count: int | None) -> dict[str, Any]:
+        owner = type(self).__name__
+        n_samples = points.shape[0]
+        if not isinstance(self.landmarks, str):
+            given = rows(self.landmarks, "landmarks").astype(points.dtype, order="C", copy=False)
+            if count not in (_DEFAULT_COMPONENTS, given.shape[0]):
+                raise ValueError(
+                    f"n_components={count} and {given.shape[0]} landmarks say two things: leave n_components out"
+                )
+            return {"landmarks": given, "n_landmarks": None, "seed": 0}
+        rule = _checks.choice(owner, "landmarks", self.landmarks, _RULES)
+        if count is not None and count > n_samples:
+            warnings.warn(
+                "n_components > n_samples. This is not possible.\n"
+                "n_components was set to n_samples, which results in inefficient evaluation of the full kernel.",
+                stacklevel=3,
+            )
+            count = n_samples
+        if rule == "uniform":
+            chosen = self._permutation(n_samples)[:count]
+            return {"landmarks": [int(row) for row in chosen], "n_landmarks": None, "seed": 0}
+        return {"landmarks": rule, "n_landmarks": count, "seed": _checks.seed(owner, self.random_state)}
+
+    def _permutation(self, n_samples: int) -> Any:
+        """A random order of the rows, as scikit-learn makes it."""
+        random = self.random_state
+        if not isinstance(random, (np.random.RandomState, np.random.Generator)):
+            random = np.random.RandomState(_checks.seed(type(self).__name__, random) % 2**32)
+        return random.permutation(n_samples)
+
+    def _kernel_settings(self, gamma: Any) -> dict[str, Any]:
+        owner = type(self).__name__
+        kernel, degree, coef0 = self.kernel, self.degree, self.coef0
+        if (callable(kernel) or kernel == "precomputed") and not (self.gamma is None and coef0 is None and degree is None):
+            raise ValueError(
+                f"Don't pass gamma, coef0 or degree to {owner} if using a callable or precomputed kernel"
+            )
+        coef0 = 1 if coef0 is None else _checks.real(owner, "coef0", coef0, float("-inf"))
+        degree = 3 if degree is None else _checks.real(owner, "degree", degree, 1)
+        function = self._function(gamma, coef0, degree)
+        if function is not None:
+            return describe(owner, BlockKernel(function), kernel_params=self.kernel_params)
+        return describe(owner, kernel, gamma=gamma, degree=degree, coef0=coef0, kernel_params=self.kernel_params)
+
+    def _function(self, gamma: Any, coef0: Any, degree: Any) -> Callable[[Any, Any], Any] | None:
+        """A function of blocks for a kernel that the library has not."""
+        kernel, owner = self.kernel, type(self).__name__
+        if kernel in ("poly", "polynomial") and degree != int(degree):
+            width = _checks.real(owner, "gamma", gamma, 0, optional=True)
+            width = 1 / self.n_features_in_ if width is None else width
+            return lambda X, Y: (width * (X @ Y.T) + coef0) ** degree
+        if not isinstance(kernel, str) or kernel not in _THEIRS:
+            return None
+        from sklearn.metrics import pairwise
+
+        if kernel == "additive_chi2":
+            return pairwise.additive_chi2_kernel  # type: ignore[no-any-return]
+        width = _checks.real(owner, "gamma", gamma, 0, optional=True)
+        return lambda X, Y: pairwise.chi2_kernel(X, Y, gamma=1.0 if width is None else width)
+
+    # Using
+
+    def transform(self, X: Any) -> Any:
+        """Features of the rows of ``X``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            For ``kernel="precomputed"``, kernel values: a column for each training row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_components)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
+        threads = _checks.threads(type(self).__name__, self.n_jobs)
+        return _mercer.nystrom_features(dense(X), self._map(), threads=threads)
+
+    def trace_error(self, X: Any) -> float:
+        """What features leave of the kernel matrix of the rows of ``X``: the trace of ``K - transform(X) @ transform(X).T``.
+
+        For a positive semi-definite kernel it bounds the error of the matrix in every norm. For ``kernel="precomputed"``, ``X`` must be the
+        matrix that was fitted.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
+        return float(_mercer.nystrom_trace_error(dense(X), self._map()))
+
+    def _map(self) -> dict[str, Any]:
+        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        return {
+            "kernel": self._kernel_settings(self.gamma if self._gamma is None else self._gamma),
+            "landmarks": dense(self.components_),
+            "rows": [int(row) for row in self.component_indices_] if precomputed else None,
+            "normalization": np.require(self.normalization_, dtype=np.float64, requirements=["A"]),
+            "precision": self.normalization_.dtype.name,
+        }
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "normalization_" in self.__dict__
+
+    # What scikit-learn asks
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.normalization_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

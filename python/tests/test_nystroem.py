@@ -1,0 +1,165 @@
+"""Features over landmarks."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.kernel_approximation import Nystroem as Theirs
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from mercer import KernelPCA, Nystroem, load
+
+RULES = ["uniform", "kmeans", "rpcholesky", "leverage"]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_features_are_theirs_with_the_same_seed(points, dtype):
+    X = points.astype(dtype)
+    for parameters in ({}, {"kernel": "polynomial", "degree": 2}, {"kernel": "laplacian"}, {"kernel": "linear"}):
+        ours = Nystroem(n_components=6, random_state=3, **parameters).fit(X)
+        theirs = Theirs(n_components=6, random_state=3, **parameters).fit(X)
+        np.testing.assert_array_equal(ours.component_indices_, theirs.component_indices_)
+        np.testing.assert_array_equal(ours.components_, theirs.components_)
+        assert ours.transform(X).dtype == dtype
+        tolerance = 1e-8 if dtype == np.float64 else 2e-3
+        scale = np.abs(theirs.transform(X)).max()
+        np.testing.assert_allclose(ours.transform(X), theirs.transform(X), atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_inner_products_approach_the_kernel(points, rule):
+    K = pairwise_kernels(points, metric="rbf", gamma=0.05)
+    errors = []
+    for count in (10, 40, 150):
+        fitted = Nystroem(gamma=0.05, n_components=count, landmarks=rule, random_state=0).fit(points)
+        Z = fitted.transform(points)
+        assert Z.shape == (150, count)
+        gap = K - Z @ Z.T
+        errors.append(np.trace(gap))
+        assert np.linalg.eigvalsh(gap).min() > -1e-9, "what is missing is positive semi-definite"
+        np.testing.assert_allclose(fitted.trace_error(points), errors[-1], atol=1e-9)
+    assert errors[0] > errors[1] > errors[2]
+    # Centres of clusters of one row each are the rows, so that 150 of them are exact as well.
+    assert errors[2] < 1e-8 * 150
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_same_seed_gives_the_same_landmarks_on_any_number_of_threads(points, rule):
+    fits = [Nystroem(n_components=20, landmarks=rule, random_state=5, n_jobs=jobs).fit(points) for jobs in (1, 2, 3)]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(fits[0].components_, other.components_)
+        np.testing.assert_array_equal(fits[0].transform(points), other.transform(points))
+    assert not np.array_equal(fits[0].components_, clone(fits[0]).set_params(random_state=6).fit(points).components_)
+
+
+def test_rows_are_rows_and_centres_are_not(points):
+    for rule in ("uniform", "rpcholesky", "leverage"):
+        fitted = Nystroem(n_components=12, landmarks=rule).fit(points)
+        assert len(set(fitted.component_indices_)) == 12
+        np.testing.assert_array_equal(points[fitted.component_indices_], fitted.components_)
+    assert Nystroem(n_components=12, landmarks="kmeans").fit(points).component_indices_ is None
+
+
+def test_landmarks_may_be_given(points):
+    given = points[[3, 1, 4, 1, 5]] + 0.25
+    fitted = Nystroem(landmarks=given, gamma=0.05).fit(points)
+    np.testing.assert_array_equal(fitted.components_, given)
+    assert fitted.transform(points).shape == (150, 5)
+    assert fitted.rank_ == 4, "one of them is a copy"
+    W = pairwise_kernels(given, metric="rbf", gamma=0.05)
+    C = pairwise_kernels(points, given, metric="rbf", gamma=0.05)
+    Z = fitted.transform(points)
+    np.testing.assert_allclose(Z @ Z.T, C @ np.linalg.pinv(W, rcond=1e-12, hermitian=True) @ C.T, atol=1e-9)
+    with pytest.raises(ValueError, match="n_components=7 and 5 landmarks"):
+        Nystroem(landmarks=given, n_components=7).fit(points)
+    with pytest.raises(ValueError, match="points of 8 columns, but it is 7 columns"):
+        Nystroem(landmarks=given[:, 1:]).fit(points)
+
+
+def test_equal_points_have_rank_one():
+    X = np.ones((30, 3))
+    for rule in RULES:
+        fitted = Nystroem(n_components=4, landmarks=rule).fit(X)
+        assert fitted.rank_ == 1
+        Z = fitted.transform(X)
+        np.testing.assert_allclose(Z @ Z.T, np.ones((30, 30)), atol=1e-12)
+
+
+def test_a_precomputed_matrix_works_with_fewer_landmarks_than_rows(points):
+    K = pairwise_kernels(points, metric="rbf", gamma=0.05)
+    by_points = Nystroem(gamma=0.05, n_components=20, random_state=1)
+    by_matrix = Nystroem(kernel="precomputed", n_components=20, random_state=1)
+    np.testing.assert_allclose(by_matrix.fit_transform(K), by_points.fit_transform(points), atol=1e-9)
+    for rule in ("rpcholesky", "leverage"):
+        fitted = Nystroem(kernel="precomputed", n_components=20, landmarks=rule).fit(K)
+        assert fitted.trace_error(K) < 0.5 * 150
+    with pytest.raises(ValueError, match="k-means"):
+        Nystroem(kernel="precomputed", n_components=20, landmarks="kmeans").fit(K)
+
+
+def test_pickles_and_copies_transform_alike(points):
+    fitted = Nystroem(kernel="chi2", n_components=10, landmarks="rpcholesky").fit(np.abs(points))
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy.transform(np.abs(points)), fitted.transform(np.abs(points)))
+    assert list(fitted.get_feature_names_out()[:2]) == ["nystroem0", "nystroem1"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"landmarks": "best"}, "'landmarks' parameter of Nystroem must be a str among"),
+        ({"n_components": 0}, "'n_components' parameter of Nystroem must be an int in the range"),
+        ({"degree": 0.5, "kernel": "polynomial"}, "'degree' parameter of Nystroem"),
+        ({"kernel": "nonsense"}, "nonsense"),
+        ({"n_jobs": 0}, "'n_jobs' parameter"),
+    ],
+)
+def test_what_is_not_allowed_is_named(points, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        Nystroem(**parameters).fit(points)
+
+
+@pytest.mark.parametrize("rule", [*RULES, None])
+def test_kernel_pca_over_landmarks_is_close_to_the_exact_one_and_says_how_close(points, rule, tmp_path):
+    exact = KernelPCA(3, kernel="rbf", gamma=0.02).fit(points)
+    rough = KernelPCA(3, kernel="rbf", gamma=0.02, gram="nystrom", landmarks=rule, n_landmarks=60)
+    scores = rough.fit_transform(points)
+    assert scores.shape == (150, 3) and rough.eigenvectors_.shape == (0, 3)
+    np.testing.assert_allclose(rough.eigenvalues_, exact.eigenvalues_, rtol=0.02)
+    assert rough.record_["gram"] == "nystrom" and rough.record_["nystrom"]["n_landmarks"] == 60
+    assert rough.residuals_.max() < 0.05
+    assert rough.X_fit_.shape == (60, 8)
+    copy = pickle.loads(pickle.dumps(rough))
+    np.testing.assert_array_equal(copy.transform(points), scores)
+    rough.save(tmp_path / "rough.mercer")
+    np.testing.assert_array_equal(load(tmp_path / "rough.mercer").transform(points), scores)
+
+
+def test_kernel_pca_over_all_rows_is_exact_and_can_be_inverted(points):
+    exact = KernelPCA(3, kernel="rbf", gamma=0.02, fit_inverse_transform=True).fit(points)
+    all_rows = KernelPCA(3, kernel="rbf", gamma=0.02, fit_inverse_transform=True, gram="nystrom", landmarks=points)
+    all_rows.fit(points)
+    np.testing.assert_allclose(np.abs(all_rows.transform(points)), np.abs(exact.transform(points)), atol=1e-6)
+    there = exact.inverse_transform(exact.transform(points))
+    np.testing.assert_allclose(all_rows.inverse_transform(all_rows.transform(points)), there, atol=1e-4)
+
+
+def test_kernel_pca_refuses_what_landmarks_do_not_read(points):
+    with pytest.raises(ValueError, match="landmarks and n_landmarks are for gram='nystrom' only"):
+        KernelPCA(2, landmarks="kmeans").fit(points)
+    with pytest.raises(ValueError, match="solver has no effect with gram='nystrom'"):
+        KernelPCA(2, gram="nystrom", solver="lanczos").fit(points)
+    with pytest.raises(ValueError, match="between 1 and the number of landmarks"):
+        KernelPCA(20, gram="nystrom", n_landmarks=10).fit(points)
+    with pytest.warns(UserWarning, match="largest residual against the exact matrix"):
+        assert not KernelPCA(2, kernel="rbf", gram="nystrom", n_landmarks=3, tolerance=1e-9).fit(points).converged_
+
+
+def test_examples_in_docstrings_run():
+    import doctest
+
+    from mercer import _nystroem
+
+    results = doctest.testmod(_nystroem)
+    assert results.attempted > 0 and results.failed == 0
