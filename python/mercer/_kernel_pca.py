@@ -280,7 +280,14 @@ class KernelPCA(Estimator):
     def _nystrom_settings(self, points: Any) -> dict[str, Any]:
         """What is asked for over landmarks, as the extension module takes it."""
         owner = type(self).__name__
-        defaults = {"solver": "auto", "eigen_solver": "auto", "max_iter": None, "iterated_power": "auto", "negative": None}
+        defaults = {
+            "solver": "auto",
+            "eigen_solver": "auto",
+            "max_iter": None,
+            "iterated_power": "auto",
+            "negative": None,
+            "scaling": None,
+        }
         for name, default in defaults.items():
             if getattr(self, name) != default:
                 raise ValueError(f"{name} has no effect with gram='nystrom': leave it out")
