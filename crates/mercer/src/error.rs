@@ -138,6 +138,27 @@ pub enum Error {
         ratio: f64,
     },
 
+    /// A point has nothing to do with the others, so that its row of the kernel matrix cannot be normalised.
+    #[error(
+        "row {row} has degree {degree}: the kernel values of a row with all the others must have a positive sum; remove the row, \
+         or use a wider kernel, or one without negative values"
+    )]
+    ZeroDegree {
+        /// Row, counted from zero.
+        row: usize,
+        /// The sum of its kernel values.
+        degree: f64,
+    },
+
+    /// There are fewer different points than clusters.
+    #[error("`n_clusters` must be at most the number of different rows, which is {found}, but it is {needed}")]
+    TooFewDistinct {
+        /// Clusters that were asked for.
+        needed: usize,
+        /// Different rows.
+        found: usize,
+    },
+
     /// A dense decomposition failed, because the matrix holds numbers that are not finite.
     #[error(
         "a matrix of order {order} could not be decomposed: it holds numbers that are not finite; kernel values this large overflow, so \
@@ -310,6 +331,8 @@ impl Error {
             | Self::NotSquare { .. }
             | Self::NegativeEigenvalues { .. }
             | Self::UnsuitableKernel { .. }
+            | Self::ZeroDegree { .. }
+            | Self::TooFewDistinct { .. }
             | Self::Decomposition { .. }
             | Self::CustomKernel { .. }
             | Self::CustomKernelFailed { .. }

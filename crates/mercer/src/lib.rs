@@ -34,6 +34,7 @@
 //! - [`product`]: products with the kernel matrix, without kernel PCA; [`preimage`]: from scores back to points.
 //! - [`hebbian`]: kernel PCA by iteration over single points, which can be stopped, continued and given more points.
 //! - [`nystrom`]: kernel PCA over a few landmarks, an approximation with a stated error.
+//! - [`SpectralClustering`]: clusters of any shape, from the same products; [`agreement`]: how far two groupings agree.
 //! - [`Watch`]: progress, time limits and interruption.
 //!
 //! # Quality travels with the answer
@@ -47,13 +48,16 @@
 //! The same settings, points and seed give the same bits on any number of threads. The sign of a component is fixed: its
 //! coefficient of largest absolute value is positive.
 
+pub mod agreement;
 mod choices;
+pub mod cluster;
 pub mod data;
 pub mod eigen;
 mod error;
 pub mod gram;
 pub mod hebbian;
 pub mod kernel;
+pub mod kmeans;
 mod memory;
 mod model;
 pub mod nystrom;
@@ -70,6 +74,7 @@ pub mod watch;
 pub use choices::{
     Center, Gain, GainRule, GramChoice, MemoryBudget, Negative, NegativeScope, Refresh, SolverChoice, ZeroComponents,
 };
+pub use cluster::{ClusterModel, SpectralClustering};
 pub use data::Points;
 pub use error::{Error, ErrorKind, Result, bytes as format_bytes};
 pub use hebbian::{HebbianLearner, KernelHebbianPca};

@@ -94,6 +94,8 @@ pub enum Phase {
     Multiplying,
     /// Learning the way from scores back to points.
     Reconstructing,
+    /// Putting points into clusters.
+    Clustering,
 }
 
 impl Phase {
@@ -107,6 +109,7 @@ impl Phase {
             Self::Transforming => "transforming",
             Self::Multiplying => "multiplying",
             Self::Reconstructing => "reconstructing",
+            Self::Clustering => "clustering",
         }
     }
 }

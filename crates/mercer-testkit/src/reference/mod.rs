@@ -3,6 +3,7 @@
 //! Nothing here calls the library's arithmetic: formulas are those of the textbooks, loops run over single entries, and
 //! eigenvalues come from Jacobi's rotations.
 
+mod cluster;
 mod eigen;
 mod hebbian;
 mod kernel;
@@ -11,6 +12,7 @@ mod pca;
 
 use faer::{Mat, MatRef};
 
+pub use cluster::{SpectralReference, spectral_embedding};
 pub use eigen::{Spectrum, eigen, orthonormalize, sines_of_angles};
 pub use hebbian::{HebbianReference, HebbianState, eigenvalue_estimates, reconstruction_error};
 pub use kernel::Textbook;

@@ -6,14 +6,15 @@
 //! | [`KernelGram`] with a [`Store`] | kept as far as the store reaches, the others recomputed | up to the budget |
 //! | [`KernelGram`] of [`Kernel::Precomputed`](crate::Kernel::Precomputed) | read from the user's matrix | the matrix |
 //!
-//! [`Centered`] turns any of them into the operator of the points centred in feature space; [`Counted`] counts what was
-//! asked of it.
+//! [`Centered`] turns any of them into the operator of the points centred in feature space, [`Normalized`] into that of spectral
+//! clustering; [`Counted`] counts what was asked of it.
 
 mod basis;
 mod centered;
 mod counted;
 mod cross;
 mod kernel_gram;
+mod normalized;
 mod schedule;
 mod slab;
 mod store;
@@ -26,6 +27,8 @@ pub use centered::{Centered, Centering};
 pub use counted::Counted;
 pub(crate) use cross::{Cross, square_matrix};
 pub use kernel_gram::{KernelGram, block_size};
+pub use normalized::Normalized;
+pub(crate) use normalized::scale_rows;
 pub(crate) use slab::Slab;
 pub use slab::slab_product;
 pub use store::{Store, StoreFormat};

@@ -6,6 +6,7 @@ use super::learner::HebbianLearner;
 use crate::choices::{Center, Gain, GainRule, GramChoice, MemoryBudget, Negative, Refresh};
 use crate::data::Points;
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 use crate::model::{Checkpoint, KernelChoice, KernelPca, Model};
 use crate::scalar::Precision;
 use crate::watch::Watch;
@@ -281,6 +282,14 @@ impl KernelHebbianPca {
     /// the first update.
     pub fn fit_from(&self, points: &Points, start: &Start<'_>, watch: &Watch<'_>) -> Result<HebbianLearner> {
         HebbianLearner::fit(self.clone(), points, start, watch)
+    }
+
+    /// The same gains and passes for a matrix that is given, within the seed, threads and memory of `common`.
+    pub(crate) fn for_matrix(&self, common: &KernelPca) -> Self {
+        Self {
+            common: KernelPca { kernel: KernelChoice::Known(Kernel::Precomputed), ..common.clone() },
+            ..self.clone()
+        }
     }
 
     /// Checks every setting that is not common to all of kernel PCA.

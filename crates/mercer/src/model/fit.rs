@@ -410,16 +410,7 @@ impl Run<'_> {
             start: start.map(Mat::as_ref),
             keeper: keeper.as_ref().map(|keeper| keeper as &dyn Keeper),
         };
-        let solver: &dyn EigenSolver = match solver {
-            SolverChoice::Dense => &Dense,
-            SolverChoice::Lanczos => &Lanczos { max_subspace: plan.max_subspace },
-            SolverChoice::Subspace => &SubspaceIteration { block: plan.block },
-            SolverChoice::Power => &PowerIteration,
-            SolverChoice::Krylov | SolverChoice::Auto => {
-                &BlockKrylov { block: plan.block, max_subspace: plan.max_subspace, check_every: 1 }
-            }
-        };
-        solver.leading(self.operator.as_dyn(), &request, &context)
+        planned_solver(plan)?.leading(self.operator.as_dyn(), &request, &context)
     }
 
     /// The fewest pairs that explain `share` of the variance: more and more of them are found, each time from the last ones.
@@ -481,8 +472,21 @@ impl Run<'_> {
     }
 }
 
+/// The solver that a plan names.
+pub(crate) fn planned_solver(plan: &Plan) -> Result<Box<dyn EigenSolver>> {
+    Ok(match plan.solver.parse()? {
+        SolverChoice::Dense => Box::new(Dense),
+        SolverChoice::Lanczos => Box::new(Lanczos { max_subspace: plan.max_subspace }),
+        SolverChoice::Subspace => Box::new(SubspaceIteration { block: plan.block }),
+        SolverChoice::Power => Box::new(PowerIteration),
+        SolverChoice::Krylov | SolverChoice::Auto => {
+            Box::new(BlockKrylov { block: plan.block, max_subspace: plan.max_subspace, check_every: 1 })
+        }
+    })
+}
+
 /// Passes after which a solver gives up: ten times what a hard case takes.
-fn patience(solver: SolverChoice, k: usize) -> usize {
+pub(crate) fn patience(solver: SolverChoice, k: usize) -> usize {
     match solver {
         SolverChoice::Power => 10_000 * k,
         SolverChoice::Lanczos => 100 * k + 2000,

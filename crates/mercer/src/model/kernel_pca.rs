@@ -282,6 +282,14 @@ impl KernelPca {
         fit::fit(self, points, watch)
     }
 
+    /// The number of components that is asked for, if it is one.
+    pub(crate) fn n_components_asked(&self) -> Option<usize> {
+        match self.components {
+            Components::Count(k) => Some(k),
+            Components::Variance(_) => None,
+        }
+    }
+
     pub(crate) fn thread_pool(&self) -> Result<Threads> {
         self.threads.map_or_else(Threads::all, Threads::new)
     }

@@ -26,7 +26,7 @@ const TOLERANCE: f64 = 1e-2;
 const MAX_PASSES: usize = 6;
 
 /// Start vectors, if the plan asks for them.
-pub(super) fn from_sample(
+pub(crate) fn from_sample(
     settings: &KernelPca,
     prepared: &Prepared,
     plan: &Plan,

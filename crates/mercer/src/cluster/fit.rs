@@ -1,0 +1,214 @@
+//! The clustering: from points to a model.
+//!
+//! Reads as the steps do: prepare, normalise, solve, embed, find clusters.
+
+use std::collections::BTreeMap;
+
+use faer::Mat;
+
+use super::embedding::{require_distinct, unit_rows};
+use super::fitted::ClusterModel;
+use super::hebbian;
+use super::record::ClusterRecord;
+use super::settings::SpectralClustering;
+use crate::choices::SolverChoice;
+use crate::data::Points;
+use crate::eigen::{EigenPairs, Outcome, Request};
+use crate::error::Result;
+use crate::gram::{Counted, Element, KernelGram, Normalized, Store, scale_rows};
+use crate::kmeans::{KMeans, Partition};
+use crate::memory;
+use crate::model::{KernelPca, Prepared, SpeedsFrom, Totals, fix_signs, patience, planned_solver, start_from_sample};
+use crate::plan::Plan;
+use crate::record::{KernelRecord, RECORD_VERSION};
+use crate::scalar::Precision;
+use crate::watch::{Context, Phase, Stopwatch, Watch};
+
+/// Eigenvectors of the normalised matrix, and what they took.
+pub(super) struct Solved {
+    pub(super) pairs: EigenPairs,
+    pub(super) degrees: Vec<f64>,
+    pub(super) totals: Totals,
+    pub(super) gram: String,
+    pub(super) solver: String,
+    pub(super) plan: Option<Plan>,
+}
+
+/// Finds clusters.
+pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<'_>) -> Result<ClusterModel> {
+    let stopwatch = Stopwatch::start();
+    settings.validate(points.n_samples())?;
+    let problem = settings.eigenproblem();
+    let mut prepared = Prepared::new(&problem, points, SpeedsFrom::WhateverIsCheap)?;
+    require_distinct(points, settings.n_clusters)?;
+    let mut seconds = BTreeMap::from([("planning".to_owned(), stopwatch.seconds())]);
+
+    let solving = Stopwatch::start();
+    let mut solved = match (&settings.hebbian, prepared.precision) {
+        (Some(rule), _) => hebbian::solve(rule, &problem, &prepared, points, watch)?,
+        (None, Precision::F32) => solve::<f32>(&problem, &prepared, points, watch)?,
+        (None, Precision::F64) => solve::<f64>(&problem, &prepared, points, watch)?,
+    };
+    let asked = solved.pairs.values.len();
+    keep_real(&mut solved.pairs, prepared.precision);
+    if solved.pairs.values.len() < asked {
+        prepared.warnings.push(format!(
+            "points are embedded with {} of {asked} eigenvectors: the other eigenvalues cannot be told from rounding in {}",
+            solved.pairs.values.len(),
+            prepared.precision
+        ));
+    }
+    fix_signs(&mut solved.pairs.vectors);
+    seconds.insert("solving".to_owned(), solving.seconds());
+
+    let clustering = Stopwatch::start();
+    let (embedding, without) = unit_rows(solved.pairs.vectors.as_ref());
+    if without > 0 {
+        prepared.warnings.push(format!("{without} points have no part in the eigenvectors: their cluster is chance"));
+    }
+    let context = Context::new(&prepared.threads, watch, Phase::Clustering);
+    // Eigenvectors of a run that was stopped are worth the moment that k-means takes.
+    let (unwatched, stopped) = (Watch::new(), watch.is_stopped());
+    let context = if stopped { Context::new(&prepared.threads, &unwatched, Phase::Clustering) } else { context };
+    let means = KMeans::new(settings.n_clusters).restarts(settings.restarts).seed(problem.seed);
+    let partition = means.fit(embedding.as_ref(), &context)?;
+    seconds.insert("clustering".to_owned(), clustering.seconds());
+    seconds.insert("total".to_owned(), stopwatch.seconds());
+
+    warn_if_not_converged(&solved.pairs, &mut prepared.warnings);
+    let record = record(settings, points, &prepared, &solved, &partition, seconds);
+    let Solved { pairs, degrees, .. } = solved;
+    Ok(ClusterModel::new(prepared.kernel, points, pairs.vectors, degrees, partition.labels, partition.centers, record))
+}
+
+fn has_converged(pairs: &EigenPairs) -> bool {
+    pairs.outcome == Outcome::Converged && pairs.converged == pairs.values.len()
+}
+
+fn warn_if_not_converged(pairs: &EigenPairs, warnings: &mut Vec<String>) {
+    if has_converged(pairs) {
+        return;
+    }
+    let residual = pairs.residuals.iter().copied().fold(0.0, f64::max);
+    let why = match pairs.outcome {
+        Outcome::Stopped => "the run was stopped",
+        Outcome::OutOfPasses => "the allowed passes were used up",
+        Outcome::Converged => "a direct method cannot do better in this precision",
+    };
+    warnings.push(format!(
+        "{} of {} eigenvectors converged; largest residual {residual:.1e}: {why}",
+        pairs.converged.min(pairs.values.len()),
+        pairs.values.len()
+    ));
+}
+
+fn record(
+    settings: &SpectralClustering,
+    points: &Points,
+    prepared: &Prepared,
+    solved: &Solved,
+    partition: &Partition,
+    seconds: BTreeMap<String, f64>,
+) -> ClusterRecord {
+    let (pairs, degrees) = (&solved.pairs, &solved.degrees);
+    let mut cluster_sizes = vec![0; settings.n_clusters];
+    partition.labels.iter().for_each(|&label| cluster_sizes[label] += 1);
+    ClusterRecord {
+        record_version: RECORD_VERSION,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        n_samples: points.n_samples(),
+        n_features: points.n_features(),
+        n_clusters: settings.n_clusters,
+        n_components: pairs.values.len(),
+        kernel: KernelRecord::from(&prepared.kernel),
+        gram: solved.gram.clone(),
+        solver: solved.solver.clone(),
+        precision: prepared.precision,
+        eigenvalues: pairs.values.clone(),
+        residuals: pairs.residuals.clone(),
+        tolerance: prepared.tolerance,
+        converged: has_converged(pairs),
+        passes: solved.totals.passes,
+        products: solved.totals.products,
+        kernel_entries: solved.totals.kernel_entries,
+        smallest_degree: degrees.iter().copied().fold(f64::INFINITY, f64::min),
+        largest_degree: degrees.iter().copied().fold(0.0, f64::max),
+        cluster_sizes,
+        inertia: partition.inertia,
+        restarts: partition.restarts,
+        rounds: partition.rounds,
+        kmeans_converged: partition.converged,
+        seconds,
+        peak_memory_bytes: memory::peak(),
+        memory_budget_bytes: prepared.budget,
+        threads: prepared.threads.count(),
+        seed: settings.common.seed,
+        plan: solved.plan.clone(),
+        warnings: prepared.warnings.clone(),
+    }
+}
+
+/// Leading eigenvectors of the normalised matrix, by products with the kernel matrix.
+fn solve<T: Element>(problem: &KernelPca, prepared: &Prepared, points: &Points, watch: &Watch<'_>) -> Result<Solved> {
+    let plan = prepared.plan(problem, points)?;
+    let threads = &prepared.threads;
+    let context = |phase| Context::new(threads, watch, phase);
+    let store = (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
+    let gram = threads.run(|| KernelGram::<T>::new(points, &prepared.kernel, store))?;
+    context(Phase::Packing).check()?;
+    let counted = Counted::new(&gram);
+    let normalized = Normalized::new(&counted, &context(Phase::Starting))?;
+    let solver: SolverChoice = plan.solver.parse()?;
+    let start = match start_from_sample(problem, prepared, &plan, points, &context(Phase::Starting))? {
+        Some(vectors) => Some(with_known_vector(vectors, &normalized)),
+        None if solver == SolverChoice::Krylov => {
+            Some(with_known_vector(Mat::zeros(points.n_samples(), 1), &normalized))
+        }
+        None => None,
+    };
+    let k = problem.n_components_asked().unwrap_or(1);
+    let request = Request {
+        n_pairs: k,
+        tolerance: prepared.tolerance,
+        max_passes: problem.max_passes.unwrap_or_else(|| patience(solver, k)),
+        seed: problem.seed,
+        start: start.as_ref().map(Mat::as_ref),
+        ..Request::new(k)
+    };
+    let mut solving = context(Phase::Solving);
+    solving.progress.expected_passes = Some(plan.expected_passes);
+    let pairs = planned_solver(&plan)?.leading(&normalized, &request, &solving)?;
+    let totals =
+        Totals { passes: counted.passes(), products: counted.products(), kernel_entries: gram.entries_computed() };
+    let degrees = normalized.degrees().to_vec();
+    Ok(Solved { pairs, degrees, totals, gram: plan.gram.clone(), solver: plan.solver.clone(), plan: Some(plan) })
+}
+
+/// Start vectors for the normalised matrix from those for the kernel matrix: each entry over the root of its degree, and in the place
+/// of the first one the eigenvector that is known.
+fn with_known_vector<A: crate::gram::SymmetricOperator + ?Sized>(
+    mut vectors: Mat<f64>,
+    normalized: &Normalized<'_, A>,
+) -> Mat<f64> {
+    scale_rows(vectors.as_mut(), normalized.inverse_roots());
+    if vectors.ncols() > 0 {
+        vectors.col_mut(0).iter_mut().zip(normalized.degrees()).for_each(|(x, degree)| *x = degree.sqrt());
+    }
+    vectors
+}
+
+/// Keeps the leading pairs whose eigenvalue can be told from rounding.
+fn keep_real(pairs: &mut EigenPairs, precision: Precision) {
+    let largest = pairs.values.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
+    // As in kernel PCA: entries are known to a few units in the last place, and in double precision the solver's own rounding counts.
+    let factor = match precision {
+        Precision::F32 => 8.0,
+        Precision::F64 => 200.0,
+    };
+    let noise = factor * precision.epsilon() * largest;
+    let kept = pairs.values.iter().take_while(|&&value| value > noise).count();
+    pairs.values.truncate(kept);
+    pairs.residuals.truncate(kept);
+    pairs.converged = pairs.converged.min(kept);
+    pairs.vectors = pairs.vectors.subcols(0, kept).to_owned();
+}

@@ -1,0 +1,157 @@
+//! Points in clusters, and where new ones belong.
+
+use faer::{Mat, MatRef};
+
+use super::embedding::unit_rows;
+use super::record::ClusterRecord;
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::gram::slab_product;
+use crate::kernel::Kernel;
+use crate::kmeans::nearest;
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// Clusters of points, and what it takes to find those of others.
+///
+/// ```
+/// use mercer::{Kernel, Points, SpectralClustering};
+///
+/// let points = Points::from_f64(vec![0.0, 0.1, 0.2, 7.0, 7.1], 5, 1)?;
+/// let model = SpectralClustering::new(Kernel::gaussian(1.0)?, 2).fit(&points)?;
+/// assert_eq!(model.labels(), [0, 0, 0, 1, 1]);
+/// assert_eq!(model.predict(&Points::from_f64(vec![6.5], 1, 1)?)?, [1]);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub struct ClusterModel {
+    kernel: Kernel,
+    basis: Points,
+    /// Unit eigenvectors of the normalised matrix, one per column.
+    eigenvectors: Mat<f64>,
+    degrees: Vec<f64>,
+    labels: Vec<usize>,
+    centers: Mat<f64>,
+    record: ClusterRecord,
+}
+
+impl ClusterModel {
+    pub(super) fn new(
+        kernel: Kernel,
+        points: &Points,
+        eigenvectors: Mat<f64>,
+        degrees: Vec<f64>,
+        labels: Vec<usize>,
+        centers: Mat<f64>,
+        record: ClusterRecord,
+    ) -> Self {
+        // A precomputed matrix is not needed again: new points bring their own kernel values.
+        let basis = if matches!(kernel, Kernel::Precomputed) { points.slice(0..0) } else { points.clone() };
+        Self { kernel, basis, eigenvectors, degrees, labels, centers, record }
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The points that were clustered; none for a precomputed kernel.
+    pub fn basis(&self) -> &Points {
+        &self.basis
+    }
+
+    /// The cluster of each point. Clusters are numbered in the order of their first points.
+    pub fn labels(&self) -> &[usize] {
+        &self.labels
+    }
+
+    /// The centre of each cluster among the embedded points, one row each.
+    pub fn centers(&self) -> MatRef<'_, f64> {
+        self.centers.as_ref()
+    }
+
+    /// The degree of each point: the sum of its row of the kernel matrix.
+    pub fn degrees(&self) -> &[f64] {
+        &self.degrees
+    }
+
+    /// Eigenvalues of the normalised matrix.
+    pub fn eigenvalues(&self) -> &[f64] {
+        &self.record.eigenvalues
+    }
+
+    /// Unit eigenvectors of the normalised matrix, one per column; the entry of largest absolute value of each is positive.
+    pub fn eigenvectors(&self) -> MatRef<'_, f64> {
+        self.eigenvectors.as_ref()
+    }
+
+    /// The embedded points, one row each: rows of the eigenvectors, of unit length.
+    pub fn embedding(&self) -> Mat<f64> {
+        unit_rows(self.eigenvectors.as_ref()).0
+    }
+
+    /// What was done and how good the eigenvectors are.
+    pub fn record(&self) -> &ClusterRecord {
+        &self.record
+    }
+
+    /// The cluster of each of some new points.
+    ///
+    /// For a precomputed kernel, `queries` holds kernel values: one row per new point, one column per clustered point.
+    ///
+    /// # Errors
+    ///
+    /// If the points have another width than those that were clustered, hold values that are not finite, or have no positive degree:
+    /// their kernel values with all clustered points are zero, or sum to less.
+    pub fn predict(&self, queries: &Points) -> Result<Vec<usize>> {
+        self.predict_watched(queries, &Threads::all()?, &Watch::new())
+    }
+
+    /// As [`predict`](Self::predict), on given threads, with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`predict`](Self::predict), and [`Error::Interrupted`].
+    pub fn predict_watched(&self, queries: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Vec<usize>> {
+        Ok(nearest(self.embed_watched(queries, threads, watch)?.as_ref(), self.centers.as_ref(), threads))
+    }
+
+    /// New points, embedded as the clustered ones were: one row each, of unit length.
+    ///
+    /// # Errors
+    ///
+    /// As [`predict`](Self::predict).
+    pub fn embed(&self, queries: &Points) -> Result<Mat<f64>> {
+        self.embed_watched(queries, &Threads::all()?, &Watch::new())
+    }
+
+    /// As [`embed`](Self::embed), on given threads, with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`predict_watched`](Self::predict_watched).
+    pub fn embed_watched(&self, queries: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
+        let (expected, found) = (self.basis.n_features(), queries.n_features());
+        if expected != found {
+            return Err(Error::FeatureMismatch { what: "the data", expected, found });
+        }
+        queries.check_finite()?;
+        let (n, r) = (self.eigenvectors.nrows(), self.eigenvectors.ncols());
+        // v_ij / (λ_j √d_i), and a column of ones for the degrees of the new points.
+        let values = self.eigenvalues();
+        let coefficients = Mat::from_fn(n, r + 1, |i, j| {
+            if j < r { self.eigenvectors[(i, j)] / (values[j] * self.degrees[i].sqrt()) } else { 1.0 }
+        });
+        let context = Context::new(threads, watch, Phase::Transforming);
+        let precision = self.record.precision;
+        let product = slab_product(&self.kernel, queries, &self.basis, coefficients.as_ref(), precision, &context)?;
+        if let Some((row, &degree)) = product.col(r).iter().enumerate().find(|(_, degree)| **degree <= 0.0) {
+            return Err(Error::ZeroDegree { row, degree });
+        }
+        Ok(unit_rows(product.subcols(0, r)).0)
+    }
+}
+
+impl std::fmt::Debug for ClusterModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ClusterModel({} clusters of {} points)", self.record.n_clusters, self.record.n_samples)
+    }
+}

@@ -1,0 +1,168 @@
+//! Clusters of rows by k-means: few columns, as spectral embeddings have.
+//!
+//! **Cost** of a round: `n k d` multiply-adds. **Memory**: a distance, a label and a share of the start's chances per row.
+//!
+//! # Method
+//!
+//! Every restart draws its first centres as k-means++ does (\[AV07\]), the best of a few candidates each time, and then goes on in
+//! Lloyd's rounds: every row goes to its nearest centre, every centre to the mean of its rows, until no row changes its centre. A
+//! centre that has lost all its rows takes the row that is farthest from its own, so no cluster is ever empty. The restart with
+//! the smallest sum of squared distances wins. Clusters are numbered in the order of their first rows.
+//!
+//! # Numerics
+//!
+//! Rows are cut into chunks whose number depends on nothing but their count, and sums over chunks are added up in order, so the
+//! answer does not depend on the number of threads.
+//!
+//! # References
+//!
+//! - [AV07] Arthur, Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
+
+mod distance;
+mod lloyd;
+mod start;
+
+use faer::{Mat, MatRef};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+pub use distance::nearest;
+
+use crate::error::{Error, Result};
+use crate::watch::Context;
+
+/// k-means, as it is asked for.
+///
+/// ```
+/// use faer::mat;
+/// use mercer::kmeans::KMeans;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+///
+/// let rows = mat![[0.0], [0.1], [5.0], [5.1], [0.2]];
+/// let (threads, watch) = (Threads::new(2)?, Watch::new());
+/// let found = KMeans::new(2).fit(rows.as_ref(), &Context::new(&threads, &watch, Phase::Clustering))?;
+/// assert_eq!(found.labels, [0, 0, 1, 1, 0]);
+/// assert!((found.centers[(1, 0)] - 5.05).abs() < 1e-12);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KMeans {
+    n_clusters: usize,
+    restarts: usize,
+    max_rounds: usize,
+    seed: u64,
+}
+
+/// Rows in clusters.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// The cluster of each row.
+    pub labels: Vec<usize>,
+    /// The mean of each cluster, one row each.
+    pub centers: Mat<f64>,
+    /// The sum of the squared distances of all rows from the means of their clusters.
+    pub inertia: f64,
+    /// Rounds of the restart that won.
+    pub rounds: usize,
+    /// Whether it went on until no row changed its cluster.
+    pub converged: bool,
+    /// Restarts that were made; fewer than were asked for if the run was stopped.
+    pub restarts: usize,
+}
+
+impl KMeans {
+    /// Ten restarts of at most 300 rounds.
+    pub fn new(n_clusters: usize) -> Self {
+        Self { n_clusters, restarts: 10, max_rounds: 300, seed: 0 }
+    }
+
+    /// Sets the number of restarts (default 10).
+    #[must_use]
+    pub fn restarts(mut self, restarts: usize) -> Self {
+        self.restarts = restarts;
+        self
+    }
+
+    /// Sets the number of rounds after which a restart ends in any case (default 300).
+    #[must_use]
+    pub fn max_rounds(mut self, max_rounds: usize) -> Self {
+        self.max_rounds = max_rounds;
+        self
+    }
+
+    /// Sets where random numbers come from (default 0).
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Finds clusters of rows.
+    ///
+    /// # Errors
+    ///
+    /// If a setting is zero, a number is not finite, there are fewer different rows than clusters, or the run was stopped before the
+    /// end of the first restart.
+    pub fn fit(&self, rows: MatRef<'_, f64>, context: &Context<'_>) -> Result<Partition> {
+        self.validate(rows)?;
+        let rows = distance::Rows::new(rows);
+        let mut best: Option<Partition> = None;
+        let mut made = 0;
+        for restart in 0..self.restarts {
+            context.report_fraction(restart as f64 / self.restarts as f64);
+            let mut random = ChaCha8Rng::seed_from_u64(self.seed);
+            random.set_stream(restart as u64);
+            let run = start::centers(&rows, self.n_clusters, &mut random, context)
+                .and_then(|centers| lloyd::run(&rows, centers, self.max_rounds, context));
+            let found = match run {
+                // What was found before is the answer.
+                Err(Error::Interrupted { .. }) if best.is_some() => break,
+                run => run?,
+            };
+            made += 1;
+            if best.as_ref().is_none_or(|best| found.inertia < best.inertia) {
+                best = Some(found);
+            }
+        }
+        let best = best.expect("there is at least one restart, and its failure is returned");
+        Ok(in_order_of_rows(Partition { restarts: made, ..best }))
+    }
+
+    fn validate(&self, rows: MatRef<'_, f64>) -> Result<()> {
+        let n = rows.nrows();
+        if self.n_clusters == 0 || self.n_clusters > n {
+            let requirement = format!("between 1 and the number of rows ({n})");
+            return Err(Error::invalid("n_clusters", requirement, self.n_clusters));
+        }
+        for (name, value) in [("restarts", self.restarts), ("max_rounds", self.max_rounds)] {
+            if value == 0 {
+                return Err(Error::invalid(name, "at least 1", 0));
+            }
+        }
+        for (column, values) in rows.col_iter().enumerate() {
+            if let Some((row, &value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+                return Err(Error::NotFinite { row, column, value });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The same clusters, numbered in the order of their first rows.
+fn in_order_of_rows(partition: Partition) -> Partition {
+    let (k, d) = (partition.centers.nrows(), partition.centers.ncols());
+    let mut number = vec![None; k];
+    let mut old = Vec::with_capacity(k);
+    let labels = partition.labels.iter().map(|&label| {
+        *number[label].get_or_insert_with(|| {
+            old.push(label);
+            old.len() - 1
+        })
+    });
+    let labels: Vec<usize> = labels.collect();
+    let centers = Mat::from_fn(k, d, |i, j| partition.centers[(old[i], j)]);
+    Partition { labels, centers, ..partition }
+}
+
+#[cfg(test)]
+mod tests;
