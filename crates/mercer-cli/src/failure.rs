@@ -174,6 +174,8 @@ fn concerns_data(error: &mercer::Error) -> bool {
             | E::KernelOverflow { .. }
             | E::NoVariance { .. }
             | E::NotSquare { .. }
+            | E::ZeroDegree { .. }
+            | E::TooFewDistinct { .. }
     )
 }
 
@@ -182,6 +184,9 @@ fn as_typed(error: &mercer::Error) -> String {
     match error {
         mercer::Error::InvalidParameter { name, requirement, value } => {
             format!("--{} must be {requirement}, but it is {value}", name.replace('_', "-"))
+        }
+        mercer::Error::TooFewDistinct { needed, found } => {
+            format!("--n-clusters must be at most the number of different rows, which is {found}, but it is {needed}")
         }
         mercer::Error::NegativeEigenvalues { ratio } => format!(
             "the kernel is not positive semi-definite: it has significant negative eigenvalues ({ratio:.1e} of the largest)"

@@ -1,5 +1,6 @@
 //! What was typed: plain data, checked word by word and no further. One file per command.
 
+mod cluster;
 mod compare;
 mod completions;
 mod data;
@@ -11,12 +12,14 @@ mod info;
 mod man;
 mod plan;
 mod report;
+mod reproduce;
 mod score;
 mod transform;
 mod values;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use cluster::ClusterArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use completions::CompletionsArgs;
 pub(crate) use data::DataArgs;
@@ -28,6 +31,7 @@ pub(crate) use info::InfoArgs;
 pub(crate) use man::ManArgs;
 pub(crate) use plan::PlanArgs;
 pub(crate) use report::{ProgressChoice, ReportArgs};
+pub(crate) use reproduce::{Experiment, ReproduceArgs};
 pub(crate) use score::ScoreArgs;
 pub(crate) use transform::TransformArgs;
 pub(crate) use values::{
@@ -71,8 +75,12 @@ pub(crate) enum Command {
     Transform(Box<TransformArgs>),
     /// Novelty: how unlike the training points of a model other points are
     Score(Box<ScoreArgs>),
+    /// Clusters of points, of any shape: spectral clustering
+    Cluster(Box<ClusterArgs>),
     /// Several methods on the same data: time, memory, residual, angle to the most exact one
     Compare(Box<CompareArgs>),
+    /// An experiment of the papers: what they claim beside what comes out
+    Reproduce(ReproduceArgs),
     /// What a model file holds
     Info(InfoArgs),
     /// Kernel PCA of bundled handwritten digits, from nothing to pictures

@@ -54,8 +54,13 @@ pub(super) fn check_flags(solver: FitSolver, solve: &SolveArgs, hebbian: &Hebbia
     if let Some((flag, _, why)) = others.into_iter().find(|(_, given, _)| *given) {
         return Err(Failure::usage(format!("{flag} is not for --solver hebbian: {why}")));
     }
-    if let Some(flag) = hebbian.unread() {
-        let rule = hebbian.gain.unwrap_or_default();
+    refuse_unread(hebbian)
+}
+
+/// Refuses flags that the gain rule does not have.
+pub(super) fn refuse_unread(args: &HebbianArgs) -> Result<()> {
+    if let Some(flag) = args.unread() {
+        let rule = args.gain.unwrap_or_default();
         return Err(Failure::usage(format!("{flag} is not for --gain {rule}, which does not read it")));
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! One file per command: from what was typed to what it means, and then to work.
 
 mod blocks;
+mod cluster;
 mod compare;
 mod completions;
 mod demo;
@@ -11,6 +12,7 @@ mod info;
 mod learn;
 mod man;
 mod plan;
+mod reproduce;
 mod score;
 mod session;
 mod settings;
@@ -26,7 +28,9 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus> {
         Command::Plan(args) => plan::run(&args),
         Command::Transform(args) => transform::run(&args),
         Command::Score(args) => score::run(&args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Reproduce(args) => reproduce::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -1,7 +1,7 @@
 //! The settings of a fit that flags mean.
 
 use mercer::kernel::{KernelSpec, Width};
-use mercer::{Center, KernelHebbianPca, KernelPca, Precision};
+use mercer::{Center, KernelChoice, KernelHebbianPca, KernelPca, Precision};
 
 use crate::args::{Gamma, GramArgs, HebbianArgs, KernelArgs, MethodName, PrecisionChoice, SolveArgs};
 
@@ -44,19 +44,24 @@ pub(super) fn hebbian_settings(
     gram: &GramArgs,
     hebbian: &HebbianArgs,
 ) -> KernelHebbianPca {
-    let settings = KernelHebbianPca::new(kernel_spec(kernel))
+    let settings = gains(kernel_spec(kernel), hebbian)
         .center(if kernel.no_center { Center::No } else { Center::Yes })
         .negative(kernel.negative)
         .gram(gram.gram)
-        .seed(solve.seed)
+        .seed(solve.seed);
+    let settings = solve.n_components.into_iter().fold(settings, KernelHebbianPca::n_components);
+    let settings = solve.memory.into_iter().fold(settings, KernelHebbianPca::memory);
+    let settings = solve.threads.into_iter().fold(settings, KernelHebbianPca::threads);
+    solve.precision.map(precision).into_iter().fold(settings, KernelHebbianPca::precision)
+}
+
+/// How the kernel Hebbian algorithm is to learn.
+pub(super) fn gains(kernel: impl Into<KernelChoice>, hebbian: &HebbianArgs) -> KernelHebbianPca {
+    let settings = KernelHebbianPca::new(kernel)
         .gain(hebbian.gain.unwrap_or_default())
         .refresh(hebbian.refresh.unwrap_or_default())
         .eta0(hebbian.eta0.unwrap_or_default())
         .mu(hebbian.mu.unwrap_or_default());
-    let settings = solve.n_components.into_iter().fold(settings, KernelHebbianPca::n_components);
-    let settings = solve.memory.into_iter().fold(settings, KernelHebbianPca::memory);
-    let settings = solve.threads.into_iter().fold(settings, KernelHebbianPca::threads);
-    let settings = solve.precision.map(precision).into_iter().fold(settings, KernelHebbianPca::precision);
     let settings = hebbian.tau.into_iter().fold(settings, KernelHebbianPca::tau);
     let settings = hebbian.xi.into_iter().fold(settings, KernelHebbianPca::xi);
     let settings = hebbian.rho0.into_iter().fold(settings, KernelHebbianPca::rho0);
@@ -64,14 +69,14 @@ pub(super) fn hebbian_settings(
     hebbian.batch_size.into_iter().fold(settings, KernelHebbianPca::batch_size)
 }
 
-const fn precision(choice: PrecisionChoice) -> Precision {
+pub(super) const fn precision(choice: PrecisionChoice) -> Precision {
     match choice {
         PrecisionChoice::F32 => Precision::F32,
         PrecisionChoice::F64 => Precision::F64,
     }
 }
 
-fn kernel_spec(args: &KernelArgs) -> KernelSpec {
+pub(super) fn kernel_spec(args: &KernelArgs) -> KernelSpec {
     let width = match (args.gamma, args.bandwidth) {
         (Some(Gamma::Value(gamma)), _) => Some(Width::Gamma(gamma)),
         (Some(Gamma::Scale), _) => Some(Width::Scale),

@@ -4,10 +4,14 @@
 //! elsewhere, so that a picture looks the same in a browser, a talk and in ten years.
 
 mod axis;
+mod curves;
+mod gallery;
 mod palette;
 mod scatter;
 mod scree;
 mod svg;
 
+pub(crate) use curves::{Curve, Curves};
+pub(crate) use gallery::{Gallery, Map};
 pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use scree::Scree;

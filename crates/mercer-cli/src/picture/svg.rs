@@ -76,6 +76,33 @@ impl Svg {
         self.push("</g>");
     }
 
+    /// A square of cells in shades of grey, from black to white; runs of equal cells are drawn as one.
+    pub(super) fn shades(&mut self, (x, y): (f64, f64), size: f64, width: usize, cells: &[usize], n_shades: usize) {
+        let scale = size / width.max(1) as f64;
+        self.push(&format!(
+            "<g transform=\"translate({} {}) scale({scale:.4})\" shape-rendering=\"crispEdges\">",
+            number(x),
+            number(y)
+        ));
+        for shade in 0..n_shades {
+            let mut path = String::new();
+            for (row, line) in cells.chunks(width.max(1)).enumerate() {
+                let mut column = 0;
+                for run in line.chunk_by(|a, b| a == b) {
+                    if run[0] == shade {
+                        let _ = write!(path, "M{column} {row}h{}v1h-{}z", run.len(), run.len());
+                    }
+                    column += run.len();
+                }
+            }
+            if !path.is_empty() {
+                let grey = 255 * shade / (n_shades - 1).max(1);
+                self.push(&format!("<path fill=\"#{grey:02x}{grey:02x}{grey:02x}\" d=\"{path}\"/>"));
+            }
+        }
+        self.push("</g>");
+    }
+
     pub(super) fn text(&mut self, at: (f64, f64), text: &str, style: Style) {
         self.push_text(at, text, style, "");
     }

@@ -8,8 +8,20 @@ use std::path::Path;
 use super::support::{Directory, bent_line, mercer};
 
 /// Every command, as `mercer --help` lists them.
-const COMMANDS: [&str; 10] =
-    ["fit", "plan", "transform", "score", "compare", "info", "demo", "completions", "man", "help"];
+const COMMANDS: [&str; 12] = [
+    "fit",
+    "plan",
+    "transform",
+    "score",
+    "cluster",
+    "compare",
+    "reproduce",
+    "info",
+    "demo",
+    "completions",
+    "man",
+    "help",
+];
 
 #[track_caller]
 fn check_snapshot(name: &str, words: &[&str]) {

@@ -6,6 +6,7 @@ mod support;
 
 mod bad_input;
 mod checkpoint;
+mod cluster;
 mod compare;
 mod demo;
 mod errors;
@@ -18,6 +19,7 @@ mod help;
 mod interrupt;
 mod plan;
 mod records;
+mod reproduce;
 mod score;
 mod streams;
 mod transform;

@@ -115,6 +115,8 @@ fn records() -> Vec<(&'static str, Value)> {
         ("plan", "plan points.csv --label half --variance 0.9 --max-passes 1 --solver lanczos"),
         ("transform", "transform points.mercer points.csv --label half -o scores.csv"),
         ("score", "score points.mercer points.csv --label half -o novelty.csv"),
+        ("cluster", "cluster points.csv --labels half -k 2 -o clusters.csv"),
+        ("reproduce", "reproduce toy-circles --data . --out circles --quick"),
         ("compare", "compare points.csv --label half --methods dense,krylov"),
         ("info", "info points.mercer"),
         ("demo", "demo"),

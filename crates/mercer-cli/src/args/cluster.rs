@@ -1,0 +1,66 @@
+//! Arguments of `mercer cluster`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::data::DataArgs;
+use super::fit::{GramArgs, KernelArgs, SolveArgs};
+use super::hebbian::{FitSolver, HebbianArgs, solvers};
+use super::report::{ProgressArgs, ReportArgs};
+use super::values::ColumnName;
+
+/// Arguments of `mercer cluster`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Spectral clustering after Ng, Jordan and Weiss: eigenvectors of the kernel matrix with its rows and
+columns over the roots of their sums, each point's row of them brought to unit length, and k-means.
+--variance, --no-center and --negative are not for clusters.
+
+Example:
+  mercer cluster digits.csv --labels digit --scale 1/16 --bandwidth 1.5 -k 10 -o clusters.csv")]
+pub(crate) struct ClusterArgs {
+    /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
+    /// standard input
+    #[arg(value_name = "DATA")]
+    pub(crate) points: PathBuf,
+    /// Number of clusters
+    #[arg(short = 'k', long, value_name = "K", help_heading = "Clusters")]
+    pub(crate) n_clusters: usize,
+    /// Known classes, to compare the clusters with: a column or array as for --label; taken out of the data
+    #[arg(
+        long,
+        value_name = "COLUMN",
+        allow_hyphen_values = true,
+        conflicts_with = "label",
+        help_heading = "Clusters"
+    )]
+    pub(crate) labels: Option<ColumnName>,
+    /// Restarts of k-means
+    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Clusters")]
+    pub(crate) restarts: usize,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    #[command(flatten)]
+    pub(crate) kernel: KernelArgs,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    #[command(flatten)]
+    pub(crate) gram: GramArgs,
+    /// How eigenvectors are found
+    #[arg(
+        long, value_name = "CHOICE", default_value = "auto", value_parser = solvers(),
+        help_heading = "Components and method"
+    )]
+    pub(crate) solver: FitSolver,
+    #[command(flatten)]
+    pub(crate) hebbian: HebbianArgs,
+    /// Where the number of each row's cluster goes: .csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm by its name; - is CSV on
+    /// standard output
+    #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+}

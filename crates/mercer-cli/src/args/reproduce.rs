@@ -1,0 +1,86 @@
+//! Arguments of `mercer reproduce`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use super::report::{ProgressArgs, ReportArgs};
+
+/// Arguments of `mercer reproduce`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Prints what a paper claims beside what came out, and whether they agree. In the output directory:
+NAME.md, a page of it; NAME.json, the record; and the figures. Nothing is downloaded: data files are
+read from --data, by names such as usps.npz and mnist.npz.
+
+Example:
+  mercer reproduce toy-circles --out circles")]
+pub(crate) struct ReproduceArgs {
+    /// The experiment
+    #[arg(value_name = "NAME", value_parser = experiments())]
+    pub(crate) experiment: Experiment,
+    /// Folder of data files; not needed for the toys, which make their own data
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Directory for page, record and figures; made if it is not there [default: reproduce-NAME]
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Fewer points, components and passes: a look in less than two minutes
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Number of threads [default: all processors]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+}
+
+/// An experiment of one of the papers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Experiment {
+    UspsKpca,
+    UspsSpectral,
+    MnistHebbian,
+    ToyCircles,
+    ToyAnnulus,
+}
+
+impl Experiment {
+    /// All of them.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::UspsKpca, Self::UspsSpectral, Self::MnistHebbian, Self::ToyCircles, Self::ToyAnnulus];
+
+    /// The name that it is asked for by.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::UspsKpca => "usps-kpca",
+            Self::UspsSpectral => "usps-spectral",
+            Self::MnistHebbian => "mnist-hebbian",
+            Self::ToyCircles => "toy-circles",
+            Self::ToyAnnulus => "toy-annulus",
+        }
+    }
+
+    /// What it is, in a line.
+    const fn about(self) -> &'static str {
+        match self {
+            Self::UspsKpca => "kernel PCA of 1000 USPS digits by iteration (Guenter et al., figures 2 to 4)",
+            Self::UspsSpectral => "spectral clustering of all USPS digits (Guenter et al., figure 10)",
+            Self::MnistHebbian => "one pass over all of MNIST (Guenter et al., table 2)",
+            Self::ToyCircles => "two circles that a kernel separates (Cohen et al., figures 1 and 2)",
+            Self::ToyAnnulus => "components of points in an annulus (Raykar and Ankur, figures 1 and 2)",
+        }
+    }
+}
+
+/// The experiments by name; clap lists them for a name that is not among them.
+fn experiments() -> impl TypedValueParser<Value = Experiment> {
+    let names = Experiment::ALL.map(|experiment| PossibleValue::new(experiment.name()).help(experiment.about()));
+    PossibleValuesParser::new(names).map(|name| {
+        let found = Experiment::ALL.into_iter().find(|experiment| experiment.name() == name);
+        found.expect("the parser lets only these names through")
+    })
+}

@@ -1,0 +1,100 @@
+//! `mercer cluster`.
+
+use serde_json::Value;
+
+use super::support::{Directory, numbers};
+
+/// Two heaps of five points each and their names.
+fn heaps() -> String {
+    let rows = (0..10).map(|i| {
+        let (heap, step) = (i % 2, f64::from(i / 2) / 10.0);
+        format!("{},{},{}\n", f64::from(heap) * 5.0 + step, step * step, if heap == 0 { "left" } else { "right" })
+    });
+    std::iter::once("x,y,side\n".to_owned()).chain(rows).collect()
+}
+
+fn directory() -> Directory {
+    let directory = Directory::new();
+    directory.write("heaps.csv", heaps());
+    directory
+}
+
+#[test]
+fn every_row_gets_the_number_of_its_cluster() {
+    let directory = directory();
+    let outcome = directory.run("cluster heaps.csv -k 2 --labels side --gamma 1 -o out.csv").done();
+    let table = directory.read("out.csv");
+    assert!(table.starts_with("cluster,side\n0,left\n1,right\n0,left\n"), "{table}");
+    let clusters: Vec<f64> = numbers(&table).iter().map(|row| row[0]).collect();
+    assert_eq!(clusters, [0.0, 1.0].repeat(5));
+    assert!(outcome.stderr.contains("10 points in 2 clusters of 5, 5, written to out.csv"), "{}", outcome.stderr);
+    let expected = "against 2 known classes: variation of information 0.0000, NMI 1.0000, ARI 1.0000";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
+}
+
+#[test]
+fn the_record_has_sizes_residuals_and_agreement() {
+    let directory = directory();
+    let outcome = directory.run("cluster heaps.csv -k 2 --labels side --gamma 1 -o out.npy --json").done();
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(record["cluster_sizes"], serde_json::json!([5, 5]));
+    assert_eq!(record["agreement"]["variation_of_information"], 0.0);
+    assert_eq!((&record["converged"], &record["n_components"]), (&true.into(), &2.into()));
+    // Classes that were only set aside are not compared with.
+    let outcome = directory.run("cluster heaps.csv -k 2 --label side --gamma 1 -o out.csv --json").done();
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert!(record["agreement"].is_null());
+    assert!(directory.read("out.csv").starts_with("cluster,side\n"));
+}
+
+#[test]
+fn solvers_agree_and_standard_output_works() {
+    let directory = directory();
+    let expected = directory.run("cluster heaps.csv -k 2 --drop side --gamma 1").done().stdout;
+    assert!(expected.starts_with("cluster\n0\n1\n0\n1\n"), "{expected}");
+    for solver in ["dense", "krylov", "lanczos", "hebbian --passes 30"] {
+        let outcome = directory.run(&format!("cluster heaps.csv -k 2 --drop side --gamma 1 --solver {solver}")).done();
+        assert_eq!(outcome.stdout, expected, "{solver}");
+    }
+}
+
+#[test]
+fn bad_calls_and_bad_points_are_named_and_leave_nothing() {
+    let directory = directory();
+    directory.write("twice.csv", "x\n1\n1\n2\n2\n");
+    directory.write("matrix.csv", "1,0,0\n0,0,0\n0,0,1\n");
+    for (words, message) in [
+        ("heaps.csv --label side -k 1", "--n-clusters must be between 2 and the number of samples (10), but it is 1"),
+        ("heaps.csv --label side -k 11", "--n-clusters must be between 2 and the number of samples (10), but it is 11"),
+        ("heaps.csv --label side -k 2 --restarts 0", "--restarts must be at least 1, but it is 0"),
+        (
+            "twice.csv -k 3",
+            "twice.csv: --n-clusters must be at most the number of different rows, which is 2, but it is 3",
+        ),
+        ("matrix.csv --no-header --kernel precomputed -k 2", "matrix.csv: row 1 has degree 0"),
+        ("heaps.csv --label side -k 2 --variance 0.9", "--variance is not for clusters"),
+        ("heaps.csv --label side -k 2 --no-center", "--no-center is not for clusters"),
+        ("heaps.csv --label side -k 2 --negative clip", "--negative is not for clusters"),
+        ("heaps.csv --label side -k 2 --eta0 1", "--eta0 is for --solver hebbian only"),
+        ("heaps.csv --label side -k 2 --solver hebbian --max-passes 3", "--max-passes is not for --solver hebbian"),
+        ("heaps.csv --label side -k 2 --solver hebbian --mu 3", "--mu is not for --gain et*"),
+        ("heaps.csv --label side --labels side -k 2", "cannot be used with"),
+    ] {
+        let outcome = directory.run(&format!("cluster {words} -o out.csv"));
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+        assert!(!directory.path("out.csv").exists(), "{words}");
+    }
+}
+
+#[test]
+fn clusters_of_eigenvectors_that_did_not_converge_say_so() {
+    let directory = Directory::new();
+    let rows = (0..300).map(|i| format!("{},{}\n", f64::from(i * 37 % 101), f64::from(i * 53 % 97)));
+    directory.write("noise.csv", rows.collect::<String>());
+    let words = "cluster noise.csv --no-header -k 3 --gamma 1e-3 --solver lanczos --max-passes 4 -o out.csv";
+    let outcome = directory.run(words);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("eigenvectors converged; largest residual"), "{}", outcome.stderr);
+    assert_eq!(directory.read("out.csv").lines().count(), 301);
+}
