@@ -261,6 +261,29 @@ pub enum Error {
         updates: usize,
     },
 
+    /// A criterion for the width of a kernel only rises or only falls.
+    #[error(
+        "the criterion \"{criterion}\" has no maximum between bandwidths {low:.3e} and {high:.3e}: it {} all the way, as when all rows \
+         are copies of two points; give the kernel a width", if *.rises { "rises" } else { "falls" }
+    )]
+    NoMaximum {
+        /// The criterion's name.
+        criterion: &'static str,
+        /// The smallest bandwidth that was tried.
+        low: f64,
+        /// The largest.
+        high: f64,
+        /// Whether it rises with the bandwidth.
+        rises: bool,
+    },
+
+    /// Labels that nothing can be learned from.
+    #[error("{problem}")]
+    Labels {
+        /// What is wrong with them.
+        problem: String,
+    },
+
     /// The run was stopped from outside before there was anything to return.
     #[error("stopped during {phase}, before there was a result")]
     Interrupted {
@@ -338,6 +361,8 @@ impl Error {
             | Self::CustomKernelFailed { .. }
             | Self::Singular { .. }
             | Self::Diverged { .. }
+            | Self::NoMaximum { .. }
+            | Self::Labels { .. }
             | Self::ModelFile { .. } => ErrorKind::InvalidInput,
             Self::OverBudget { .. } => ErrorKind::OverBudget,
             Self::NotConverged { .. } => ErrorKind::NotConverged,

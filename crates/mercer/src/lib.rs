@@ -32,6 +32,7 @@
 //! - [`eigen`]: leading eigenpairs of such an operator.
 //! - [`KernelPca`]: settings; [`Model`]: what a fit gives; [`Plan`]: what a fit will do and cost; [`RunRecord`]: what it did.
 //! - [`product`]: products with the kernel matrix, without kernel PCA; [`preimage`]: from scores back to points.
+//! - [`tune`]: the width of a kernel from the spectrum; [`classify`]: a layer of linear units on the components.
 //! - [`hebbian`]: kernel PCA by iteration over single points, which can be stopped, continued and given more points.
 //! - [`nystrom`]: kernel PCA over a few landmarks, an approximation with a stated error.
 //! - [`SpectralClustering`]: clusters of any shape, from the same products; [`agreement`]: how far two groupings agree.
@@ -50,6 +51,7 @@
 
 pub mod agreement;
 mod choices;
+pub mod classify;
 pub mod cluster;
 pub mod data;
 pub mod eigen;
@@ -69,6 +71,7 @@ pub mod record;
 mod scalar;
 pub mod simd;
 mod tile;
+pub mod tune;
 pub mod watch;
 
 pub use choices::{
@@ -91,6 +94,11 @@ pub use watch::Watch;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/hebbian.md")]
 struct HebbianPage;
+
+/// The code blocks of the page on the width of a kernel are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tuning.md")]
+struct TuningPage;
 
 /// The code blocks of the README are tests.
 #[cfg(doctest)]

@@ -96,6 +96,10 @@ pub enum Phase {
     Reconstructing,
     /// Putting points into clusters.
     Clustering,
+    /// Looking for kernel parameters.
+    Tuning,
+    /// Learning classes, fold by fold.
+    Classifying,
 }
 
 impl Phase {
@@ -110,6 +114,8 @@ impl Phase {
             Self::Multiplying => "multiplying",
             Self::Reconstructing => "reconstructing",
             Self::Clustering => "clustering",
+            Self::Tuning => "tuning",
+            Self::Classifying => "classifying",
         }
     }
 }
@@ -201,6 +207,11 @@ impl<'a> Watch<'a> {
     pub fn is_stopped(&self) -> bool {
         self.interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed))
             || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// The same wish to stop, without the observer: for steps of a run that reports by itself.
+    pub(crate) fn unseen(&self) -> Self {
+        Self { observer: None, ..*self }
     }
 
     pub(crate) fn report(&self, progress: &Progress) {

@@ -17,6 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tile", &["data", "error", "kernel", "memory", "scalar", "simd"]),
     ("gram", &["data", "error", "kernel", "memory", "scalar", "simd", "tile", "watch"]),
     ("eigen", &["error", "gram", "watch"]),
+    ("tune", &["choices", "data", "eigen", "error", "gram", "kernel", "scalar", "tile", "watch"]),
     ("choices", &["error", "memory"]),
     ("plan", &["choices", "data", "error", "gram", "kernel", "scalar", "simd", "watch"]),
     ("record", &["kernel", "plan", "scalar"]),
@@ -46,6 +47,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "record", "scalar", "watch",
         ],
     ),
+    ("classify", &["data", "error", "kernel", "model", "watch"]),
     ("online", &["choices", "data", "error", "kernel", "model", "record", "tile"]),
     // `gram` is the only part of the crate that `eigen` sees, and of it only the operator.
     ("lib", &[]),

@@ -9,6 +9,7 @@ mod hebbian;
 mod kernel;
 mod nystrom;
 mod pca;
+mod tuning;
 
 use faer::{Mat, MatRef};
 
@@ -18,6 +19,7 @@ pub use hebbian::{HebbianReference, HebbianState, eigenvalue_estimates, reconstr
 pub use kernel::Textbook;
 pub use nystrom::nystrom;
 pub use pca::{KernelPcaReference, center, center_queries, kernel_pca};
+pub use tuning::variance_of_variances;
 
 /// `a b`, column by column.
 ///

@@ -11,7 +11,8 @@ use crate::memory::Plain;
 use crate::scalar::{Precision, Scalar};
 use crate::simd::Isa;
 use crate::tile::{
-    BytePanels, ByteTiles, CustomTiles, FloatTiles, Geometry, LooseTiles, MatrixTiles, Packing, Panels, TileSource,
+    BytePanels, ByteScalarTiles, ByteTiles, CustomTiles, FloatTiles, Geometry, LooseTiles, MatrixTiles, Packing, Panels,
+    TileSource,
 };
 
 /// The scalars that tiles are made of.
@@ -32,12 +33,16 @@ pub trait Element: Scalar + ElementOnly + RealField {}
 
 #[expect(private_interfaces, private_bounds, reason = "the trait is sealed: nobody outside can name or call this")]
 mod only {
-    use super::{ByteTiles, Plain, Scalar, TileSource};
+    use super::{ByteScalarTiles, ByteTiles, Plain, Scalar, TileSource};
 
     /// What the crate needs of an element beyond [`Scalar`].
     pub trait ElementOnly: Plain {
         /// Tiles of bytes, which come in single precision.
         fn byte_tiles(tiles: ByteTiles) -> Option<Box<dyn TileSource<Self>>>
+        where
+            Self: Scalar;
+        /// As above, for the scalars themselves.
+        fn byte_scalar_tiles(tiles: ByteScalarTiles) -> Option<Box<dyn TileSource<Self>>>
         where
             Self: Scalar;
     }
@@ -46,10 +51,16 @@ mod only {
         fn byte_tiles(tiles: ByteTiles) -> Option<Box<dyn TileSource<Self>>> {
             Some(Box::new(tiles))
         }
+        fn byte_scalar_tiles(tiles: ByteScalarTiles) -> Option<Box<dyn TileSource<Self>>> {
+            Some(Box::new(tiles))
+        }
     }
 
     impl ElementOnly for f64 {
         fn byte_tiles(_: ByteTiles) -> Option<Box<dyn TileSource<Self>>> {
+            None
+        }
+        fn byte_scalar_tiles(_: ByteScalarTiles) -> Option<Box<dyn TileSource<Self>>> {
             None
         }
     }
@@ -88,7 +99,7 @@ pub(crate) struct Basis<T> {
     packed: Packed<T>,
 }
 
-enum Packed<T> {
+pub(super) enum Packed<T> {
     Floats(Arc<Panels<T>>),
     Bytes(Arc<BytePanels>),
     /// Packed tile by tile.
@@ -249,7 +260,7 @@ fn can_be_loose<T: Scalar>(is_bytes: bool, n_features: usize, kernel: &Kernel) -
     kernel.pairing().is_some_and(|pairing| !uses_bytes::<T>(is_bytes, n_features, pairing))
 }
 
-fn pack<T: Element>(points: &Points, packing: &Packing, isa: Isa) -> Result<Packed<T>> {
+pub(super) fn pack<T: Element>(points: &Points, packing: &Packing, isa: Isa) -> Result<Packed<T>> {
     Ok(if uses_bytes::<T>(points.is_bytes(), points.n_features(), packing.pairing) {
         // The largest scaled scalar of any pair; twice it must be finite for the kernel function's own arithmetic.
         let scale = points.byte_scale().unwrap_or(1.0);

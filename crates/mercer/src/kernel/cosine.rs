@@ -30,6 +30,7 @@ impl Formula for Cosine {
     fn slope<L: Lanes>(&self, _: L) -> L {
         L::constant(1.0)
     }
+    #[inline(always)]
     fn derivative<L: Lanes>(&self, _: Parameter, _: L) -> L {
         unreachable!("this kernel has no parameters")
     }

@@ -28,6 +28,7 @@ impl Epanechnikov {
     }
 
     /// One where the kernel is positive, zero where it has been cut off.
+    #[inline(always)]
     fn inside<L: Lanes>(&self, s: L) -> L {
         let value = self.value(s);
         // Dividing a positive number by itself: the smallest normal number keeps zero from being divided by zero.
@@ -53,6 +54,7 @@ impl Formula for Epanechnikov {
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.inside(s) * L::constant(-self.gamma)
     }
+    #[inline(always)]
     fn derivative<L: Lanes>(&self, _: Parameter, s: L) -> L {
         -(self.inside(s) * s)
     }

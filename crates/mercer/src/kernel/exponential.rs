@@ -51,6 +51,7 @@ impl Formula for Exponential {
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.value(s) * L::constant(-0.5 * self.gamma) / s.sqrt()
     }
+    #[inline(always)]
     fn derivative<L: Lanes>(&self, _: Parameter, s: L) -> L {
         -(s.sqrt() * self.value(s))
     }

@@ -49,6 +49,7 @@ impl Formula for Laplacian {
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.value(s) * L::constant(-self.gamma)
     }
+    #[inline(always)]
     fn derivative<L: Lanes>(&self, _: Parameter, s: L) -> L {
         -(s * self.value(s))
     }

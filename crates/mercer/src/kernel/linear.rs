@@ -29,6 +29,7 @@ impl Formula for Linear {
     fn slope<L: Lanes>(&self, _: L) -> L {
         L::constant(1.0)
     }
+    #[inline(always)]
     fn derivative<L: Lanes>(&self, _: Parameter, _: L) -> L {
         unreachable!("this kernel has no parameters")
     }

@@ -84,6 +84,7 @@ impl Formula for Matern32 {
         (-a).exp_nonpositive() * L::constant(-1.5 * self.gamma * self.gamma)
     }
     // da/dγ = a / γ.
+    #[inline(always)]
     fn derivative<L: Lanes>(&self, _: Parameter, s: L) -> L {
         let a = scaled_distance(3.0, self.gamma, s);
         a * a * (-a).exp_nonpositive() * L::constant(-1.0 / self.gamma)
@@ -116,6 +117,7 @@ impl Formula for Matern52 {
         (a + L::constant(1.0)) * (-a).exp_nonpositive() * L::constant(-5.0 / 6.0 * self.gamma * self.gamma)
     }
     // da/dγ = a / γ.
+    #[inline(always)]
     fn derivative<L: Lanes>(&self, _: Parameter, s: L) -> L {
         let a = scaled_distance(5.0, self.gamma, s);
         a * a * (a + L::constant(1.0)) * (-a).exp_nonpositive() * L::constant(-1.0 / (3.0 * self.gamma))

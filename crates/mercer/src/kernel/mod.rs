@@ -14,6 +14,7 @@ mod linear;
 mod matern;
 mod polynomial;
 mod rational_quadratic;
+mod raw;
 mod sigmoid;
 mod spec;
 
@@ -31,7 +32,9 @@ pub use linear::Linear;
 pub use matern::{Matern32, Matern52};
 pub use polynomial::Polynomial;
 pub use rational_quadratic::RationalQuadratic;
+pub(crate) use raw::{Raw, with_raw};
 pub use sigmoid::Sigmoid;
+pub(crate) use spec::pair_scalars;
 pub use spec::{KernelSpec, Width};
 
 use crate::error::{Error, Result};
@@ -277,6 +280,46 @@ impl Kernel {
             return None;
         }
         with_formula!(self, formula => Some(formula.parameter(parameter)), else None)
+    }
+
+    /// The same kernel with another value of one of its [`parameters`](Self::parameters).
+    ///
+    /// ```
+    /// use mercer::kernel::{Kernel, Parameter};
+    ///
+    /// let wider = Kernel::gaussian(0.5)?.with(Parameter::Gamma, 0.125)?;
+    /// assert_eq!(wider.parameter(Parameter::Gamma), Some(0.125));
+    /// assert!(wider.with(Parameter::Coef0, 1.0).is_err());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the kernel has no such parameter, or the value is out of its domain.
+    pub fn with(&self, parameter: Parameter, value: f64) -> Result<Self> {
+        let get = |wanted| {
+            let own = self.parameter(wanted).unwrap_or(f64::NAN);
+            if wanted == parameter { value } else { own }
+        };
+        if !self.parameters().contains(&parameter) {
+            let requirement = format!("left out: the {} kernel has no such parameter", self.name());
+            return Err(Error::invalid(parameter.name(), requirement, value));
+        }
+        let gamma = get(Parameter::Gamma);
+        match self {
+            Self::Polynomial(own) => Self::polynomial(gamma, get(Parameter::Coef0), own.degree()),
+            Self::Gaussian(_) => Self::gaussian(gamma),
+            Self::Laplacian(_) => Self::laplacian(gamma),
+            Self::Exponential(_) => Self::exponential(gamma),
+            Self::Matern32(_) => Self::matern32(gamma),
+            Self::Matern52(_) => Self::matern52(gamma),
+            Self::RationalQuadratic(_) => Self::rational_quadratic(gamma, get(Parameter::Alpha)),
+            Self::Epanechnikov(_) => Self::epanechnikov(gamma),
+            Self::Sigmoid(_) => Self::sigmoid(gamma, get(Parameter::Coef0)),
+            Self::Linear(_) | Self::Cosine(_) | Self::Custom(_) | Self::Precomputed => {
+                unreachable!("kernels without parameters were refused above")
+            }
+        }
     }
 
     /// The kernel's value where the scalar of the pair is `s`; NaN for kernels that are not a function of one scalar.

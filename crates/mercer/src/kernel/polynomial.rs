@@ -38,11 +38,13 @@ impl Polynomial {
         self.degree
     }
 
+    #[inline(always)]
     fn base<L: Lanes>(&self, s: L) -> L {
         s.mul_add(L::constant(self.gamma), L::constant(self.coef0))
     }
 
     /// The derivative of the power with respect to its base.
+    #[inline(always)]
     fn power_slope<L: Lanes>(&self, s: L) -> L {
         self.base(s).powi(self.degree - 1) * L::constant(f64::from(self.degree))
     }
@@ -66,6 +68,7 @@ impl Formula for Polynomial {
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.power_slope(s) * L::constant(self.gamma)
     }
+    #[inline(always)]
     fn derivative<L: Lanes>(&self, parameter: Parameter, s: L) -> L {
         match parameter {
             Parameter::Gamma => self.power_slope(s) * s,

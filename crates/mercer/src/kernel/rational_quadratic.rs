@@ -29,10 +29,12 @@ impl RationalQuadratic {
         Ok(Self { gamma, alpha })
     }
 
+    #[inline(always)]
     fn base<L: Lanes>(&self, s: L) -> L {
         s.mul_add(L::constant(self.gamma / self.alpha), L::constant(1.0))
     }
 
+    #[inline(always)]
     fn log_base<L: Lanes>(&self, s: L) -> L {
         self.base(s).ln_of_at_least_one()
     }
@@ -56,6 +58,7 @@ impl Formula for RationalQuadratic {
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.value(s) * L::constant(-self.gamma) / self.base(s)
     }
+    #[inline(always)]
     fn derivative<L: Lanes>(&self, parameter: Parameter, s: L) -> L {
         if parameter == Parameter::Gamma {
             return -(s * self.value(s)) / self.base(s);

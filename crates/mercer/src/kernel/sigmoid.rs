@@ -54,6 +54,7 @@ impl Formula for Sigmoid {
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.tanh_slope(s) * L::constant(self.gamma)
     }
+    #[inline(always)]
     fn derivative<L: Lanes>(&self, parameter: Parameter, s: L) -> L {
         match parameter {
             Parameter::Gamma => self.tanh_slope(s) * s,

@@ -36,6 +36,8 @@ pub enum Width {
     Scale,
     /// One over the median of what `gamma` multiplies (squared distance, distance) over pairs of a sample of the points.
     Median,
+    /// Where the variances of the components differ most: see [`tune`](crate::tune).
+    Auto,
 }
 
 impl fmt::Display for Width {
@@ -46,6 +48,7 @@ impl fmt::Display for Width {
             Self::Bandwidth(sigma) => write!(f, "1 / (2 · {sigma}²)"),
             Self::Scale => f.write_str("scale"),
             Self::Median => f.write_str("median"),
+            Self::Auto => f.write_str("auto"),
         }
     }
 }
@@ -73,7 +76,7 @@ pub struct KernelSpec {
 /// Pairs of at most this many points go into the median distance; its sampling error is then about one per cent.
 const MEDIAN_SAMPLE: usize = 1000;
 /// The sample is the same for every call: two fits of the same data use the same kernel.
-const MEDIAN_SEED: u64 = 0x6d65_7263;
+const SAMPLE_SEED: u64 = 0x6d65_7263;
 
 impl KernelSpec {
     /// The kernel called `name`, with default parameters.
@@ -109,12 +112,17 @@ impl KernelSpec {
         self
     }
 
-    /// The kernel for these points.
+    /// The width that was set.
+    pub(crate) fn wanted_width(&self) -> Option<Width> {
+        self.width
+    }
+
+    /// The kernel for these points, if no search is needed to find its width: [`Width::Auto`] counts as one.
     ///
     /// # Errors
     ///
-    /// If there is no kernel of that name, a parameter was set that it does not have, or a parameter is out of its domain.
-    pub fn resolve(&self, points: &Points) -> Result<Kernel> {
+    /// As [`resolve`](Self::resolve).
+    pub(crate) fn resolve_directly(&self, points: &Points) -> Result<Kernel> {
         let gamma = |pairing| self.gamma(pairing, points);
         let coef0 = self.coef0.unwrap_or(1.0);
         let kernel = match self.name.as_str() {
@@ -150,10 +158,10 @@ impl KernelSpec {
     /// As [`resolve`](Self::resolve).
     pub fn resolve_without_points(&self) -> Result<Kernel> {
         let width = match self.width {
-            Some(Width::Scale | Width::Median) => Some(Width::Gamma(1.0)),
+            Some(Width::Scale | Width::Median | Width::Auto) => Some(Width::Gamma(1.0)),
             width => width,
         };
-        Self { width, ..self.clone() }.resolve(&Points::from_f64(Vec::new(), 0, 1)?)
+        Self { width, ..self.clone() }.resolve_directly(&Points::from_f64(Vec::new(), 0, 1)?)
     }
 
     /// The kernel called `name` with all of its parameters at their defaults and a width of one: for asking what it has.
@@ -195,6 +203,7 @@ impl KernelSpec {
         match self.width.unwrap_or_default() {
             Width::OnePerFeature => Ok(1.0 / d),
             Width::Gamma(gamma) => Ok(gamma),
+            Width::Auto => Ok(1.0),
             Width::Bandwidth(sigma) => {
                 Error::require_positive("bandwidth", sigma)?;
                 let gamma = 0.5 / (sigma * sigma);
@@ -212,7 +221,12 @@ impl KernelSpec {
                     Err(Error::NoVariance { n_samples: points.n_samples() })
                 }
             }
-            Width::Median if is_distance => median_of_pairs(points, scalar).map(|median| 1.0 / median),
+            Width::Median if is_distance => {
+                let mut values = pair_scalars(points, MEDIAN_SAMPLE, scalar)?;
+                let middle = values.len() / 2;
+                let (_, median, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
+                Ok(1.0 / *median)
+            }
             Width::Median => Err(Error::UnsuitableKernel {
                 what: "the median distance as width",
                 kernel: self.name.clone(),
@@ -222,22 +236,20 @@ impl KernelSpec {
     }
 }
 
-/// The median of the positive values of `scalar` over all pairs of a sample of the points.
-fn median_of_pairs(points: &Points, scalar: impl Fn(&[f64], &[f64]) -> f64) -> Result<f64> {
+/// The positive values of `scalar` over all pairs of `size` sampled points: at least one.
+///
+/// # Errors
+///
+/// If there is none.
+pub(crate) fn pair_scalars(points: &Points, size: usize, scalar: impl Fn(&[f64], &[f64]) -> f64) -> Result<Vec<f64>> {
     let n = points.n_samples();
-    let rows: Vec<Vec<f64>> =
-        sample_rows(n, MEDIAN_SAMPLE, MEDIAN_SEED).into_iter().map(|row| points.row(row)).collect();
-    let mut values: Vec<f64> = rows
+    let rows: Vec<Vec<f64>> = sample_rows(n, size, SAMPLE_SEED).into_iter().map(|row| points.row(row)).collect();
+    let values: Vec<f64> = rows
         .iter()
         .enumerate()
         .flat_map(|(i, x)| rows[..i].iter().map(move |y| (x, y)))
         .map(|(x, y)| scalar(x, y))
         .filter(|&s| s > 0.0)
         .collect();
-    if values.is_empty() {
-        return Err(Error::NoVariance { n_samples: n });
-    }
-    let middle = values.len() / 2;
-    let (_, median, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    Ok(*median)
+    if values.is_empty() { Err(Error::NoVariance { n_samples: n }) } else { Ok(values) }
 }

@@ -63,9 +63,10 @@ impl Prepared {
         let n = points.n_samples();
         settings.validate(n)?;
         points.check_finite()?;
+        let threads = settings.thread_pool()?;
         let kernel = match &settings.kernel {
             KernelChoice::Known(kernel) => kernel.clone(),
-            KernelChoice::Spec(spec) => spec.resolve(points)?,
+            KernelChoice::Spec(spec) => spec.resolve_watched(points, &threads, &Watch::new())?,
         };
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
             return Err(Error::NotSquare { rows: n, columns: points.n_features() });
@@ -73,7 +74,6 @@ impl Prepared {
         let (precision, reason) = settings.choose_precision(points.precision());
         let mut warnings = Vec::new();
         let tolerance = effective_tolerance(settings.tolerance, precision, n, &mut warnings);
-        let threads = settings.thread_pool()?;
         let speeds = match speeds {
             SpeedsFrom::Measurement => Speeds::measure(points, &kernel, precision, &threads)?,
             SpeedsFrom::WhateverIsCheap if n >= MEASURE_FROM && kernel.pairing().is_some() => {

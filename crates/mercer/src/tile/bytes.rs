@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::{BytePanels, TileSource};
 use crate::error::Result;
-use crate::kernel::{Formula, Kernel, Pairing, with_formula};
+use crate::kernel::{Formula, Kernel, Pairing, with_formula, with_raw};
 use crate::simd::{ByteLanes, Isa, Job, Lanes, Several, Target};
 
 /// With more features than this a squared distance may not fit 32 bits: `255² · 33 025 < 2³¹`.
@@ -40,18 +40,50 @@ impl ByteTiles {
 
 impl TileSource<f32> for ByteTiles {
     fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [f32]) -> Result<()> {
-        let d = self.rows.padded_features;
-        let a = Block { values: &self.rows.values[rows.start * d..rows.end * d], terms: &self.rows.row_terms[rows] };
-        let b = Block {
-            values: &self.columns.values[columns.start * d..columns.end * d],
-            terms: &self.columns.column_terms[columns],
-        };
         with_formula!(&self.kernel, formula => {
-            let scale = self.rows.scale * self.rows.scale * formula.scale();
-            self.isa.run(Fill { rows: a, columns: b, padded_features: d, scale, formula: *formula, out });
+            fill_between(&self.rows, &self.columns, self.isa, *formula, (rows, columns), out);
         }, else unreachable!("only kernels with a formula are packed"));
         Ok(())
     }
+}
+
+/// Tiles of the scalars that a kernel would be a function of, between points that are bytes and themselves.
+pub(crate) struct ByteScalarTiles {
+    pairing: Pairing,
+    scale: f64,
+    points: Arc<BytePanels>,
+    isa: Isa,
+}
+
+impl ByteScalarTiles {
+    /// The scalars of `points`, packed for `isa`, times `scale`.
+    pub(crate) fn new(pairing: Pairing, scale: f64, points: Arc<BytePanels>, isa: Isa) -> Self {
+        Self { pairing, scale, points, isa }
+    }
+}
+
+impl TileSource<f32> for ByteScalarTiles {
+    fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [f32]) -> Result<()> {
+        with_raw!(self.pairing, self.scale, formula => {
+            fill_between(&self.points, &self.points, self.isa, formula, (rows, columns), out);
+        });
+        Ok(())
+    }
+}
+
+fn fill_between<F: Formula>(
+    rows: &BytePanels,
+    columns: &BytePanels,
+    isa: Isa,
+    formula: F,
+    (i, j): (Range<usize>, Range<usize>),
+    out: &mut [f32],
+) {
+    let d = rows.padded_features;
+    let a = Block { values: &rows.values[i.start * d..i.end * d], terms: &rows.row_terms[i] };
+    let b = Block { values: &columns.values[j.start * d..j.end * d], terms: &columns.column_terms[j] };
+    let scale = rows.scale * rows.scale * formula.scale();
+    isa.run(Fill { rows: a, columns: b, padded_features: d, scale, formula, out });
 }
 
 /// Consecutive panels.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use super::{Packing, Panels, TileSource};
 use crate::data::Points;
 use crate::error::Result;
-use crate::kernel::{Formula, Kernel, Pairing, with_formula};
+use crate::kernel::{Formula, Kernel, Pairing, with_formula, with_raw};
 use crate::memory::Plain;
 use crate::scalar::Scalar;
 use crate::simd::{Isa, Job, Lanes, Several, Target};
@@ -34,8 +34,11 @@ impl<T: Scalar + Plain> FloatTiles<T> {
 
 impl<T: Scalar + Plain> TileSource<T> for FloatTiles<T> {
     fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()> {
-        let diagonal = Arc::ptr_eq(&self.rows, &self.columns) && rows == columns;
-        fill_tile(&self.kernel, self.isa, self.rows.block(rows), self.columns.block(columns), diagonal, out);
+        let is_diagonal = Arc::ptr_eq(&self.rows, &self.columns) && rows == columns;
+        let blocks = (self.rows.block(rows), self.columns.block(columns));
+        with_formula!(&self.kernel, formula => {
+            fill_between(blocks, self.isa, *formula, is_diagonal, out);
+        }, else unreachable!("only kernels with a formula are packed"));
         Ok(())
     }
 }
@@ -98,36 +101,54 @@ impl<T: Scalar + Plain> TileSource<T> for LooseTiles<T> {
         let a = self.packed(&self.rows, &rows);
         let b = (!self.is_square || rows != columns).then(|| self.packed(&self.columns, &columns));
         let (n, n_columns) = (rows.len(), columns.len());
-        fill_tile(
-            &self.kernel,
-            self.isa,
-            a.block(0..n),
-            b.as_ref().unwrap_or(&a).block(0..n_columns),
-            b.is_none(),
-            out,
-        );
+        let blocks = (a.block(0..n), b.as_ref().unwrap_or(&a).block(0..n_columns));
+        with_formula!(&self.kernel, formula => {
+            fill_between(blocks, self.isa, *formula, b.is_none(), out);
+        }, else unreachable!("only kernels with a formula are packed"));
         self.spare.lock().expect("no thread panics while it holds the list").extend([a].into_iter().chain(b));
         Ok(())
     }
 }
 
-/// The kernel between two blocks of panels.
-fn fill_tile<T: Scalar + Plain>(
-    kernel: &Kernel,
+/// Tiles of the scalars that a kernel would be a function of, between packed points and themselves.
+pub(crate) struct ScalarTiles<T> {
+    pairing: Pairing,
+    points: Arc<Panels<T>>,
     isa: Isa,
-    rows: Block<'_, T>,
-    columns: Block<'_, T>,
+}
+
+impl<T: Scalar + Plain> ScalarTiles<T> {
+    /// The scalars of `points`, packed for `isa` with the scale that they come multiplied with.
+    pub(crate) fn new(pairing: Pairing, points: Arc<Panels<T>>, isa: Isa) -> Self {
+        Self { pairing, points, isa }
+    }
+}
+
+impl<T: Scalar + Plain> TileSource<T> for ScalarTiles<T> {
+    fn fill(&self, rows: Range<usize>, columns: Range<usize>, out: &mut [T]) -> Result<()> {
+        let is_diagonal = rows == columns;
+        let blocks = (self.points.block(rows), self.points.block(columns));
+        with_raw!(self.pairing, 1.0, formula => {
+            fill_between(blocks, self.isa, formula, is_diagonal, out);
+        });
+        Ok(())
+    }
+}
+
+/// The kernel between two blocks of panels.
+fn fill_between<T: Scalar + Plain, F: Formula>(
+    (rows, columns): (Block<'_, T>, Block<'_, T>),
+    isa: Isa,
+    formula: F,
     is_diagonal: bool,
     out: &mut [T],
 ) {
     let (n, n_columns) = (rows.terms.len(), columns.terms.len());
-    with_formula!(kernel, formula => {
-        isa.run(Fill { rows, columns, formula: *formula, out: &mut *out });
-        if is_diagonal {
-            // A point's distance to itself is zero, whatever rounding made of |x|² + |x|² - 2 x·x.
-            set_diagonal(*formula, super::Geometry::of::<T>(isa), n, n_columns, out);
-        }
-    }, else unreachable!("only kernels with a formula are packed"));
+    isa.run(Fill { rows, columns, formula, out: &mut *out });
+    if is_diagonal {
+        // A point's distance to itself is zero, whatever rounding made of |x|² + |x|² - 2 x·x.
+        set_diagonal(formula, super::Geometry::of::<T>(isa), n, n_columns, out);
+    }
 }
 
 fn set_diagonal<T: Scalar, F: Formula>(

@@ -19,17 +19,19 @@ mod matrix;
 mod panels;
 mod product;
 mod rows;
+mod sums;
 
 use std::ops::Range;
 
-pub(crate) use bytes::ByteTiles;
+pub(crate) use bytes::{ByteScalarTiles, ByteTiles};
 pub(crate) use centering::subtract_terms;
 pub(crate) use custom::CustomTiles;
-pub(crate) use floats::{FloatTiles, LooseTiles};
+pub(crate) use floats::{FloatTiles, LooseTiles, ScalarTiles};
 pub(crate) use matrix::MatrixTiles;
 pub(crate) use panels::{BytePanels, Packing, Panels};
 pub(crate) use product::{Side, accumulate};
 pub(crate) use rows::RowPanels;
+pub(crate) use sums::{Chain, Part, TileSums, gaussian_sums, kernel_sums};
 
 use crate::error::Result;
 use crate::scalar::Scalar;

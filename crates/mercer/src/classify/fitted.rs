@@ -1,0 +1,203 @@
+//! A classifier that has learned.
+
+use faer::Mat;
+
+use super::layer::{Layer, sigmoid};
+use super::settings::{KernelClassifier, Unit, Widths};
+use super::{logistic, sigmoid as units};
+use crate::data::{Moments, Points, Scaling};
+use crate::error::{Error, Result};
+use crate::kernel::Parameter;
+use crate::model::{KernelPca, Model};
+use crate::watch::{Threads, Watch};
+
+/// Steps of a regression, at most.
+const MAX_STEPS: usize = 500;
+/// Points that a class must have for a width of its own.
+const LEAST_OF_CLASS: usize = 3;
+
+/// A classifier that has learned from points and their classes.
+#[derive(Debug)]
+pub struct Classifier {
+    scaling: Option<Scaling>,
+    n_classes: usize,
+    is_logistic: bool,
+    parts: Vec<Part>,
+}
+
+/// Components and the units on them.
+#[derive(Debug)]
+struct Part {
+    model: Model,
+    /// What scores are multiplied by: the first component then has variance one.
+    factor: f64,
+    layer: Layer,
+}
+
+pub(super) fn fit(
+    settings: &KernelClassifier,
+    points: &Points,
+    labels: &[usize],
+    threads: &Threads,
+    watch: &Watch<'_>,
+) -> Result<Classifier> {
+    let counts = settings.validate(points, labels)?;
+    points.check_finite()?;
+    let n_classes = counts.len();
+    let scaling = settings.standardize.then(|| Scaling::standardizing(&Moments::of(points)));
+    let scaled = scaling.as_ref().map_or_else(|| Ok(points.clone()), |scaling| scaling.apply(points))?;
+    let is_logistic = matches!(settings.unit, Unit::Logistic { .. });
+    let parts = match settings.widths {
+        Widths::Common => {
+            // Two classes need one sigmoid unit, which answers for the second of them.
+            let units: Vec<usize> = if n_classes == 2 && !is_logistic { vec![1] } else { (0..n_classes).collect() };
+            vec![Part::learn(settings, &scaled, &scaled, labels, &units, threads, watch)?]
+        }
+        Widths::PerClass => {
+            let mut parts = Vec::with_capacity(n_classes);
+            for (class, &count) in counts.iter().enumerate() {
+                if count < LEAST_OF_CLASS {
+                    let problem =
+                        format!("class {class} has {count} rows: a width of its own needs at least {LEAST_OF_CLASS}");
+                    return Err(Error::Labels { problem });
+                }
+                let members: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == class).collect();
+                let own = scaled.select(&members);
+                parts.push(Part::learn(settings, &scaled, &own, labels, &[class], threads, watch)?);
+            }
+            parts
+        }
+    };
+    Ok(Classifier { scaling, n_classes, is_logistic, parts })
+}
+
+impl Part {
+    /// Components of all points with the width that `from` gives, and units that tell some classes from the others.
+    fn learn(
+        settings: &KernelClassifier,
+        points: &Points,
+        from: &Points,
+        labels: &[usize],
+        units: &[usize],
+        threads: &Threads,
+        watch: &Watch<'_>,
+    ) -> Result<Self> {
+        let kernel = settings.kernel.resolve_watched(from, threads, watch)?;
+        let pca = KernelPca::new(kernel).threads(threads.count()).seed(settings.seed);
+        let most = points.n_samples().saturating_sub(1).max(1);
+        let pca = match settings.n_components {
+            Some(k) => pca.n_components(k.min(most)),
+            None => pca.variance(settings.variance),
+        };
+        let model = pca.fit_watched(points, watch)?;
+        let mut scores = model.training_scores();
+        let first = model.eigenvalues().first().map_or(0.0, |mu| mu / points.n_samples() as f64);
+        let factor = if first > 0.0 { 1.0 / first.sqrt() } else { 1.0 };
+        scale(&mut scores, factor);
+        let layer = match settings.unit {
+            Unit::Sigmoid { learning_rate, epochs } => {
+                let targets =
+                    Mat::from_fn(labels.len(), units.len(), |i, j| f64::from(u8::from(labels[i] == units[j])));
+                units::train(scores.as_ref(), targets.as_ref(), learning_rate, epochs, settings.seed)
+            }
+            Unit::Logistic { penalty } if units.len() > 1 => {
+                threads.run(|| logistic::train(scores.as_ref(), labels, units.len(), penalty, MAX_STEPS))
+            }
+            Unit::Logistic { penalty } => {
+                let own: Vec<usize> = labels.iter().map(|label| usize::from(*label == units[0])).collect();
+                threads.run(|| logistic::train(scores.as_ref(), &own, 2, penalty, MAX_STEPS))
+            }
+        };
+        Ok(Self { model, factor, layer })
+    }
+
+    fn sums(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
+        let mut scores = self.model.transform_watched(points, threads, watch)?;
+        scale(&mut scores, self.factor);
+        Ok(self.layer.sums(scores.as_ref()))
+    }
+}
+
+fn scale(scores: &mut Mat<f64>, factor: f64) {
+    for j in 0..scores.ncols() {
+        scores.col_mut(j).iter_mut().for_each(|score| *score *= factor);
+    }
+}
+
+impl Classifier {
+    /// Number of classes.
+    pub fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    /// The inverse width of each kernel: one, or one per class; empty for a kernel without a width.
+    pub fn gammas(&self) -> Vec<f64> {
+        self.parts.iter().filter_map(|part| part.model.kernel().parameter(Parameter::Gamma)).collect()
+    }
+
+    /// Components of each kernel.
+    pub fn n_components(&self) -> Vec<usize> {
+        self.parts.iter().map(|part| part.model.n_components()).collect()
+    }
+
+    /// The share of each class in every point: one row per point, which adds up to one.
+    ///
+    /// # Errors
+    ///
+    /// If the points cannot be used.
+    pub fn probabilities(&self, points: &Points) -> Result<Mat<f64>> {
+        self.probabilities_watched(points, &Threads::all()?, &Watch::new())
+    }
+
+    pub(super) fn probabilities_watched(
+        &self,
+        points: &Points,
+        threads: &Threads,
+        watch: &Watch<'_>,
+    ) -> Result<Mat<f64>> {
+        let scaled = self.scaling.as_ref().map_or_else(|| Ok(points.clone()), |scaling| scaling.apply(points))?;
+        let n = points.n_samples();
+        let mut shares = Mat::zeros(n, self.n_classes);
+        for (class, part) in self.parts.iter().enumerate() {
+            let mut sums = part.sums(&scaled, threads, watch)?;
+            for i in 0..n {
+                match (self.parts.len(), sums.ncols(), self.is_logistic) {
+                    (1, 1, _) => {
+                        let second = sigmoid(sums[(i, 0)]);
+                        (shares[(i, 0)], shares[(i, 1)]) = (1.0 - second, second);
+                    }
+                    (1, _, true) => {
+                        let own = logistic::softmax(&mut sums, i);
+                        own.into_iter().enumerate().for_each(|(j, share)| shares[(i, j)] = share);
+                    }
+                    (1, units, false) => (0..units).for_each(|j| shares[(i, j)] = sigmoid(sums[(i, j)])),
+                    (_, 1, _) => shares[(i, class)] = sigmoid(sums[(i, 0)]),
+                    _ => shares[(i, class)] = logistic::softmax(&mut sums, i)[1],
+                }
+            }
+        }
+        for i in 0..n {
+            let total: f64 = (0..self.n_classes).map(|j| shares[(i, j)]).sum();
+            for j in 0..self.n_classes {
+                shares[(i, j)] = if total > 0.0 { shares[(i, j)] / total } else { 1.0 / self.n_classes as f64 };
+            }
+        }
+        Ok(shares)
+    }
+
+    /// The most likely class of every point.
+    ///
+    /// # Errors
+    ///
+    /// If the points cannot be used.
+    pub fn predict(&self, points: &Points) -> Result<Vec<usize>> {
+        self.predict_watched(points, &Threads::all()?, &Watch::new())
+    }
+
+    pub(super) fn predict_watched(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Vec<usize>> {
+        let shares = self.probabilities_watched(points, threads, watch)?;
+        let best =
+            |i: usize| (0..self.n_classes).fold(0, |best, j| if shares[(i, j)] > shares[(i, best)] { j } else { best });
+        Ok((0..shares.nrows()).map(best).collect())
+    }
+}

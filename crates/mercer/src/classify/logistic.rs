@@ -1,0 +1,181 @@
+//! Multinomial logistic regression to its minimum.
+//!
+//! Minimises $-\sum_i \ln p_{i, y_i} + \frac{\alpha}{2} \lVert W \rVert^2$ with $p = \mathrm{softmax}(W^T x + b)$ (the biases are free) by
+//! L-BFGS: the inverse Hessian is represented by the last few steps. The function is convex, so that a line search that halves its step
+//! until the function falls enough always ends.
+
+use std::collections::VecDeque;
+
+use faer::{Mat, MatRef};
+
+use super::layer::Layer;
+
+/// Steps that the inverse Hessian is made of.
+const MEMORY: usize = 10;
+/// The gradient at which the minimum is reached, relative to the first one.
+const TOLERANCE: f64 = 1e-6;
+
+/// The regression of classes (numbers below `n_classes`) on inputs.
+pub(super) fn train(
+    inputs: MatRef<'_, f64>,
+    classes: &[usize],
+    n_classes: usize,
+    penalty: f64,
+    max_steps: usize,
+) -> Layer {
+    let p = inputs.ncols();
+    let problem = Problem { inputs, classes, n_classes, penalty };
+    let mut x = vec![0.0; (p + 1) * n_classes];
+    let (mut value, mut gradient) = problem.at(&x);
+    let enough = TOLERANCE * norm(&gradient);
+    let mut memory: VecDeque<(Vec<f64>, Vec<f64>, f64)> = VecDeque::new();
+    for _ in 0..max_steps {
+        if norm(&gradient) <= enough {
+            break;
+        }
+        let mut direction = two_loops(&memory, &gradient);
+        let mut slope = dot(&direction, &gradient);
+        if slope >= 0.0 {
+            // Rounding has spoilt the memory: the gradient itself always leads down.
+            memory.clear();
+            direction = gradient.iter().map(|g| -g).collect();
+            slope = dot(&direction, &gradient);
+        }
+        let mut length = if memory.is_empty() { (1.0 / norm(&gradient)).min(1.0) } else { 1.0 };
+        let found = (0..50).find_map(|_| {
+            let next: Vec<f64> = x.iter().zip(&direction).map(|(x, d)| x + length * d).collect();
+            let (at, slopes) = problem.at(&next);
+            if at <= value + 1e-4 * length * slope {
+                return Some((next, at, slopes));
+            }
+            length *= 0.5;
+            None
+        });
+        let Some((next, at, slopes)) = found else { break };
+        let step: Vec<f64> = next.iter().zip(&x).map(|(a, b)| a - b).collect();
+        let change: Vec<f64> = slopes.iter().zip(&gradient).map(|(a, b)| a - b).collect();
+        let curvature = dot(&step, &change);
+        if curvature > 0.0 {
+            memory.push_back((step, change, 1.0 / curvature));
+            if memory.len() > MEMORY {
+                memory.pop_front();
+            }
+        }
+        (x, value, gradient) = (next, at, slopes);
+    }
+    Layer { weights: Mat::from_fn(p + 1, n_classes, |i, j| x[j * (p + 1) + i]) }
+}
+
+struct Problem<'a> {
+    inputs: MatRef<'a, f64>,
+    classes: &'a [usize],
+    n_classes: usize,
+    penalty: f64,
+}
+
+impl Problem<'_> {
+    /// The function and its gradient; weights class by class, the bias last.
+    fn at(&self, x: &[f64]) -> (f64, Vec<f64>) {
+        let (n, p) = (self.inputs.nrows(), self.inputs.ncols());
+        let layer = Layer { weights: Mat::from_fn(p + 1, self.n_classes, |i, j| x[j * (p + 1) + i]) };
+        let mut sums = layer.sums(self.inputs);
+        let mut value = 0.0;
+        for i in 0..n {
+            value -= softmax(&mut sums, i)[self.classes[i]].max(f64::MIN_POSITIVE).ln();
+            sums[(i, self.classes[i])] -= 1.0;
+        }
+        let slopes = self.inputs.transpose() * &sums;
+        let mut gradient = vec![0.0; x.len()];
+        for j in 0..self.n_classes {
+            for i in 0..p {
+                let w = x[j * (p + 1) + i];
+                value += 0.5 * self.penalty * w * w;
+                gradient[j * (p + 1) + i] = slopes[(i, j)] + self.penalty * w;
+            }
+            gradient[j * (p + 1) + p] = sums.col(j).iter().sum();
+        }
+        (value, gradient)
+    }
+}
+
+/// Turns a row of sums into probabilities, and returns them.
+pub(super) fn softmax(sums: &mut Mat<f64>, row: usize) -> Vec<f64> {
+    let largest = (0..sums.ncols()).map(|j| sums[(row, j)]).fold(f64::NEG_INFINITY, f64::max);
+    let raised: Vec<f64> = (0..sums.ncols()).map(|j| (sums[(row, j)] - largest).exp()).collect();
+    let total: f64 = raised.iter().sum();
+    let shares: Vec<f64> = raised.iter().map(|e| e / total).collect();
+    shares.iter().enumerate().for_each(|(j, &share)| sums[(row, j)] = share);
+    shares
+}
+
+/// Minus the inverse Hessian times the gradient.
+fn two_loops(memory: &VecDeque<(Vec<f64>, Vec<f64>, f64)>, gradient: &[f64]) -> Vec<f64> {
+    let mut q: Vec<f64> = gradient.iter().map(|g| -g).collect();
+    let mut shares = Vec::with_capacity(memory.len());
+    for (step, change, inverse) in memory.iter().rev() {
+        let share = inverse * dot(step, &q);
+        q.iter_mut().zip(change).for_each(|(q, y)| *q -= share * y);
+        shares.push(share);
+    }
+    if let Some((_, change, inverse)) = memory.back() {
+        let scale = 1.0 / (inverse * dot(change, change));
+        for q in &mut q {
+            *q *= scale;
+        }
+    }
+    for ((step, change, inverse), share) in memory.iter().zip(shares.into_iter().rev()) {
+        let other = inverse * dot(change, &q);
+        q.iter_mut().zip(step).for_each(|(q, s)| *q += (share - other) * s);
+    }
+    q
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+fn norm(a: &[f64]) -> f64 {
+    dot(a, a).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem() -> (Mat<f64>, Vec<usize>) {
+        let inputs = Mat::from_fn(60, 2, |i, j| ((i * (7 + 4 * j)) % 23) as f64 / 10.0 - 1.0);
+        let classes = (0..60).map(|i| usize::from(inputs[(i, 0)] > 0.2) + usize::from(inputs[(i, 1)] > 0.4)).collect();
+        (inputs, classes)
+    }
+
+    #[test]
+    fn the_gradient_is_that_of_the_function() {
+        let (inputs, classes) = problem();
+        let problem = Problem { inputs: inputs.as_ref(), classes: &classes, n_classes: 3, penalty: 0.7 };
+        let x: Vec<f64> = (0..9).map(|i| f64::from(i) * 0.1 - 0.3).collect();
+        let (_, gradient) = problem.at(&x);
+        for i in 0..9 {
+            let moved = |step: f64| {
+                let mut x = x.clone();
+                x[i] += step;
+                problem.at(&x).0
+            };
+            let numeric = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            assert!((gradient[i] - numeric).abs() < 1e-6 * (1.0 + numeric.abs()), "{i}: {} not {numeric}", gradient[i]);
+        }
+    }
+
+    #[test]
+    fn the_minimum_has_no_slope_and_separates_the_classes() {
+        let (inputs, classes) = problem();
+        let layer = train(inputs.as_ref(), &classes, 3, 0.01, 500);
+        let x: Vec<f64> =
+            (0..3).flat_map(|j| (0..3).map(move |i| (i, j))).map(|(i, j)| layer.weights[(i, j)]).collect();
+        let problem = Problem { inputs: inputs.as_ref(), classes: &classes, n_classes: 3, penalty: 0.01 };
+        let first = norm(&problem.at(&[0.0; 9]).1);
+        assert!(norm(&problem.at(&x).1) <= 2.0 * TOLERANCE * first);
+        let sums = layer.sums(inputs.as_ref());
+        let right = (0..60).filter(|&i| (0..3).all(|j| sums[(i, j)] <= sums[(i, classes[i])])).count();
+        assert!(right >= 50, "{right} of 60");
+    }
+}

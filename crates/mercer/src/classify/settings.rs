@@ -1,0 +1,229 @@
+//! The settings of a classifier on top of kernel PCA.
+
+use super::fitted::{self, Classifier};
+use super::folds::{self, CrossValidation};
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::kernel::KernelSpec;
+use crate::watch::{Threads, Watch};
+
+/// The layer that turns scores into classes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Unit {
+    /// One sigmoid unit (one per class, if there are more than two), trained point by point.
+    Sigmoid {
+        /// What a step is multiplied by; 0.1 in \[NTM\].
+        learning_rate: f64,
+        /// How often every point is learned from.
+        epochs: usize,
+    },
+    /// Multinomial logistic regression.
+    Logistic {
+        /// What half the sum of the squared weights is multiplied by.
+        penalty: f64,
+    },
+}
+
+impl Unit {
+    /// The sigmoid unit as published, with 200 epochs.
+    pub const SIGMOID: Self = Self::Sigmoid { learning_rate: 0.1, epochs: 200 };
+    /// Logistic regression with a small penalty.
+    pub const LOGISTIC: Self = Self::Logistic { penalty: 0.1 };
+}
+
+/// Whether classes share a width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Widths {
+    /// One kernel for all, from all training points.
+    #[default]
+    Common,
+    /// A kernel for each class, from that class's points; one against the rest on components of its own.
+    PerClass,
+}
+
+/// A classifier on top of kernel PCA, as it is asked for.
+///
+/// ```
+/// use mercer::{Points, classify::{KernelClassifier, Unit}, kernel::{KernelSpec, Width}};
+///
+/// // A disc and a ring around it: no line separates them.
+/// let ring = |radius: f64| (0..40).flat_map(move |i| [radius * f64::from(i).cos(), radius * f64::from(i).sin()]);
+/// let points = Points::from_f64(ring(0.5).chain(ring(3.0)).collect::<Vec<_>>(), 80, 2)?;
+/// let labels: Vec<usize> = (0..80).map(|i| i / 40).collect();
+///
+/// let classifier = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Auto)).unit(Unit::SIGMOID);
+/// assert_eq!(classifier.fit(&points, &labels)?.predict(&points)?, labels);
+/// assert_eq!(classifier.cross_validate(&points, &labels, 5, 1)?.accuracy, 1.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct KernelClassifier {
+    pub(super) kernel: KernelSpec,
+    pub(super) n_components: Option<usize>,
+    pub(super) variance: f64,
+    pub(super) unit: Unit,
+    pub(super) widths: Widths,
+    pub(super) standardize: bool,
+    pub(super) seed: u64,
+}
+
+impl KernelClassifier {
+    /// A logistic unit on as many components as explain 99 % of the variance.
+    pub fn new(kernel: KernelSpec) -> Self {
+        Self {
+            kernel,
+            n_components: None,
+            variance: 0.99,
+            unit: Unit::LOGISTIC,
+            widths: Widths::Common,
+            standardize: false,
+            seed: 0,
+        }
+    }
+
+    /// Sets the number of components, at most (there are never more than training points less one).
+    #[must_use]
+    pub fn n_components(mut self, n_components: usize) -> Self {
+        self.n_components = Some(n_components);
+        self
+    }
+
+    /// Sets the share of the variance that the components explain, instead of their number.
+    #[must_use]
+    pub fn variance(mut self, share: f64) -> Self {
+        (self.variance, self.n_components) = (share, None);
+        self
+    }
+
+    /// Sets the layer on top (default: [`Unit::LOGISTIC`]).
+    #[must_use]
+    pub fn unit(mut self, unit: Unit) -> Self {
+        self.unit = unit;
+        self
+    }
+
+    /// Sets whether classes share a width (default: they do).
+    #[must_use]
+    pub fn widths(mut self, widths: Widths) -> Self {
+        self.widths = widths;
+        self
+    }
+
+    /// Gives every column mean 0 and variance 1 before the kernel sees it, by the training points.
+    #[must_use]
+    pub fn standardize(mut self) -> Self {
+        self.standardize = true;
+        self
+    }
+
+    /// Sets where random numbers come from (default 0).
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Learns from points and the number of the class of each, counted from zero.
+    ///
+    /// # Errors
+    ///
+    /// If there is not one label per point, there is only one class, a setting is out of its domain, or the points cannot be used.
+    pub fn fit(&self, points: &Points, labels: &[usize]) -> Result<Classifier> {
+        self.fit_watched(points, labels, &Threads::all()?, &Watch::new())
+    }
+
+    /// As [`fit`](Self::fit), on given threads, with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`fit`](Self::fit), and [`Error::Interrupted`] if it was stopped.
+    pub fn fit_watched(
+        &self,
+        points: &Points,
+        labels: &[usize],
+        threads: &Threads,
+        watch: &Watch<'_>,
+    ) -> Result<Classifier> {
+        fitted::fit(self, points, labels, threads, watch)
+    }
+
+    /// Accuracy on points that were held out: each fold once, `repeats` times with other folds.
+    ///
+    /// # Errors
+    ///
+    /// As [`fit`](Self::fit), and if a class has fewer members than there are folds.
+    pub fn cross_validate(
+        &self,
+        points: &Points,
+        labels: &[usize],
+        n_folds: usize,
+        repeats: usize,
+    ) -> Result<CrossValidation> {
+        self.cross_validate_watched(points, labels, n_folds, repeats, &Threads::all()?, &Watch::new())
+    }
+
+    /// As [`cross_validate`](Self::cross_validate), on given threads, with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`cross_validate`](Self::cross_validate), and [`Error::Interrupted`] if it was stopped.
+    pub fn cross_validate_watched(
+        &self,
+        points: &Points,
+        labels: &[usize],
+        n_folds: usize,
+        repeats: usize,
+        threads: &Threads,
+        watch: &Watch<'_>,
+    ) -> Result<CrossValidation> {
+        folds::cross_validate(self, points, labels, (n_folds, repeats), threads, watch)
+    }
+
+    /// Checks settings and labels, and counts the members of each class.
+    pub(super) fn validate(&self, points: &Points, labels: &[usize]) -> Result<Vec<usize>> {
+        match self.unit {
+            Unit::Sigmoid { learning_rate, epochs } => {
+                Error::require_positive("learning_rate", learning_rate)?;
+                if epochs == 0 {
+                    return Err(Error::invalid("epochs", "at least 1", 0));
+                }
+            }
+            Unit::Logistic { penalty } => Error::require_positive("penalty", penalty)?,
+        }
+        if self.n_components == Some(0) {
+            return Err(Error::invalid("n_components", "at least 1", 0));
+        }
+        if !(self.variance > 0.0 && self.variance <= 1.0) {
+            return Err(Error::invalid("variance", "a share above 0 and at most 1", self.variance));
+        }
+        count_classes(points.n_samples(), labels)
+    }
+}
+
+/// The members of each class.
+pub(super) fn count_classes(n_samples: usize, labels: &[usize]) -> Result<Vec<usize>> {
+    if labels.len() != n_samples {
+        return Err(Error::Labels { problem: format!("there are {} labels for {n_samples} rows", labels.len()) });
+    }
+    let n_classes = labels.iter().max().map_or(0, |&largest| largest.saturating_add(1));
+    if n_classes > n_samples {
+        let problem = format!(
+            "the largest class is {}, but there are only {n_samples} rows: number classes from 0",
+            n_classes - 1
+        );
+        return Err(Error::Labels { problem });
+    }
+    let mut counts = vec![0; n_classes];
+    for &label in labels {
+        counts[label] += 1;
+    }
+    if counts.iter().filter(|&&count| count > 0).count() < 2 {
+        let problem = "all rows have the same label: a classifier needs at least two classes".to_owned();
+        return Err(Error::Labels { problem });
+    }
+    if let Some(empty) = counts.iter().position(|&count| count == 0) {
+        return Err(Error::Labels { problem: format!("class {empty} has no rows, but class {} has", n_classes - 1) });
+    }
+    Ok(counts)
+}

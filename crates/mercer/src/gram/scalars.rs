@@ -1,0 +1,92 @@
+//! The scalars of all pairs of points, tile by tile: what every kernel of a family is a function of.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::basis::{Packed, pack};
+use super::schedule::Schedule;
+use super::{Element, block_size};
+use crate::data::{Moments, Points};
+use crate::error::Result;
+use crate::kernel::Pairing;
+use crate::memory::Buffer;
+use crate::simd::Isa;
+use crate::tile::{ByteScalarTiles, Geometry, Packing, ScalarTiles, TileSource};
+use crate::watch::Context;
+
+/// Points packed for one pairing.
+pub(crate) struct PairScalars<T> {
+    tiles: Box<dyn TileSource<T>>,
+    n: usize,
+    block: usize,
+    isa: Isa,
+}
+
+impl<T: Element> PairScalars<T> {
+    /// Packs `points`; their scalars come multiplied with `scale`.
+    ///
+    /// # Errors
+    ///
+    /// If a point is too large for the precision.
+    pub(crate) fn new(points: &Points, pairing: Pairing, scale: f64) -> Result<Self> {
+        let isa = Isa::detect();
+        let mean = if pairing.is_translation_invariant() { Moments::of(points).mean().to_vec() } else { Vec::new() };
+        let packing = Packing::new(pairing, scale, &mean);
+        let tiles: Box<dyn TileSource<T>> = match pack::<T>(points, &packing, isa)? {
+            Packed::Floats(panels) => Box::new(ScalarTiles::new(pairing, panels, isa)),
+            Packed::Bytes(panels) => {
+                T::byte_scalar_tiles(ByteScalarTiles::new(pairing, scale, Arc::clone(&panels), isa))
+                    .expect("bytes are packed as bytes only for single precision")
+            }
+            Packed::Nothing => unreachable!("a pairing is always packed"),
+        };
+        let n = points.n_samples();
+        Ok(Self { tiles, n, block: block_size::<T>(n, isa), isa })
+    }
+
+    /// Blocks of rows.
+    pub(crate) fn n_blocks(&self) -> usize {
+        self.n.div_ceil(self.block.max(1))
+    }
+
+    /// Rows of the largest tile.
+    pub(crate) fn block(&self) -> usize {
+        self.block
+    }
+
+    /// The instruction set that tiles are laid out for.
+    pub(crate) fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// The rows of a block that belong to points.
+    pub(crate) fn rows(&self, block: usize) -> Range<usize> {
+        block * self.block..((block + 1) * self.block).min(self.n)
+    }
+
+    /// Visits every tile on and below the diagonal once: `visit(worker, rows, columns, tile, width)`, with the two blocks, the tile,
+    /// which may be overwritten, and the number of its columns in memory.
+    ///
+    /// As with [`Schedule::visit`], no two threads are at the same block, and each block sees its tiles in a fixed order.
+    pub(crate) fn visit<W: Send>(
+        &self,
+        context: &Context<'_>,
+        new_worker: impl Fn() -> W + Sync,
+        visit: impl Fn(&mut W, usize, usize, &mut [T], usize) + Sync,
+    ) -> Result<()> {
+        let geometry = Geometry::of::<T>(self.isa);
+        let padded = |block: usize| block * self.block..((block + 1) * self.block).min(geometry.padded(self.n));
+        Schedule::new(self.n_blocks()).visit(
+            context,
+            || (new_worker(), Buffer::<T>::zeroed(self.block * self.block)),
+            |(worker, scratch), _, rows, columns| {
+                let (i, j) = (padded(rows), padded(columns));
+                let width = j.len();
+                let tile = &mut scratch[..i.len() * width];
+                self.tiles.fill(i, j, tile)?;
+                visit(worker, rows, columns, tile, width);
+                Ok(())
+            },
+        )
+    }
+}

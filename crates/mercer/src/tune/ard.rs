@@ -1,0 +1,202 @@
+//! One width per feature: $k(x, y) = \exp(-\sum_f \gamma_f (x_f - y_f)^2)$ (automatic relevance determination).
+//!
+//! # Method
+//!
+//! The derivative of $E$ by $\gamma_f$ is $-\sum_{ij} w_{ij} (x_{if} - x_{jf})^2$ with
+//! $w = k \circ (\tfrac{2}{l^3} G + \tfrac{2 \operatorname{tr} G}{l^5})$, because $dK_{ij}/d\gamma_f = -k_{ij} (x_{if} - x_{jf})^2$. With
+//! $G_{ij} = k_{ij} - r_i/l - r_j/l + S/l^2$ all derivatives follow from products of kernel matrices with the points:
+//! $\sum_{ij} w_{ij} (x_{if} - x_{jf})^2 = 2 \sum_i (w 1)_i x_{if}^2 - 2 x_f^T w x_f$, and $k \circ k$ is the kernel of twice the $\gamma$.
+//!
+//! **Cost** of a gradient: three products with as many vectors as there are features, however many those are.
+
+use faer::Mat;
+use serde::Serialize;
+
+use crate::data::{Moments, Points};
+use crate::error::{Error, Result};
+use crate::gram::{KernelGram, SymmetricOperator};
+use crate::kernel::Kernel;
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// The variance of the variances and its derivative by the inverse width of each feature.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ArdGradient {
+    /// $E$ of equation (21).
+    pub value: f64,
+    /// Its derivatives.
+    pub gradient: Vec<f64>,
+}
+
+/// Inverse widths that were found for each feature.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ArdTuning {
+    /// Inverse width of each feature.
+    pub gammas: Vec<f64>,
+    /// The criterion there.
+    pub value: f64,
+    /// The criterion at the start.
+    pub start_value: f64,
+    /// Steps that were made.
+    pub steps: usize,
+    /// Whether no direction leads up any more within a factor of ten thousand of the start.
+    pub converged: bool,
+}
+
+/// Features' inverse widths stay within this factor of where they start: one that tends to zero would never arrive.
+const MOST_FACTOR: f64 = 1e4;
+
+/// The variance of the variances of the Gaussian kernel with an inverse width per feature, and its gradient.
+///
+/// # Errors
+///
+/// If there is not one positive inverse width per feature, the points cannot be used, or the run was stopped.
+///
+/// ```
+/// use mercer::{Points, Watch, tune::ard_gradient, watch::Threads};
+///
+/// // The second feature is constant: its width makes no difference.
+/// let values: Vec<f64> = (0..30).flat_map(|i| [f64::from(i % 7), 4.0]).collect();
+/// let points = Points::from_f64(values, 30, 2)?;
+/// let found = ard_gradient(&points, &[0.1, 0.1], &Threads::new(1)?, &Watch::new())?;
+/// assert!(found.gradient[0] != 0.0 && found.gradient[1].abs() < 1e-12);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub fn ard_gradient(points: &Points, gammas: &[f64], threads: &Threads, watch: &Watch<'_>) -> Result<ArdGradient> {
+    check(points, gammas)?;
+    let centred = centred_rows(points);
+    gradient(&centred, points.n_samples(), gammas, &Context::new(threads, watch, Phase::Tuning))
+}
+
+/// Climbs from `start`, one inverse width per feature, to a maximum of the variance of the variances.
+///
+/// # Errors
+///
+/// As [`ard_gradient`].
+///
+/// ```
+/// use mercer::{Points, Watch, tune::tune_ard, watch::Threads};
+///
+/// let values: Vec<f64> = (0..40).flat_map(|i| [f64::from(i % 2) * 5.0, f64::from(i * 7 % 13)]).collect();
+/// let points = Points::from_f64(values, 40, 2)?;
+/// let found = tune_ard(&points, &[0.05, 0.05], 100, &Threads::new(1)?, &Watch::new())?;
+/// // The feature with two groups is what one component can explain; the other is ironed out.
+/// assert!(found.value > found.start_value && found.gammas[0] > found.gammas[1]);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub fn tune_ard(
+    points: &Points,
+    start: &[f64],
+    max_steps: usize,
+    threads: &Threads,
+    watch: &Watch<'_>,
+) -> Result<ArdTuning> {
+    check(points, start)?;
+    let centred = centred_rows(points);
+    let context = Context::new(threads, watch, Phase::Tuning);
+    let at = |logs: &[f64]| {
+        let gammas: Vec<f64> = logs.iter().map(|x| x.exp()).collect();
+        let found = gradient(&centred, points.n_samples(), &gammas, &context)?;
+        let by_log: Vec<f64> = found.gradient.iter().zip(&gammas).map(|(slope, gamma)| slope * gamma).collect();
+        Ok::<_, Error>((found.value, by_log))
+    };
+    let range = MOST_FACTOR.ln();
+    let first: Vec<f64> = start.iter().map(|x| x.ln()).collect();
+    let clamp = |x: f64, f: usize| x.clamp(first[f] - range, first[f] + range);
+    let mut logs = first.clone();
+    let (mut value, mut slopes) = at(&logs)?;
+    let start_value = value;
+    let (mut steps, mut converged, mut length) = (0, false, 0.5);
+    while steps < max_steps && !converged {
+        let scale = value.abs().max(f64::MIN_POSITIVE);
+        let direction: Vec<f64> = (0..logs.len()).map(|f| clamp(logs[f] + slopes[f] / scale, f) - logs[f]).collect();
+        let norm = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
+        converged = norm <= 1e-5;
+        if converged {
+            break;
+        }
+        let mut moved = false;
+        for _ in 0..30 {
+            let next: Vec<f64> = (0..logs.len()).map(|f| clamp(logs[f] + length * direction[f] / norm, f)).collect();
+            let gain: f64 = (0..logs.len()).map(|f| (next[f] - logs[f]) * slopes[f]).sum();
+            let found = at(&next)?;
+            if found.0 > value + 1e-4 * gain.max(0.0) {
+                logs = next;
+                (value, slopes) = found;
+                (moved, length) = (true, 1.5 * length);
+                break;
+            }
+            length *= 0.5;
+        }
+        if !moved {
+            converged = norm <= 1e-3;
+            break;
+        }
+        steps += 1;
+    }
+    let gammas = logs.iter().map(|x| x.exp()).collect();
+    Ok(ArdTuning { gammas, value, start_value, steps, converged })
+}
+
+fn check(points: &Points, gammas: &[f64]) -> Result<()> {
+    if points.n_samples() < 2 {
+        return Err(Error::TooFewRows { needed: 2, found: points.n_samples() });
+    }
+    if gammas.len() != points.n_features() {
+        let requirement = format!("one number per feature ({})", points.n_features());
+        return Err(Error::invalid("gammas", requirement, gammas.len()));
+    }
+    gammas.iter().try_for_each(|&gamma| Error::require_positive("gammas", gamma))?;
+    points.check_finite()
+}
+
+/// The points less their mean, row by row: products with them then lose nothing to a common offset.
+fn centred_rows(points: &Points) -> Vec<f64> {
+    let moments = Moments::of(points);
+    (0..points.n_samples())
+        .flat_map(|row| points.row(row).into_iter().zip(moments.mean().to_vec()).map(|(x, mean)| x - mean))
+        .collect()
+}
+
+fn gradient(centred: &[f64], n: usize, gammas: &[f64], context: &Context<'_>) -> Result<ArdGradient> {
+    let d = gammas.len();
+    let roots: Vec<f64> = gammas.iter().map(|x| x.sqrt()).collect();
+    let scaled: Vec<f64> = centred.chunks_exact(d).flat_map(|row| row.iter().zip(&roots).map(|(x, r)| x * r)).collect();
+    let scaled = Points::from_f64(scaled, n, d)?;
+    let once = context.threads.run(|| KernelGram::<f64>::new(&scaled, &Kernel::gaussian(1.0)?, None))?;
+    let twice = context.threads.run(|| KernelGram::<f64>::new(&scaled, &Kernel::gaussian(2.0)?, None))?;
+    let product = |gram: &KernelGram<f64>, vectors: Mat<f64>| {
+        let mut out = Mat::zeros(n, vectors.ncols());
+        gram.apply(vectors.as_ref(), out.as_mut(), context).map(|()| out)
+    };
+    // A column of ones, then the points.
+    let with_ones = Mat::from_fn(n, d + 1, |i, j| if j == 0 { 1.0 } else { centred[i * d + j - 1] });
+    let k = product(&once, with_ones.clone())?;
+    let k2 = product(&twice, with_ones.clone())?;
+    let rows: Vec<f64> = (0..n).map(|i| k[(i, 0)]).collect();
+    let weighted = Mat::from_fn(n, d + 1, |i, j| rows[i] * with_ones[(i, j)]);
+    let kr = product(&once, weighted)?;
+
+    let l = n as f64;
+    let total: f64 = rows.iter().sum();
+    let square: f64 = (0..n).map(|i| k2[(i, 0)]).sum();
+    let row_square: f64 = rows.iter().map(|r| r * r).sum();
+    let centered_square = (square - 2.0 / l * row_square + (total / l).powi(2)).max(0.0);
+    let trace = l - total / l;
+    let value = centered_square / l.powi(3) - (trace / (l * l)).powi(2);
+    let (a, b) = (2.0 / l.powi(3), 2.0 * trace / l.powi(5));
+    // W times the column j: a k∘k - a/l (r k + k r) + (a S/l² + b) k.
+    let w = |i: usize, j: usize| {
+        a * k2[(i, j)] - a / l * (rows[i] * k[(i, j)] + kr[(i, j)]) + (a * total / (l * l) + b) * k[(i, j)]
+    };
+    let weights: Vec<f64> = (0..n).map(|i| w(i, 0)).collect();
+    let gradient = (0..d)
+        .map(|f| {
+            let x = |i: usize| centred[i * d + f];
+            let sum: f64 = (0..n).map(|i| x(i) * (weights[i] * x(i) - w(i, f + 1))).sum();
+            -2.0 * sum
+        })
+        .collect();
+    Ok(ArdGradient { value, gradient })
+}

@@ -1,0 +1,100 @@
+//! The ascent as it was published, for reproduction: steps of a fixed multiple of the slope.
+//!
+//! The slope is by the bandwidth itself, so that a good multiple depends on the number of points and the scale of the data.
+//! [`KernelTuner`](super::KernelTuner) is what to use.
+
+use super::grid::{Distances, gamma};
+use super::pass::Evaluator;
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::scalar::Precision;
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// Which of the two printed derivatives a step follows; they differ by a factor of two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepFactor {
+    /// $2/l^3$, equation (24): the derivative.
+    #[default]
+    Equation,
+    /// $1/l^3$, the algorithm's box: half of it.
+    AlgorithmBox,
+}
+
+/// Gradient ascent of the Gaussian kernel's bandwidth with a fixed step.
+///
+/// ```
+/// use mercer::{Points, tune::Ascent};
+///
+/// let values: Vec<f64> = (0..40).map(|i| (f64::from(i) * 1.3).sin()).collect();
+/// let points = Points::from_f64(values, 20, 2)?;
+/// let path = Ascent::new(1.0, 1.0).steps(10).run(&points)?;
+/// assert_eq!(path.len(), 10);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ascent {
+    start: f64,
+    eta: f64,
+    steps: usize,
+    factor: StepFactor,
+}
+
+impl Ascent {
+    /// An ascent from bandwidth `start` with steps of `eta` times the derivative, at most 1000 of them.
+    pub fn new(start: f64, eta: f64) -> Self {
+        Self { start, eta, steps: 1000, factor: StepFactor::Equation }
+    }
+
+    /// Sets the number of steps.
+    #[must_use]
+    pub fn steps(mut self, steps: usize) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// Sets which derivative is meant.
+    #[must_use]
+    pub fn factor(mut self, factor: StepFactor) -> Self {
+        self.factor = factor;
+        self
+    }
+
+    /// The bandwidth after each step.
+    ///
+    /// # Errors
+    ///
+    /// If start or step are out of their domain, the points cannot be used, or a step led to a bandwidth that is none.
+    pub fn run(&self, points: &Points) -> Result<Vec<f64>> {
+        Error::require_positive("start", self.start)?;
+        Error::require_positive("eta", self.eta)?;
+        let n = points.n_samples();
+        if n < 2 {
+            return Err(Error::TooFewRows { needed: 2, found: n });
+        }
+        points.check_finite()?;
+        let kernel = Kernel::gaussian(gamma(self.start))?;
+        let unit = Distances::of(points, &kernel)?.unit(&kernel);
+        let evaluator = Evaluator::new(points, &kernel, unit, Precision::F64)?;
+        let (threads, watch) = (Threads::all()?, Watch::new());
+        let context = Context::new(&threads, &watch, Phase::Tuning);
+        let share = match self.factor {
+            StepFactor::Equation => 1.0,
+            StepFactor::AlgorithmBox => 0.5,
+        };
+        let mut sigma = self.start;
+        let mut path = Vec::with_capacity(self.steps);
+        for step in 0..self.steps {
+            let slope = evaluator.at_gammas(&kernel, &[gamma(sigma)], &context)?[0].variance_slope(0);
+            // dγ/dσ = -1/σ³.
+            sigma += self.eta * share * -slope / sigma.powi(3);
+            if !(sigma > 0.0 && sigma.is_finite()) {
+                let requirement =
+                    format!("so small that no step leaves the positive numbers (step {} led to {sigma})", step + 1);
+                return Err(Error::invalid("eta", requirement, self.eta));
+            }
+            path.push(sigma);
+        }
+        Ok(path)
+    }
+}

@@ -1,0 +1,72 @@
+//! The variance of each component over bandwidths: the landscape of figure 7 of \[NTM\].
+
+use serde::Serialize;
+
+use super::dense::Sample;
+use super::grid::gamma;
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::kernel::{KernelSpec, Parameter, Width};
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// Points whose matrices are decomposed; more would change the picture little and take long.
+const SAMPLE: usize = 300;
+
+/// The variances of the leading components at several bandwidths.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Landscape {
+    /// Bandwidths, in the order they were given.
+    pub bandwidths: Vec<f64>,
+    /// For each bandwidth the variances $\lambda_i = \mu_i / l$ of the leading components, in decreasing order.
+    pub variances: Vec<Vec<f64>>,
+    /// Points they were computed from.
+    pub n_used: usize,
+}
+
+/// The variances of the leading components at some bandwidths, from at most 300 points.
+///
+/// # Errors
+///
+/// If the kernel has no width, a bandwidth is not positive, the points cannot be used, or the run was stopped.
+///
+/// ```
+/// use mercer::{Points, Watch, kernel::KernelSpec, tune::landscape, watch::Threads};
+///
+/// let points = Points::from_f64((0..60).map(|i| f64::from(i * i % 17)).collect::<Vec<_>>(), 30, 2)?;
+/// let found =
+///     landscape(&points, &KernelSpec::new("gaussian"), &[0.01, 5.0, 1e4], 3, 0, &Threads::new(1)?, &Watch::new())?;
+/// // Narrow: all alike. Wide: nothing left.
+/// assert!(found.variances[0][0] < 1.5 * found.variances[0][2]);
+/// assert!(found.variances[2][0] < 1e-3);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub fn landscape(
+    points: &Points,
+    kernel: &KernelSpec,
+    bandwidths: &[f64],
+    n_components: usize,
+    seed: u64,
+    threads: &Threads,
+    watch: &Watch<'_>,
+) -> Result<Landscape> {
+    points.check_finite()?;
+    if points.n_samples() < 2 {
+        return Err(Error::TooFewRows { needed: 2, found: points.n_samples() });
+    }
+    let kernel = kernel.clone().width(Width::Auto).resolve_directly(points)?;
+    let context = Context::new(threads, watch, Phase::Tuning);
+    let sample = Sample::draw(points, &kernel, SAMPLE, seed)?;
+    let all: Vec<usize> = (0..sample.len()).collect();
+    let mut variances = Vec::with_capacity(bandwidths.len());
+    for (index, &sigma) in bandwidths.iter().enumerate() {
+        Error::require_positive("bandwidths", sigma)?;
+        context.check()?;
+        context.report_fraction(index as f64 / bandwidths.len() as f64);
+        let kernel = kernel.with(Parameter::Gamma, gamma(sigma))?;
+        let spectrum = threads.run(|| sample.spectrum(&kernel, &all))?;
+        let m = sample.len() as f64;
+        variances.push(spectrum.values.iter().take(n_components).map(|mu| mu / m).collect());
+    }
+    Ok(Landscape { bandwidths: bandwidths.to_vec(), variances, n_used: sample.len() })
+}

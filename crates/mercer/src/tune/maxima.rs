@@ -1,0 +1,157 @@
+//! Local maxima of a curve whose slope is known: brackets on a grid, then a safeguarded secant method.
+//!
+//! Positions are logarithms of bandwidths. Every step asks for three positions at once, because a pass over the pairs of points
+//! costs nearly the same for three as for one: the secant's guess, and one on either side at the distance that its error should
+//! stay below. If the root lies between them the bracket shrinks quadratically; if not, it still shrinks.
+
+use super::spectrum::Graded;
+use crate::error::Result;
+
+/// A place where the slope changes from rising to falling.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bracket {
+    pub(super) low: (f64, Graded),
+    pub(super) high: (f64, Graded),
+}
+
+/// A local maximum.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Peak {
+    pub(super) position: f64,
+    pub(super) value: f64,
+}
+
+/// Steps of a refinement, at most: more than any bracket needs even by halving.
+const MOST_STEPS: usize = 60;
+
+/// Every bracket on a grid of positions in increasing order. Slopes that are smaller than `noise` times the value are none.
+pub(super) fn brackets(positions: &[f64], curve: &[Graded], noise: f64) -> Vec<Bracket> {
+    let mut found = Vec::new();
+    let mut rising: Option<usize> = None;
+    for (index, point) in curve.iter().enumerate() {
+        let relative = point.slope / point.value.abs().max(f64::MIN_POSITIVE);
+        if relative > noise {
+            rising = Some(index);
+        } else if relative < -noise
+            && let Some(start) = rising.take()
+        {
+            found.push(Bracket { low: (positions[start], curve[start]), high: (positions[index], *point) });
+        }
+    }
+    found
+}
+
+impl Bracket {
+    fn width(&self) -> f64 {
+        self.high.0 - self.low.0
+    }
+
+    /// Where a straight line through the slopes at both ends is zero.
+    pub(super) fn secant(&self) -> f64 {
+        let (a, b) = (self.low.1.slope, self.high.1.slope);
+        let share = a / (a - b);
+        self.low.0 + self.width() * if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.5 }
+    }
+
+    /// The maximum inside, to `tolerance`; `curve` gives value and slope at some positions.
+    ///
+    /// # Errors
+    ///
+    /// As `curve`.
+    pub(super) fn refine(
+        mut self,
+        tolerance: f64,
+        mut curve: impl FnMut(&[f64]) -> Result<Vec<Graded>>,
+    ) -> Result<Peak> {
+        let mut best = if self.low.1.value > self.high.1.value { self.low } else { self.high };
+        for _ in 0..MOST_STEPS {
+            let (width, guess) = (self.width(), self.secant());
+            if width <= tolerance {
+                break;
+            }
+            // The error of a secant is of the order of the square of the bracket; not less than a part of it at first.
+            let reach = (width * width.min(0.25)).max(0.25 * tolerance);
+            let mut asked: Vec<f64> = [guess - reach, guess, guess + reach]
+                .into_iter()
+                .filter(|&x| x > self.low.0 && x < self.high.0)
+                .collect();
+            if asked.is_empty() {
+                asked.push(f64::midpoint(self.low.0, self.high.0));
+            }
+            let found = curve(&asked)?;
+            for (&position, graded) in asked.iter().zip(&found) {
+                if graded.value > best.1.value {
+                    best = (position, *graded);
+                }
+            }
+            // The first place where the slope is no longer positive ends the new bracket.
+            let mut points = vec![self.low];
+            points.extend(asked.into_iter().zip(found));
+            points.push(self.high);
+            let end = (1..points.len()).find(|&i| points[i].1.slope <= 0.0).unwrap_or(points.len() - 1);
+            self = Self { low: points[end - 1], high: points[end] };
+            if self.width() > 0.5 * width {
+                // No progress to speak of: halve.
+                let middle = f64::midpoint(self.low.0, self.high.0);
+                let graded = curve(&[middle])?[0];
+                if graded.slope > 0.0 {
+                    self.low = (middle, graded);
+                } else {
+                    self.high = (middle, graded);
+                }
+            }
+        }
+        Ok(Peak { position: self.secant(), value: best.1.value })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A curve with maxima at 1 and 4, the second one higher.
+    fn two_hills(x: f64) -> Graded {
+        let hill = |at: f64, height: f64| {
+            let e = height * (-(x - at) * (x - at)).exp();
+            (e, -2.0 * (x - at) * e)
+        };
+        let ((a, da), (b, db)) = (hill(1.0, 1.0), hill(4.0, 2.0));
+        Graded { value: a + b, slope: da + db }
+    }
+
+    #[test]
+    fn both_hills_are_found_and_refined_in_few_steps() {
+        let grid: Vec<f64> = (0..30).map(|i| -1.0 + 0.25 * f64::from(i)).collect();
+        let curve: Vec<Graded> = grid.iter().map(|&x| two_hills(x)).collect();
+        let found = brackets(&grid, &curve, 1e-12);
+        assert_eq!(found.len(), 2);
+        for (bracket, at) in found.into_iter().zip([1.0, 4.0]) {
+            let mut calls = 0;
+            let peak = bracket
+                .refine(1e-9, |xs| {
+                    calls += 1;
+                    Ok(xs.iter().map(|&x| two_hills(x)).collect())
+                })
+                .expect("the curve never fails");
+            assert!((peak.position - at).abs() < 1e-2, "{peak:?}");
+            assert!(two_hills(peak.position).slope.abs() < 1e-7, "{peak:?}");
+            assert!(calls <= 8, "{calls} passes");
+        }
+    }
+
+    #[test]
+    fn a_flat_start_and_a_slope_that_only_falls_are_no_maxima() {
+        let flat = Graded { value: 1.0, slope: 1e-14 };
+        let falling = Graded { value: 0.5, slope: -0.3 };
+        assert!(brackets(&[0.0, 1.0, 2.0, 3.0], &[flat, flat, falling, falling], 1e-9).is_empty());
+        assert!(brackets(&[0.0, 1.0], &[falling, falling], 1e-9).is_empty());
+    }
+
+    #[test]
+    fn a_curve_with_a_corner_is_refined_by_halving() {
+        let corner = |x: f64| Graded { value: -x.abs(), slope: if x < 0.3 { 1.0 } else { -1e-6 } };
+        let bracket = Bracket { low: (-1.0, corner(-1.0)), high: (2.0, corner(2.0)) };
+        let peak = bracket.refine(1e-6, |xs| Ok(xs.iter().map(|&x| corner(x)).collect())).expect("never fails");
+        assert!((peak.position - 0.3).abs() < 1e-5, "{peak:?}");
+    }
+}

@@ -1,0 +1,268 @@
+//! Sums over many kernel matrices in one pass over the pairs of points.
+//!
+//! **Cost**: `n² d / 2` multiply-adds for the scalars of the pairs, and per bandwidth six operations on `n² / 2` numbers for
+//! Gaussian kernels, the formula and its derivatives for others. **Memory**: the packed points, and 16 bytes per point and
+//! bandwidth (several passes are made if that is more than [`SUMS_BUDGET`]).
+
+use std::sync::Mutex;
+
+use super::chains::Chains;
+use super::spectrum::{Slopes, Sums};
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::gram::{Element, PairScalars};
+use crate::kernel::{Kernel, Pairing, Parameter};
+use crate::scalar::Precision;
+use crate::tile::{Part, TileSums, gaussian_sums, kernel_sums};
+use crate::watch::Context;
+
+/// Bytes of row sums that are kept at a time.
+const SUMS_BUDGET: usize = 1 << 29;
+
+/// Points made ready for sums over kernel matrices of one pairing.
+pub(super) struct Evaluator {
+    points: Points,
+    pairing: Pairing,
+    /// What a scalar as it comes in tiles is in truth.
+    unit: f64,
+    scalars: Packed,
+}
+
+enum Packed {
+    F32(PairScalars<f32>),
+    F64(PairScalars<f64>),
+}
+
+impl Evaluator {
+    /// Packs points for kernels like `kernel`. `unit` is a typical scalar of a pair: with it tiles hold numbers of ordinary size.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel is not a function of one scalar, or a point is too large.
+    pub(super) fn new(points: &Points, kernel: &Kernel, unit: f64, precision: Precision) -> Result<Self> {
+        let Some(pairing) = kernel.pairing() else {
+            return Err(Error::UnsuitableKernel {
+                what: "a search for parameters",
+                kernel: kernel.name().to_owned(),
+                reason: "it has none that are known",
+            });
+        };
+        let unit = if pairing.is_translation_invariant() { unit } else { 1.0 };
+        let scalars = match precision {
+            Precision::F32 => Packed::F32(PairScalars::new(points, pairing, 1.0 / unit)?),
+            Precision::F64 => Packed::F64(PairScalars::new(points, pairing, 1.0 / unit)?),
+        };
+        Ok(Self { points: points.clone(), pairing, unit, scalars })
+    }
+
+    /// Sums of kernels like `kernel` at some inverse widths, with derivatives by the inverse width.
+    ///
+    /// # Errors
+    ///
+    /// If an inverse width is not positive, or the run was stopped.
+    pub(super) fn at_gammas(&self, kernel: &Kernel, gammas: &[f64], context: &Context<'_>) -> Result<Vec<Sums>> {
+        gammas.iter().try_for_each(|&gamma| kernel.with(Parameter::Gamma, gamma).map(drop))?;
+        if !matches!(kernel, Kernel::Gaussian(_)) {
+            let kernels: Vec<Kernel> =
+                gammas.iter().map(|&gamma| kernel.with(Parameter::Gamma, gamma)).collect::<Result<_>>()?;
+            return self.at(&kernels, &[Parameter::Gamma], context);
+        }
+        let mut sums = Vec::with_capacity(gammas.len());
+        for gammas in gammas.chunks(self.per_pass(2, 2)) {
+            sums.extend(match &self.scalars {
+                Packed::F32(scalars) => self.gaussian(scalars, gammas, context)?,
+                Packed::F64(scalars) => self.gaussian(scalars, gammas, context)?,
+            });
+        }
+        Ok(sums)
+    }
+
+    /// Sums of some kernels of this pairing, with derivatives by some parameters, which all of them must have.
+    ///
+    /// # Errors
+    ///
+    /// If the run was stopped.
+    pub(super) fn at(&self, kernels: &[Kernel], parameters: &[Parameter], context: &Context<'_>) -> Result<Vec<Sums>> {
+        let mut sums = Vec::with_capacity(kernels.len());
+        for kernels in kernels.chunks(self.per_pass(1, 1 + parameters.len())) {
+            sums.extend(match &self.scalars {
+                Packed::F32(scalars) => self.general(scalars, kernels, parameters, context)?,
+                Packed::F64(scalars) => self.general(scalars, kernels, parameters, context)?,
+            });
+        }
+        Ok(sums)
+    }
+
+    /// Points.
+    pub(super) fn n(&self) -> usize {
+        self.points.n_samples()
+    }
+
+    /// Bandwidths that are taken in one pass.
+    fn per_pass(&self, kernels_each: usize, quantities: usize) -> usize {
+        (SUMS_BUDGET / (8 * kernels_each * quantities * self.n().max(1))).max(1)
+    }
+
+    fn gaussian<T: Element>(
+        &self,
+        scalars: &PairScalars<T>,
+        gammas: &[f64],
+        context: &Context<'_>,
+    ) -> Result<Vec<Sums>> {
+        let scaled: Vec<f64> = gammas.iter().map(|gamma| gamma * self.unit).collect();
+        let Chains { all: chains, places, n_kernels } = Chains::new(&scaled);
+        let isa = scalars.isa();
+        let rows = row_sums(scalars, (n_kernels, 2), context, |tile, part, sums| {
+            gaussian_sums(isa, tile, part, &chains, sums);
+        })?;
+        Ok(places
+            .into_iter()
+            .map(|(one, double)| {
+                let mut sums = rows.of(one, self.n(), self.n() as f64, &[0.0]);
+                // k² at gamma is k at twice gamma; so is its product with the scalar.
+                sums.square = rows.total(double, 0);
+                let slopes = &mut sums.slopes[0];
+                slopes.cross = rows.total(double, 1);
+                for sum in [&mut slopes.total, &mut slopes.cross, &mut slopes.row_cross] {
+                    *sum *= -self.unit;
+                }
+                sums
+            })
+            .collect())
+    }
+
+    fn general<T: Element>(
+        &self,
+        scalars: &PairScalars<T>,
+        kernels: &[Kernel],
+        parameters: &[Parameter],
+        context: &Context<'_>,
+    ) -> Result<Vec<Sums>> {
+        let isa = scalars.isa();
+        let n_quantities = 1 + parameters.len();
+        let rows = row_sums(scalars, (kernels.len(), n_quantities), context, |tile, part, sums| {
+            for (place, kernel) in kernels.iter().enumerate() {
+                kernel_sums(isa, tile, part, (kernel, place), parameters, self.unit, sums);
+            }
+        })?;
+        Ok(kernels
+            .iter()
+            .enumerate()
+            .map(|(place, kernel)| {
+                let (trace, slopes) = self.traces(kernel, parameters);
+                let mut sums = rows.of(place, self.n(), trace, &slopes);
+                sums.square = rows.squares[place * n_quantities];
+                for (index, slopes) in sums.slopes.iter_mut().enumerate() {
+                    slopes.cross = rows.squares[place * n_quantities + 1 + index];
+                }
+                sums
+            })
+            .collect())
+    }
+
+    /// The trace of a kernel matrix, and that of its derivative by each parameter.
+    fn traces(&self, kernel: &Kernel, parameters: &[Parameter]) -> (f64, Vec<f64>) {
+        let own: Vec<f64> = if self.pairing.is_translation_invariant() {
+            vec![0.0]
+        } else {
+            (0..self.n())
+                .map(|row| {
+                    let x = self.points.row(row);
+                    self.pairing.of(&x, &x)
+                })
+                .collect()
+        };
+        let each = if self.pairing.is_translation_invariant() { self.n() as f64 } else { 1.0 };
+        let trace = each * own.iter().map(|&s| kernel.value(s)).sum::<f64>();
+        let slope = |&p: &Parameter| each * own.iter().map(|&s| kernel.derivative(p, s).unwrap_or(0.0)).sum::<f64>();
+        (trace, parameters.iter().map(slope).collect())
+    }
+}
+
+/// Row sums of some quantities of some kernels, and their sums over the matrix.
+struct RowSums {
+    n_quantities: usize,
+    /// One vector per kernel and quantity.
+    rows: Vec<Vec<f64>>,
+    squares: Vec<f64>,
+}
+
+impl RowSums {
+    fn total(&self, kernel: usize, quantity: usize) -> f64 {
+        self.rows[kernel * self.n_quantities + quantity].iter().sum()
+    }
+
+    /// Everything but the sums of squares, which come in two ways.
+    fn of(&self, kernel: usize, n: usize, trace: f64, trace_slopes: &[f64]) -> Sums {
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
+        let of = |quantity: usize| &self.rows[kernel * self.n_quantities + quantity][..];
+        let slopes = trace_slopes
+            .iter()
+            .enumerate()
+            .map(|(index, &trace)| Slopes {
+                trace,
+                total: self.total(kernel, 1 + index),
+                cross: 0.0,
+                row_cross: dot(of(0), of(1 + index)),
+            })
+            .collect();
+        Sums { n, trace, total: self.total(kernel, 0), square: 0.0, row_square: dot(of(0), of(0)), slopes }
+    }
+}
+
+/// Runs `sum` over every tile and adds up what it finds. The order of all sums is fixed, whatever the number of threads.
+fn row_sums<T: Element>(
+    scalars: &PairScalars<T>,
+    (n_kernels, n_quantities): (usize, usize),
+    context: &Context<'_>,
+    sum: impl Fn(&mut [T], Part, &mut TileSums<T>) + Sync,
+) -> Result<RowSums> {
+    let size = n_kernels * n_quantities;
+    // The schedule never lets two threads at the same block, so these locks are never waited for.
+    let blocks: Vec<Mutex<Block>> = (0..scalars.n_blocks())
+        .map(|block| Mutex::new(Block { rows: vec![0.0; size * scalars.rows(block).len()], squares: vec![0.0; size] }))
+        .collect();
+    let lock = |block: usize| blocks[block].lock().expect("no thread panics while it holds a block");
+    scalars.visit(
+        context,
+        || TileSums::<T>::new(n_kernels, n_quantities, scalars.block()),
+        |sums, rows, columns, tile, n_columns| {
+            let inside = (scalars.rows(rows).len(), scalars.rows(columns).len());
+            sums.clear();
+            sum(tile, Part { n_columns, inside }, sums);
+            let mut target = lock(rows);
+            let weight = if rows == columns { 1.0 } else { 2.0 };
+            for place in 0..size {
+                let (kernel, quantity) = (place / n_quantities, place % n_quantities);
+                let own = &mut target.rows[place * inside.0..(place + 1) * inside.0];
+                own.iter_mut().zip(sums.rows(kernel, quantity)).for_each(|(sum, &x)| *sum += x.to_f64());
+                target.squares[place] += weight * sums.square(kernel, quantity);
+            }
+            drop(target);
+            if rows != columns {
+                let mut target = lock(columns);
+                for place in 0..size {
+                    let own = &mut target.rows[place * inside.1..(place + 1) * inside.1];
+                    let more = sums.columns(place / n_quantities, place % n_quantities);
+                    own.iter_mut().zip(more).for_each(|(sum, x)| *sum += x);
+                }
+            }
+        },
+    )?;
+    let mut all = RowSums { n_quantities, rows: vec![Vec::new(); size], squares: vec![0.0; size] };
+    for (index, block) in blocks.into_iter().enumerate() {
+        let block = block.into_inner().expect("no thread panicked");
+        let n = scalars.rows(index).len();
+        for place in 0..size {
+            all.rows[place].extend_from_slice(&block.rows[place * n..(place + 1) * n]);
+            all.squares[place] += block.squares[place];
+        }
+    }
+    Ok(all)
+}
+
+/// Sums of one block of rows.
+struct Block {
+    rows: Vec<f64>,
+    squares: Vec<f64>,
+}

@@ -1,0 +1,283 @@
+//! The search: from points to a curve and its maxima.
+
+use super::dense::Sample;
+use super::grid::{Distances, bandwidth, gamma};
+use super::maxima::{Bracket, Peak, brackets};
+use super::pass::Evaluator;
+use super::result::{Maximum, Tuning};
+use super::settings::{Criterion, KernelTuner, TuneMethod};
+use super::spectrum::{Graded, Sums};
+use super::{rivals, sampled};
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Parameter, Width};
+use crate::scalar::Precision;
+use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
+
+/// Points up to which every pair is looked at if nothing else is said.
+const EXACT_UP_TO: usize = 10_000;
+/// Octaves by which a grid without a maximum is made longer at the end that rises, at most.
+const EXTENSIONS: [i32; 3] = [0, 4, 8];
+
+/// What all kinds of search need.
+pub(super) struct Task<'a> {
+    pub(super) settings: &'a KernelTuner,
+    pub(super) points: &'a Points,
+    /// The kernel with some width.
+    pub(super) kernel: Kernel,
+    pub(super) precision: Precision,
+    pub(super) context: Context<'a>,
+}
+
+/// A curve over inverse widths, and its maxima.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Curve {
+    /// Positions: logarithms of bandwidths, in increasing order.
+    pub(super) positions: Vec<f64>,
+    /// Value and slope by the position.
+    pub(super) points: Vec<Graded>,
+    pub(super) standard_errors: Vec<f64>,
+    /// Maxima with the standard error of their position.
+    pub(super) peaks: Vec<(Peak, f64)>,
+    pub(super) n_used: usize,
+    pub(super) passes: usize,
+    pub(super) pairs: u64,
+    pub(super) converged: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+pub(super) fn tune(settings: &KernelTuner, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Tuning> {
+    let stopwatch = Stopwatch::start();
+    settings.validate()?;
+    let n = points.n_samples();
+    if n < 2 {
+        return Err(Error::TooFewRows { needed: 2, found: n });
+    }
+    points.check_finite()?;
+    let kernel = settings.kernel.clone().width(Width::Auto).resolve_directly(points)?;
+    let precision = settings.precision.unwrap_or_else(|| points.precision());
+    let context = Context::new(threads, watch, Phase::Tuning);
+    let task = Task { settings, points, kernel, precision, context };
+    let (curve, method) = match settings.criterion {
+        Criterion::Median | Criterion::Scale => (task.heuristic()?, TuneMethod::Exact),
+        Criterion::Variance if task.wants_sampling() => (sampled::curve(&task)?, TuneMethod::Sampled),
+        Criterion::Variance => (task.exact(Sums::graded_variance)?, TuneMethod::Exact),
+        Criterion::EffectiveRank => (task.exact(Sums::graded_concentration)?, TuneMethod::Exact),
+        Criterion::Leading => rivals::leading(&task)?,
+        Criterion::Reconstruction => rivals::reconstruction(&task)?,
+    };
+    Ok(task.tuning(curve, method, stopwatch))
+}
+
+impl Task<'_> {
+    fn wants_sampling(&self) -> bool {
+        match self.settings.method {
+            TuneMethod::Sampled => true,
+            TuneMethod::Exact => false,
+            TuneMethod::Auto => self.points.n_samples() > EXACT_UP_TO && self.has_unit_diagonal(),
+        }
+    }
+
+    /// Whether every point's kernel with itself is one, whatever the width.
+    pub(super) fn has_unit_diagonal(&self) -> bool {
+        self.kernel.pairing().is_some_and(crate::kernel::Pairing::is_translation_invariant)
+    }
+
+    /// Slopes below this share of the value are rounding.
+    pub(super) fn noise(&self) -> f64 {
+        match self.precision {
+            Precision::F32 => 1e-5,
+            Precision::F64 => 1e-11,
+        }
+    }
+
+    /// Inverse widths by decreasing size, so that bandwidths increase: those asked for, or a grid of the data's distances with
+    /// some octaves more.
+    pub(super) fn gammas(&self, distances: Option<&Distances>, wider: i32, narrower: i32) -> Vec<f64> {
+        match (&self.settings.bandwidths, distances) {
+            (Some(own), _) => in_order(own).into_iter().map(gamma).collect(),
+            (None, Some(distances)) => {
+                let mut gammas = distances.gammas(wider, narrower);
+                gammas.reverse();
+                gammas
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// The data's distances; for kernels of another kind only the bandwidths asked for can be tried.
+    pub(super) fn distances(&self) -> Result<Option<Distances>> {
+        match Distances::of(self.points, &self.kernel) {
+            Ok(distances) => Ok(Some(distances)),
+            Err(Error::UnsuitableKernel { .. }) if self.settings.bandwidths.is_some() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The curve of a criterion over all pairs of points.
+    fn exact(&self, criterion: impl Fn(&Sums) -> Graded) -> Result<Curve> {
+        let distances = self.distances()?;
+        let unit = distances.as_ref().map_or(1.0, |distances| distances.unit(&self.kernel));
+        let pack = || Evaluator::new(self.points, &self.kernel, unit, self.precision);
+        let evaluator = self.context.threads.run(pack)?;
+        let (mut passes, n) = (0, self.points.n_samples());
+        let mut at = |gammas: &[f64]| {
+            passes += 1;
+            let mut context = self.context;
+            context.progress.pass = passes;
+            let sums = evaluator.at_gammas(&self.kernel, gammas, &context)?;
+            Ok(sums.iter().zip(gammas).map(|(sums, &gamma)| by_position(criterion(sums), gamma)).collect::<Vec<_>>())
+        };
+        let (positions, points, found) = self.scan(distances.as_ref(), &mut at)?;
+        let tolerance = self.settings.tolerance.unwrap_or(match self.precision {
+            Precision::F32 => 1e-5,
+            Precision::F64 => 1e-8,
+        });
+        let mut peaks = Vec::new();
+        for bracket in found {
+            let peak = bracket.refine(tolerance, |xs| at(&xs.iter().map(|&x| gamma(x.exp())).collect::<Vec<_>>()))?;
+            peaks.push((peak, 0.0));
+        }
+        let pairs = passes as u64 * (n as u64 * (n as u64 - 1) / 2);
+        let standard_errors = vec![0.0; points.len()];
+        Ok(Curve {
+            positions,
+            points,
+            standard_errors,
+            peaks,
+            n_used: n,
+            passes,
+            pairs,
+            converged: true,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// Positions, the curve there, and its brackets. The data's own grid is made longer if it does not hold a maximum.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMaximum`] if that does not help.
+    pub(super) fn scan(
+        &self,
+        distances: Option<&Distances>,
+        at: &mut impl FnMut(&[f64]) -> Result<Vec<Graded>>,
+    ) -> Result<(Vec<f64>, Vec<Graded>, Vec<Bracket>)> {
+        let (mut wider, mut narrower) = (0, 0);
+        let mut failure = None;
+        for extension in EXTENSIONS {
+            let gammas = self.gammas(distances, extension.min(wider), extension.min(narrower));
+            let positions: Vec<f64> = gammas.iter().map(|&gamma| bandwidth(gamma).ln()).collect();
+            let curve = at(&gammas)?;
+            let found = brackets(&positions, &curve, self.noise());
+            if !found.is_empty() || self.settings.bandwidths.is_some() {
+                return Ok((positions, curve, found));
+            }
+            let rises = curve.last().is_some_and(|last| last.slope > 0.0);
+            (wider, narrower) = if rises { (i32::MAX, 0) } else { (0, i32::MAX) };
+            let ends = (positions.first().map_or(0.0, |x| x.exp()), positions.last().map_or(0.0, |x| x.exp()));
+            failure =
+                Some(Error::NoMaximum { criterion: self.settings.criterion.name(), low: ends.0, high: ends.1, rises });
+        }
+        Err(failure.expect("the loop has run"))
+    }
+
+    /// A width without a search: a curve of one point.
+    fn heuristic(&self) -> Result<Curve> {
+        let width = if self.settings.criterion == Criterion::Median { Width::Median } else { Width::Scale };
+        let kernel = self.settings.kernel.clone().width(width).resolve_directly(self.points)?;
+        let best = kernel.parameter(Parameter::Gamma).expect("a kernel without a width was refused");
+        let n = self.points.n_samples();
+        // The criterion's own value is that of the variance there, for comparison; of a sample, if there are many points.
+        let rows = crate::data::sample_rows(n, EXACT_UP_TO, self.settings.seed);
+        let (n_used, points) =
+            (rows.len(), if rows.len() < n { self.points.select(&rows) } else { self.points.clone() });
+        let evaluator = Evaluator::new(&points, &self.kernel, 1.0 / best, self.precision)?;
+        let sums = evaluator.at_gammas(&self.kernel, &[best], &self.context)?;
+        Ok(Curve {
+            positions: vec![bandwidth(best).ln()],
+            points: vec![by_position(sums[0].graded_variance(), best)],
+            standard_errors: vec![0.0],
+            n_used,
+            passes: 1,
+            pairs: n_used as u64 * (n_used as u64 - 1) / 2,
+            converged: true,
+            ..Curve::default()
+        })
+    }
+
+    /// At most `size` of the points, for dense matrices.
+    pub(super) fn sample(&self, size: usize) -> Result<Sample> {
+        let n = self.points.n_samples();
+        if self.settings.method == TuneMethod::Exact && n > size {
+            let requirement = format!("auto for the criterion {} and more than {size} points", self.settings.criterion);
+            return Err(Error::invalid("method", requirement, self.settings.method));
+        }
+        Sample::draw(self.points, &self.kernel, size, self.settings.seed)
+    }
+
+    fn tuning(&self, curve: Curve, method: TuneMethod, stopwatch: Stopwatch) -> Tuning {
+        let bandwidths: Vec<f64> = match &self.settings.bandwidths {
+            // As they were given: a logarithm there and back changes the last digit.
+            Some(own) => in_order(own),
+            None => curve.positions.iter().map(|x| x.exp()).collect(),
+        };
+        let mut maxima: Vec<Maximum> = curve
+            .peaks
+            .iter()
+            .map(|(peak, standard_error)| {
+                let sigma = peak.position.exp();
+                Maximum {
+                    bandwidth: sigma,
+                    gamma: gamma(sigma),
+                    value: peak.value,
+                    standard_error: sigma * standard_error,
+                }
+            })
+            .collect();
+        maxima.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
+        let highest = maxima.iter().copied().max_by(|a, b| a.value.total_cmp(&b.value));
+        let best = highest.unwrap_or_else(|| {
+            let values = curve.points.iter().map(|point| point.value);
+            let (index, value) =
+                values.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b)).expect("a curve has at least one point");
+            let (sigma, standard_error) = (bandwidths[index], 0.0);
+            Maximum { bandwidth: sigma, gamma: gamma(sigma), value, standard_error }
+        });
+        Tuning {
+            kernel: self.kernel.name().to_owned(),
+            criterion: self.settings.criterion,
+            method,
+            n_samples: self.points.n_samples(),
+            n_used: curve.n_used,
+            values: curve.points.iter().map(|point| point.value).collect(),
+            // dE/dσ from dE/d(ln σ).
+            gradients: curve.points.iter().zip(&bandwidths).map(|(point, sigma)| point.slope / sigma).collect(),
+            standard_errors: curve.standard_errors,
+            bandwidths,
+            maxima,
+            best_bandwidth: best.bandwidth,
+            best_gamma: best.gamma,
+            best_value: best.value,
+            standard_error: best.standard_error,
+            converged: curve.converged,
+            passes: curve.passes,
+            pairs: curve.pairs,
+            seconds: stopwatch.seconds(),
+            warnings: curve.warnings,
+        }
+    }
+}
+
+/// Bandwidths in increasing order, each once.
+fn in_order(bandwidths: &[f64]) -> Vec<f64> {
+    let mut sorted = bandwidths.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.dedup();
+    sorted
+}
+
+/// A derivative by the logarithm of the bandwidth from one by the inverse width: `γ = exp(-2x) / 2`.
+pub(super) fn by_position(graded: Graded, gamma: f64) -> Graded {
+    Graded { value: graded.value, slope: -2.0 * gamma * graded.slope }
+}

@@ -1,0 +1,160 @@
+//! Classification by linear units on components.
+#![allow(clippy::unwrap_used)]
+
+use mercer::classify::{KernelClassifier, Unit, Widths, stratified_folds};
+use mercer::kernel::{KernelSpec, Width};
+use mercer::{Error, ErrorKind, Points, Result};
+use mercer_testkit::generate::gaussian_cloud;
+use mercer_testkit::{Cloud, Format};
+
+/// A disc and a ring around it, alternating.
+fn disc_and_ring(n: usize) -> (Points, Vec<usize>) {
+    let noise = gaussian_cloud(n, 2, 9);
+    let cloud = Cloud::from_fn(n, 2, |i, k| {
+        let angle = i as f64 * 2.4;
+        let radius = if i % 2 == 0 { 0.5 } else { 3.0 };
+        radius * if k == 0 { angle.cos() } else { angle.sin() } + 0.15 * noise.row(i)[k]
+    });
+    (cloud.points(Format::F64), (0..n).map(|i| i % 2).collect())
+}
+
+/// Four groups, two of them wide and two narrow.
+fn four_groups(n: usize) -> (Points, Vec<usize>) {
+    let noise = gaussian_cloud(n, 2, 4);
+    let cloud = Cloud::from_fn(n, 2, |i, k| {
+        let class = i % 4;
+        let center = [[0.0, 0.0], [6.0, 0.0], [0.0, 6.0], [6.0, 6.0]][class][k];
+        center + [0.2, 1.2, 0.2, 1.2][class] * noise.row(i)[k]
+    });
+    (cloud.points(Format::F64), (0..n).map(|i| i % 4).collect())
+}
+
+fn auto() -> KernelClassifier {
+    KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Auto))
+}
+
+fn share(found: &[usize], labels: &[usize]) -> f64 {
+    found.iter().zip(labels).filter(|(a, b)| a == b).count() as f64 / labels.len() as f64
+}
+
+#[test]
+fn what_no_line_separates_is_separated_by_every_unit_and_width() {
+    let (points, labels) = disc_and_ring(80);
+    let linear = KernelClassifier::new(KernelSpec::new("linear")).unit(Unit::SIGMOID);
+    assert!(share(&linear.fit(&points, &labels).unwrap().predict(&points).unwrap(), &labels) < 0.8);
+    for unit in [Unit::SIGMOID, Unit::LOGISTIC] {
+        for widths in [Widths::Common, Widths::PerClass] {
+            let classifier = auto().unit(unit).widths(widths).fit(&points, &labels).unwrap();
+            assert_eq!(classifier.predict(&points).unwrap(), labels, "{unit:?} {widths:?}");
+            assert_eq!(classifier.gammas().len(), if widths == Widths::Common { 1 } else { 2 });
+        }
+    }
+}
+
+#[test]
+fn several_classes_are_told_apart_on_points_held_out() {
+    let (points, labels) = four_groups(120);
+    for unit in [Unit::SIGMOID, Unit::LOGISTIC] {
+        for widths in [Widths::Common, Widths::PerClass] {
+            let found = auto().unit(unit).widths(widths).cross_validate(&points, &labels, 5, 2).unwrap();
+            assert!(found.accuracy > 0.93, "{unit:?} {widths:?}: {}", found.accuracy);
+            assert_eq!((found.accuracies.len(), found.class_counts.as_slice()), (10, &[30, 30, 30, 30][..]));
+        }
+    }
+}
+
+#[test]
+fn labels_without_a_pattern_are_guessed_no_better_than_by_chance() {
+    // Everything that is learned must come from the other folds: a leak would show here.
+    let points = gaussian_cloud(200, 5, 77).points(Format::F64);
+    let labels: Vec<usize> = (0..200).map(|i| i * 7919 % 101 % 2).collect();
+    let found = auto().standardize().cross_validate(&points, &labels, 5, 3).unwrap();
+    assert!((found.accuracy - 0.5).abs() < 0.12, "{}", found.accuracy);
+}
+
+#[test]
+fn shares_of_classes_add_up_to_one() {
+    let (points, labels) = four_groups(40);
+    for unit in [Unit::SIGMOID, Unit::LOGISTIC] {
+        let shares = auto().unit(unit).fit(&points, &labels).unwrap().probabilities(&points).unwrap();
+        for i in 0..40 {
+            let total: f64 = (0..4).map(|j| shares[(i, j)]).sum();
+            assert!((total - 1.0).abs() < 1e-12 && (0..4).all(|j| shares[(i, j)] >= 0.0));
+        }
+    }
+}
+
+#[test]
+fn standardizing_is_learned_from_the_training_points() {
+    let (points, labels) = disc_and_ring(60);
+    // A column a million times larger than the others would drown them.
+    let stretched = Cloud::from_fn(60, 3, |i, k| if k < 2 { points.row(i)[k] } else { 1e6 * (i as f64 * 1.7).sin() });
+    let stretched = stretched.points(Format::F64);
+    let plain = auto().cross_validate(&stretched, &labels, 5, 1).unwrap();
+    let scaled = auto().standardize().cross_validate(&stretched, &labels, 5, 1).unwrap();
+    assert!(scaled.accuracy > 0.85 && scaled.accuracy > plain.accuracy, "{} {}", scaled.accuracy, plain.accuracy);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits() {
+    let (points, labels) = disc_and_ring(40);
+    let run = |seed| auto().unit(Unit::SIGMOID).seed(seed).cross_validate(&points, &labels, 4, 2).unwrap();
+    assert_eq!((run(3).accuracies, run(3).gammas), (run(3).accuracies, run(3).gammas));
+    assert_ne!(run(3).gammas, run(4).gammas);
+}
+
+#[test]
+fn folds_share_out_every_class_and_differ_by_the_seed() {
+    let labels: Vec<usize> = (0..97).map(|i| usize::from(i % 5 == 0)).collect();
+    let folds = stratified_folds(&labels, 7, 1).unwrap();
+    for class in 0..2 {
+        let counts: Vec<usize> =
+            (0..7).map(|fold| (0..97).filter(|&i| folds[i] == fold && labels[i] == class).count()).collect();
+        assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "{counts:?}");
+    }
+    let sizes: Vec<usize> = (0..7).map(|fold| folds.iter().filter(|&&f| f == fold).count()).collect();
+    assert!(sizes.iter().max().unwrap() - sizes.iter().min().unwrap() <= 1, "{sizes:?}");
+    assert_ne!(folds, stratified_folds(&labels, 7, 2).unwrap());
+}
+
+#[track_caller]
+fn assert_refused<T: std::fmt::Debug>(outcome: Result<T>, words: &[&str]) {
+    let error = outcome.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    let message = error.to_string();
+    assert!(words.iter().all(|word| message.contains(word)), "\"{message}\" does not speak of {words:?}");
+}
+
+#[test]
+fn labels_with_one_class() {
+    let (points, _) = disc_and_ring(20);
+    assert_refused(auto().fit(&points, &[0; 20]), &["same label", "two classes"]);
+    assert_refused(auto().cross_validate(&points, &[1; 20], 5, 1), &["same label"]);
+}
+
+#[test]
+fn fewer_members_than_folds() {
+    let (points, _) = disc_and_ring(20);
+    let labels: Vec<usize> = (0..20).map(|i| usize::from(i < 3)).collect();
+    assert_refused(auto().cross_validate(&points, &labels, 10, 1), &["class 1", "3 members", "10 folds", "at most 3"]);
+}
+
+#[test]
+fn labels_and_settings_that_make_no_sense() {
+    let (points, labels) = disc_and_ring(20);
+    assert_refused(auto().fit(&points, &labels[1..]), &["19 labels", "20 rows"]);
+    assert_refused(auto().fit(&points, &[7_000_000; 20]), &["number classes from 0"]);
+    let gaps: Vec<usize> = labels.iter().map(|label| 2 * label).collect();
+    assert_refused(auto().fit(&points, &gaps), &["class 1 has no rows"]);
+    assert_refused(auto().cross_validate(&points, &labels, 1, 1), &["folds", "at least 2"]);
+    assert_refused(auto().cross_validate(&points, &labels, 5, 0), &["repeats", "at least 1"]);
+    assert_refused(auto().unit(Unit::Logistic { penalty: 0.0 }).fit(&points, &labels), &["penalty", "positive"]);
+    let unit = Unit::Sigmoid { learning_rate: 0.1, epochs: 0 };
+    assert_refused(auto().unit(unit).fit(&points, &labels), &["epochs"]);
+    assert_refused(auto().n_components(0).fit(&points, &labels), &["n_components"]);
+    assert_refused(auto().variance(1.5).fit(&points, &labels), &["variance"]);
+    let few: Vec<usize> = (0..20).map(|i| usize::from(i < 2)).collect();
+    let outcome = auto().widths(Widths::PerClass).fit(&points, &few);
+    assert!(matches!(outcome, Err(Error::Labels { .. })), "{outcome:?}");
+    assert_refused(outcome, &["class 1", "2 rows", "at least 3"]);
+}

@@ -1,0 +1,103 @@
+//! Input that no width can be found for, and settings that make no sense.
+
+use mercer::kernel::{KernelSpec, Width};
+use mercer::tune::{Ascent, Criterion, KernelTuner, TuneMethod, ard_gradient};
+use mercer::watch::Threads;
+use mercer::{Error, ErrorKind, KernelPca, Points, Result, Watch};
+use mercer_testkit::Format;
+use mercer_testkit::generate::gaussian_cloud;
+
+use crate::support::gaussian;
+
+fn points(values: &[f64]) -> Points {
+    Points::from_f64(values.to_vec(), values.len(), 1).unwrap()
+}
+
+#[track_caller]
+fn assert_refused<T: std::fmt::Debug>(outcome: Result<T>, words: &[&str]) {
+    let error = outcome.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+    let message = error.to_string();
+    for word in words {
+        assert!(message.contains(word), "\"{message}\" does not speak of \"{word}\"");
+    }
+}
+
+#[test]
+fn all_points_equal() {
+    let equal = points(&[3.0; 20]);
+    assert!(matches!(gaussian().tune(&equal), Err(Error::NoVariance { n_samples: 20 })));
+    let pca = KernelPca::new(KernelSpec::new("gaussian").width(Width::Auto));
+    assert!(matches!(pca.fit(&equal), Err(Error::NoVariance { n_samples: 20 })));
+}
+
+#[test]
+fn one_distinct_pair() {
+    for values in [vec![0.0, 1.0], [0.0, 1.0, 1.0, 0.0, 1.0].to_vec()] {
+        assert_refused(gaussian().tune(&points(&values)), &["no maximum", "falls", "two points", "variance"]);
+        // With bandwidths of one's own there is a curve all the same.
+        let tuning = gaussian().bandwidths([0.5, 1.0]).tune(&points(&values)).unwrap();
+        assert!(tuning.maxima.is_empty() && tuning.best_bandwidth.to_bits() == 0.5_f64.to_bits());
+    }
+}
+
+#[test]
+fn too_few_rows_and_numbers_that_are_none() {
+    assert!(matches!(gaussian().tune(&points(&[1.0])), Err(Error::TooFewRows { needed: 2, found: 1 })));
+    assert!(matches!(gaussian().tune(&points(&[1.0, f64::NAN])), Err(Error::NotFinite { row: 1, .. })));
+}
+
+#[test]
+fn settings_out_of_their_domain_or_without_effect() {
+    let data = gaussian_cloud(20, 2, 1).points(Format::F64);
+    let with = |tuner: KernelTuner| tuner.tune(&data);
+    assert_refused(with(gaussian().bandwidths([])), &["bandwidths", "at least one"]);
+    assert_refused(with(gaussian().bandwidths([1.0, -2.0])), &["bandwidths", "positive", "-2"]);
+    assert_refused(with(gaussian().bandwidths([1.0, f64::NAN])), &["bandwidths", "NaN"]);
+    assert_refused(with(gaussian().tolerance(0.0)), &["tolerance", "between 0 and 1"]);
+    assert_refused(with(gaussian().n_components(3)), &["n_components", "variance has no use"]);
+    assert_refused(with(gaussian().criterion(Criterion::Median).bandwidths([1.0])), &["bandwidths", "median"]);
+    assert_refused(with(gaussian().criterion(Criterion::Scale).tolerance(0.1)), &["tolerance", "scale"]);
+    assert_refused(with(gaussian().criterion(Criterion::Leading).n_components(20)), &["n_components", "19"]);
+    let sampled = gaussian().method(TuneMethod::Sampled);
+    assert_refused(with(sampled.clone()), &["method", "exact", "64"]);
+    assert_refused(with(sampled.criterion(Criterion::EffectiveRank)), &["method", "variance"]);
+}
+
+#[test]
+fn kernels_without_a_width_that_could_be_found() {
+    let data = gaussian_cloud(30, 2, 1).points(Format::F64);
+    let with = |name: &str| KernelTuner::new(KernelSpec::new(name));
+    assert_refused(with("linear").tune(&data), &["gamma", "linear"]);
+    assert_refused(with("polynomial").tune(&data), &["polynomial", "distance"]);
+    assert_refused(with("no such").tune(&data), &["kernel", "no such"]);
+    // Bandwidths of one's own can be tried with any kernel that has one.
+    let tuning = with("polynomial").bandwidths([1.0, 2.0, 4.0]).tune(&data).unwrap();
+    assert!(tuning.values.iter().all(|value| value.is_finite()));
+    let spec = KernelSpec::new("linear").width(Width::Auto);
+    assert_refused(KernelPca::new(spec).fit(&data), &["gamma", "linear"]);
+}
+
+#[test]
+fn an_ascent_that_leaves_its_domain_says_which_step_did() {
+    let data = gaussian_cloud(18, 2, 1).points(Format::F64);
+    assert_refused(Ascent::new(15.0, 1e9).run(&data), &["eta", "step", "1000000000"]);
+    assert_refused(Ascent::new(-1.0, 1.0).run(&data), &["start", "positive"]);
+}
+
+#[test]
+fn widths_per_feature_must_be_as_many_as_features() {
+    let data = gaussian_cloud(18, 2, 1).points(Format::F64);
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    assert_refused(ard_gradient(&data, &[1.0], &threads, &watch), &["gammas", "one number per feature (2)", "1"]);
+    assert_refused(ard_gradient(&data, &[1.0, 0.0], &threads, &watch), &["gammas", "positive"]);
+}
+
+#[test]
+fn a_search_can_be_stopped() {
+    let data = gaussian_cloud(300, 2, 1).points(Format::F64);
+    let stop = std::sync::atomic::AtomicBool::new(true);
+    let watch = Watch::new().interrupt(&stop);
+    let outcome = gaussian().tune_watched(&data, &Threads::new(1).unwrap(), &watch);
+    assert!(matches!(outcome, Err(Error::Interrupted { phase: "tuning" })));
+}

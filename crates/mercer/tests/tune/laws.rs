@@ -1,0 +1,182 @@
+//! What must hold of every search.
+
+use mercer::kernel::{KernelSpec, Parameter, Width};
+use mercer::tune::{Criterion, ParameterBox, ard_gradient, tune_ard, tune_parameters};
+use mercer::watch::Threads;
+use mercer::{Kernel, Points, Watch};
+use mercer_testkit::generate::{circles, gaussian_cloud};
+use mercer_testkit::reference::Textbook;
+use mercer_testkit::{Cloud, Format};
+
+use crate::support::{by_eigenvalues, gamma, gaussian, tune, two_scales};
+
+#[test]
+fn scaling_the_data_scales_the_bandwidth_and_moving_it_changes_nothing() {
+    let cloud = gaussian_cloud(80, 4, 21);
+    let own = tune(&cloud.points(Format::F64)).best_bandwidth;
+    for factor in [1e-6, 3.0, 1e8] {
+        let scaled = Cloud::from_fn(80, 4, |i, k| factor * cloud.row(i)[k]);
+        let found = tune(&scaled.points(Format::F64)).best_bandwidth;
+        assert!((found / (factor * own) - 1.0).abs() < 1e-6, "{factor}: {found}");
+    }
+    let moved = tune(&cloud.clone().shifted(1000.0).points(Format::F64)).best_bandwidth;
+    assert!((moved / own - 1.0).abs() < 1e-6);
+    let single = tune(&cloud.clone().points(Format::F32)).best_bandwidth;
+    let moved = tune(&cloud.shifted(1000.0).points(Format::F32)).best_bandwidth;
+    assert!((moved / single - 1.0).abs() < 1e-3, "single precision: {moved}, not {single}");
+}
+
+#[test]
+fn every_copy_of_the_data_counts_as_one_of_the_first() {
+    // With all points doubled, all variances stay and as many zeros are added.
+    let cloud = circles(40, 2);
+    let twice = Cloud::from_fn(80, 2, |i, k| cloud.row(i % 40)[k]);
+    let (once, twice) = (tune(&cloud.points(Format::F64)), tune(&twice.points(Format::F64)));
+    // E of twice the points: Σλ²/2l - (Σλ/2l)², which is not E/2 but close for a concentrated spectrum.
+    assert!((once.best_bandwidth / twice.best_bandwidth - 1.0).abs() < 0.1);
+}
+
+#[test]
+fn a_narrow_kernel_has_the_value_of_the_identity_and_a_wide_one_none() {
+    let points = gaussian_cloud(30, 3, 1).points(Format::F64);
+    let tuning = gaussian().bandwidths([1e-3, 1e5]).tune(&points).unwrap();
+    let l = 30.0_f64;
+    assert!((tuning.values[0] - (l - 1.0) / l.powi(4)).abs() < 1e-15);
+    assert!(tuning.values[1].abs() < 1e-15);
+}
+
+#[test]
+fn both_maxima_of_two_scales_are_found_and_the_higher_one_is_best() {
+    let cloud = two_scales();
+    let tuning = tune(&cloud.points(Format::F64));
+    assert_eq!(tuning.maxima.len(), 2, "{:?}", tuning.maxima);
+    let at = |sigma| by_eigenvalues(Textbook::Gaussian { gamma: gamma(sigma) }, &cloud);
+    for maximum in &tuning.maxima {
+        let sigma = maximum.bandwidth;
+        assert!((maximum.value - at(sigma)).abs() < 1e-10 * at(sigma));
+        assert!(at(sigma) > at(0.97 * sigma) && at(sigma) > at(1.03 * sigma), "{sigma} is no maximum");
+    }
+    let highest = tuning.maxima.iter().map(|maximum| maximum.value).fold(0.0, f64::max);
+    assert_eq!(tuning.best_value.to_bits(), highest.to_bits());
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads_or_the_order_of_bandwidths() {
+    for format in Format::ALL {
+        let points = gaussian_cloud(500, 3, 7).points(format);
+        let on = |threads| gaussian().tune_watched(&points, &Threads::new(threads).unwrap(), &Watch::new()).unwrap();
+        let (one, three) = (on(1), on(3));
+        assert_eq!((one.values, one.gradients, one.maxima), (three.values, three.gradients, three.maxima));
+        let forth = gaussian().bandwidths([0.5, 1.0, 2.0]).tune(&points).unwrap();
+        let back = gaussian().bandwidths([2.0, 0.5, 1.0, 1.0]).tune(&points).unwrap();
+        assert_eq!(forth.values, back.values);
+    }
+}
+
+#[test]
+fn a_bandwidth_beside_others_has_the_value_it_has_alone() {
+    let points = gaussian_cloud(120, 3, 17).points(Format::F64);
+    let all = gaussian().tune(&points).unwrap();
+    for i in (0..all.bandwidths.len()).step_by(9) {
+        let alone = gaussian().bandwidths([all.bandwidths[i]]).tune(&points).unwrap();
+        assert!((alone.values[0] - all.values[i]).abs() < 1e-12 * alone.values[0], "{}", all.bandwidths[i]);
+        let scale = alone.values[0] / all.bandwidths[i];
+        assert!((alone.gradients[0] - all.gradients[i]).abs() < 1e-10 * scale, "{}", all.bandwidths[i]);
+    }
+}
+
+#[test]
+fn constant_columns_change_nothing() {
+    let cloud = gaussian_cloud(50, 2, 30);
+    let padded = Cloud::from_fn(50, 4, |i, k| if k < 2 { cloud.row(i)[k] } else { 7.5 });
+    let (own, padded) = (tune(&cloud.points(Format::F64)), tune(&padded.points(Format::F64)));
+    assert!((own.best_bandwidth / padded.best_bandwidth - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn heuristics_give_what_the_same_widths_give_to_a_kernel() {
+    let points = gaussian_cloud(90, 3, 12).points(Format::F64);
+    for (criterion, width) in [(Criterion::Median, Width::Median), (Criterion::Scale, Width::Scale)] {
+        let tuning = gaussian().criterion(criterion).tune(&points).unwrap();
+        let kernel = KernelSpec::new("gaussian").width(width).resolve(&points).unwrap();
+        let expected = kernel.parameter(Parameter::Gamma).unwrap();
+        assert!((tuning.best_gamma - expected).abs() < 1e-12 * expected, "{criterion}");
+        assert_eq!((tuning.values.len(), tuning.maxima.len()), (1, 0));
+    }
+}
+
+#[test]
+fn held_out_points_are_reconstructed_better_from_a_good_width() {
+    let points = circles(120, 3).points(Format::F64);
+    let tuner = gaussian().criterion(Criterion::Reconstruction).n_components(3);
+    let tuning = tuner.tune(&points).unwrap();
+    let narrow = tuner.clone().bandwidths([tuning.best_bandwidth / 30.0]).tune(&points).unwrap();
+    assert!(tuning.best_value > -0.2, "{}", tuning.best_value);
+    assert!(narrow.best_value < -0.8, "a narrow kernel knows nothing of points it has not seen: {}", narrow.best_value);
+}
+
+#[test]
+fn gradients_of_widths_per_feature_are_those_of_the_eigenvalues() {
+    let cloud = gaussian_cloud(25, 3, 40).shifted(5.0);
+    let points = cloud.points(Format::F64);
+    let gammas = [0.2, 0.5, 0.05];
+    let (threads, watch) = (Threads::new(2).unwrap(), Watch::new());
+    let found = ard_gradient(&points, &gammas, &threads, &watch).unwrap();
+    let at = |gammas: &[f64]| {
+        let scaled = Cloud::from_fn(25, 3, |i, k| cloud.row(i)[k] * gammas[k].sqrt());
+        by_eigenvalues(Textbook::Gaussian { gamma: 1.0 }, &scaled)
+    };
+    assert!((found.value - at(&gammas)).abs() < 1e-12 * found.value);
+    for f in 0..3 {
+        let moved = |step: f64| {
+            let mut gammas = gammas;
+            gammas[f] += step;
+            at(&gammas)
+        };
+        let numeric = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+        assert!((found.gradient[f] - numeric).abs() < 1e-7 * found.value, "feature {f}");
+    }
+    let climbed = tune_ard(&points, &gammas, 200, &threads, &watch).unwrap();
+    assert!(climbed.value > found.value);
+    assert!((climbed.value - at(&climbed.gammas)).abs() < 1e-10 * climbed.value);
+}
+
+#[test]
+fn several_parameters_climb_to_a_place_without_slope_or_to_the_end_of_their_range() {
+    let points = gaussian_cloud(60, 2, 33).points(Format::F64);
+    let (threads, watch) = (Threads::new(2).unwrap(), Watch::new());
+    let range = |parameter, low, high| ParameterBox { parameter, low, high };
+    let start = Kernel::rational_quadratic(0.5, 1.0).unwrap();
+    let ranges = [range(Parameter::Gamma, 1e-4, 1e3), range(Parameter::Alpha, 0.2, 20.0)];
+    let found = tune_parameters(&points, &start, &ranges, 500, &threads, &watch).unwrap();
+    assert!(found.converged, "{found:?}");
+    for (slope, &at_bound) in found.gradient.iter().zip(&found.is_at_bound) {
+        assert!(at_bound || slope.abs() < 1e-4 * found.value, "{found:?}");
+    }
+    // A polynomial kernel only grows.
+    let start = Kernel::polynomial(0.1, 1.0, 2).unwrap();
+    let ranges = [range(Parameter::Gamma, 0.01, 1.0), range(Parameter::Coef0, 0.5, 2.0)];
+    let found = tune_parameters(&points, &start, &ranges, 200, &threads, &watch).unwrap();
+    assert!(found.is_at_bound[0] && (found.kernel.parameter(Parameter::Gamma).unwrap() - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn one_bandwidth_in_a_family_of_gaussians_is_found_by_both_ways_of_climbing() {
+    let points = gaussian_cloud(70, 3, 50).points(Format::F64);
+    let best = tune(&points).best_gamma;
+    let range = [ParameterBox { parameter: Parameter::Gamma, low: best / 50.0, high: best * 50.0 }];
+    let start = Kernel::gaussian(best * 3.0).unwrap();
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    let found = tune_parameters(&points, &start, &range, 500, &threads, &watch).unwrap();
+    assert!((found.kernel.parameter(Parameter::Gamma).unwrap() / best - 1.0).abs() < 1e-3, "{found:?}");
+}
+
+#[test]
+fn auto_is_what_the_search_finds_and_a_model_remembers_it() {
+    let points: Points = gaussian_cloud(60, 3, 14).points(Format::F64);
+    let spec = KernelSpec::new("gaussian").width(Width::Auto);
+    assert_eq!(Width::Auto.to_string(), "auto");
+    let model = mercer::KernelPca::new(spec).n_components(2).fit(&points).unwrap();
+    let gamma = model.record().kernel.gamma.unwrap();
+    assert_eq!(gamma.to_bits(), tune(&points).best_gamma.to_bits());
+}

@@ -1,0 +1,9 @@
+//! The width of a kernel from the spectrum.
+#![allow(clippy::unwrap_used)]
+
+mod bad_input;
+mod case;
+mod laws;
+mod reference;
+mod sampled;
+mod support;
