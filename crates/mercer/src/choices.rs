@@ -60,8 +60,39 @@ pub enum GramChoice {
     Tiled,
     /// As many tiles as the budget allows are kept, the others recomputed.
     Stored,
+    /// An expansion: time proportional to the number of points, to a stated error. See [`expansion`](crate::expansion).
+    Expansion,
 }
-named!(GramChoice, "gram", Auto => "auto", Tiled => "tiled", Stored => "stored");
+named!(GramChoice, "gram", Auto => "auto", Tiled => "tiled", Stored => "stored", Expansion => "expansion");
+
+/// How an expansion of the kernel is made.
+///
+/// ```
+/// use mercer::ExpansionMethod;
+///
+/// assert_eq!("grid".parse::<ExpansionMethod>()?, ExpansionMethod::Grid);
+/// assert_eq!(ExpansionMethod::Series.to_string(), "series");
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ExpansionMethod {
+    /// The cheapest that reaches the tolerance, tiles among them.
+    #[default]
+    Auto,
+    /// Monomials: exact, for polynomial kernels.
+    Polynomial,
+    /// A truncated series about one centre, for the Gaussian.
+    Series,
+    /// Truncated series about many centres, for the Gaussian.
+    Clusters,
+    /// A regular grid and Fourier transforms, in up to three dimensions.
+    Grid,
+}
+named!(
+    ExpansionMethod, "method",
+    Auto => "auto", Polynomial => "polynomial", Series => "series", Clusters => "clusters", Grid => "grid"
+);
 
 /// How eigenpairs are found.
 ///

@@ -29,6 +29,7 @@
 //! - [`Points`]: the rows of the data, in the format they came in.
 //! - [`Kernel`]: a function of two points; [`kernel::KernelSpec`] for one whose parameters depend on the data.
 //! - [`gram`]: the matrix of all pairs as an operator that can be multiplied with blocks of vectors.
+//! - [`expansion`]: the same matrix in time proportional to the number of points, to a stated error.
 //! - [`eigen`]: leading eigenpairs of such an operator.
 //! - [`KernelPca`]: settings; [`Model`]: what a fit gives; [`Plan`]: what a fit will do and cost; [`RunRecord`]: what it did.
 //! - [`product`]: products with the kernel matrix, without kernel PCA; [`preimage`]: from scores back to points.
@@ -56,6 +57,7 @@ pub mod cluster;
 pub mod data;
 pub mod eigen;
 mod error;
+pub mod expansion;
 pub mod gram;
 pub mod hebbian;
 pub mod kernel;
@@ -75,7 +77,8 @@ pub mod tune;
 pub mod watch;
 
 pub use choices::{
-    Center, Gain, GainRule, GramChoice, MemoryBudget, Negative, NegativeScope, Refresh, SolverChoice, ZeroComponents,
+    Center, ExpansionMethod, Gain, GainRule, GramChoice, MemoryBudget, Negative, NegativeScope, Refresh, SolverChoice,
+    ZeroComponents,
 };
 pub use cluster::{ClusterModel, SpectralClustering};
 pub use data::Points;
@@ -99,6 +102,11 @@ struct HebbianPage;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tuning.md")]
 struct TuningPage;
+
+/// The code blocks of the page on expansions are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/fast.md")]
+struct FastPage;
 
 /// The code blocks of the README are tests.
 #[cfg(doctest)]

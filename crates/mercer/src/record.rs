@@ -62,6 +62,21 @@ impl From<&Kernel> for KernelRecord {
     }
 }
 
+/// How the kernel matrix was expanded, and how far the expansion is from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExpansionRecord {
+    /// `polynomial`, `series`, `clusters` or `grid`.
+    pub method: String,
+    /// Coefficients that a vector is brought to.
+    pub terms: usize,
+    /// What the error of an entry had to be at most, relative to the largest entry.
+    pub tolerance: f64,
+    /// What it is at most, by theory.
+    pub bound: f64,
+    /// The largest error of some entries that were computed directly.
+    pub measured_error: f64,
+}
+
 /// The record of a fit.
 ///
 /// ```
@@ -92,6 +107,9 @@ pub struct RunRecord {
     pub centered: bool,
     /// How products with the Gram matrix were made.
     pub gram: String,
+    /// With `gram` = `expansion`: by what method, and how good it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expansion: Option<ExpansionRecord>,
     /// How eigenpairs were found.
     pub solver: String,
     /// The precision of tiles.

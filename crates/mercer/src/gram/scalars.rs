@@ -38,7 +38,7 @@ impl<T: Element> PairScalars<T> {
                 T::byte_scalar_tiles(ByteScalarTiles::new(pairing, scale, Arc::clone(&panels), isa))
                     .expect("bytes are packed as bytes only for single precision")
             }
-            Packed::Nothing => unreachable!("a pairing is always packed"),
+            Packed::Nothing | Packed::Loose => unreachable!("a pairing is always packed"),
         };
         let n = points.n_samples();
         Ok(Self { tiles, n, block: block_size::<T>(n, isa), isa })

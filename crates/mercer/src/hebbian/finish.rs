@@ -80,6 +80,7 @@ impl HebbianLearner {
                 products: self.n_updates(),
                 kernel_entries: self.kernel_entries(),
             },
+            expansion: None,
             resumed_after_passes: self.resumed_after_passes,
         }
         .model()?;

@@ -140,6 +140,7 @@ impl KernelHebbianPca {
         };
         Plan {
             gram: gram.to_owned(),
+            method: None,
             solver: "hebbian".to_owned(),
             precision: prepared.precision,
             tile: self.batch(n_samples),
@@ -199,6 +200,10 @@ impl KernelHebbianPca {
                 GramChoice::Tiled => false,
                 GramChoice::Stored => true,
                 GramChoice::Auto => points.n_features() >= STORE_FROM_FEATURES,
+                GramChoice::Expansion => {
+                    let requirement = "auto, tiled or stored for the Hebbian algorithm, which needs rows of the matrix";
+                    return Err(Error::invalid("gram", requirement, self.common.gram));
+                }
             };
         let n = points.n_samples() as u64;
         let whole = n * (n + 64) * size_of::<T>() as u64;

@@ -15,7 +15,7 @@ use crate::gram::Centering;
 use crate::kernel::Kernel;
 use crate::memory;
 use crate::plan::Plan;
-use crate::record::{KernelRecord, RECORD_VERSION, RunRecord};
+use crate::record::{ExpansionRecord, KernelRecord, RECORD_VERSION, RunRecord};
 use crate::scalar::Precision;
 
 /// Eigenpairs and what they are measured against.
@@ -132,6 +132,7 @@ pub(crate) struct Finish<'a> {
     /// Components that were asked for, if a number was.
     pub(crate) requested: Option<usize>,
     pub(crate) totals: Totals,
+    pub(crate) expansion: Option<ExpansionRecord>,
     pub(crate) resumed_after_passes: Option<usize>,
 }
 
@@ -268,6 +269,16 @@ impl Finish<'_> {
                  kept is chance"
             ));
         }
+        if let (Some(expansion), Some(first)) = (&self.expansion, pairs.values.first()) {
+            // The matrix differs from the kernel's by at most a row's sum of entry errors.
+            let share = self.points.n_samples() as f64 * expansion.bound / first.abs();
+            if share > self.prepared.tolerance {
+                warnings.push(format!(
+                    "residuals are those of the expansion's matrix, which may differ from the kernel's by {share:.1e} of the first \
+                     eigenvalue"
+                ));
+            }
+        }
         if !complete {
             let residual = pairs.residuals.iter().copied().fold(0.0, f64::max);
             let why = match (self.spectrum.cut_short, pairs.outcome) {
@@ -297,6 +308,7 @@ impl Finish<'_> {
             kernel: KernelRecord::from(&prepared.kernel),
             centered: self.settings.center == Center::Yes,
             gram: self.plan.gram.clone(),
+            expansion: self.expansion.clone(),
             solver: self.plan.solver.clone(),
             precision: prepared.precision,
             explained_variance_ratio: self.spectrum.shares(),

@@ -9,7 +9,8 @@ use faer::Mat;
 use super::checkpoint::{FileKeeper, Identity, Journal, Totals};
 use super::finish::{CutShort, Finish, Spectrum};
 use super::kernel_pca::KernelChoice;
-use super::{KernelPca, Model, start};
+use super::planned_gram::PlannedGram;
+use super::{KernelPca, Model, expanded, start};
 use crate::choices::{Center, Components, GramChoice, Negative, NegativeScope, SolverChoice};
 use crate::data::Points;
 use crate::eigen::{
@@ -17,9 +18,8 @@ use crate::eigen::{
     SubspaceIteration,
 };
 use crate::error::{Error, Result};
-use crate::gram::{
-    Centered, Centering, Counted, Element, EntryAccess, KernelGram, PackedCopy, Store, SymmetricOperator, diagonal,
-};
+use crate::expansion::{Expansion, Prediction};
+use crate::gram::{Centered, Centering, Counted, Element, Store, SymmetricOperator, diagonal};
 use crate::kernel::{Kernel, Pairing};
 use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision};
 use crate::record::KernelRecord;
@@ -37,6 +37,9 @@ pub(crate) struct Prepared {
     pub(crate) warnings: Vec<String>,
     /// Why the precision is not the data's own.
     reason: Option<String>,
+    /// How products will be made, and by what expansion, if by one.
+    pub(super) gram: GramChoice,
+    pub(super) prediction: Option<Prediction>,
     speeds: Speeds,
     /// Seconds that all this took: a fit spends them, too.
     seconds: f64,
@@ -82,8 +85,9 @@ impl Prepared {
             SpeedsFrom::WhateverIsCheap => Speeds::typical(points.n_features(), threads.count()),
         };
         let budget = settings.memory.bytes();
+        let (gram, prediction) = expanded::decide(settings, &kernel, points, tolerance, budget, &threads)?;
         let seconds = stopwatch.seconds();
-        Ok(Self { kernel, precision, tolerance, budget, threads, warnings, reason, speeds, seconds })
+        Ok(Self { kernel, precision, tolerance, budget, threads, warnings, reason, gram, prediction, speeds, seconds })
     }
 
     /// How fast this machine is.
@@ -97,7 +101,13 @@ impl Prepared {
             Components::Count(k) => k,
             Components::Variance(_) => FIRST_GUESS.min(points.n_samples()),
         };
-        let plan = self.plan_for(settings, points, n_components)?;
+        let plan = self.with_expansion(settings, self.plan_for(settings, points, n_components)?, points);
+        if plan.expected_memory_bytes > self.budget {
+            let what = format!("a fit of {} points by an expansion", points.n_samples());
+            let advice = format!("a budget of {} would do", crate::error::bytes(plan.expected_memory_bytes));
+            let (needed, budget) = (plan.expected_memory_bytes, self.budget);
+            return Err(Error::OverBudget { what, needed, budget, advice });
+        }
         Ok(Plan { expected_seconds: plan.expected_seconds + self.seconds, ..plan })
     }
 
@@ -159,8 +169,13 @@ impl Prepared {
             tolerance: self.tolerance,
             budget: self.budget,
             threads: self.threads.count(),
-            gram: settings.gram,
-            solver: settings.solver,
+            gram: self.gram,
+            // Features have an eigenproblem of their own order; the plan of the general one does not know it.
+            solver: if self.has_features(settings, points.n_samples()) {
+                SolverChoice::Krylov
+            } else {
+                settings.solver
+            },
         }
     }
 }
@@ -288,8 +303,7 @@ fn fit_in<T: Element>(
     let journal = prepared.journal(settings, &mut plan, points)?;
     let packing = Stopwatch::start();
     let store = (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
-    let copy = if plan.packs_per_tile { PackedCopy::PerTile } else { PackedCopy::Kept };
-    let gram = threads.run(|| KernelGram::<T>::with_copy(copy, points, &prepared.kernel, store))?;
+    let gram = PlannedGram::<T>::new(&mut prepared, &mut plan, points, store, settings.seed, &context(Phase::Packing))?;
     context(Phase::Packing).check()?;
     seconds.insert("packing".to_owned(), packing.seconds());
 
@@ -310,7 +324,8 @@ fn fit_in<T: Element>(
     };
     let known = journal.as_ref().and_then(|journal| journal.earlier.as_ref()?.row_sums.clone());
     let operator = Operator::new(settings.center, &counted, known);
-    let run = Run { settings, operator: &operator, journal: journal.as_ref(), totals: &totals };
+    let expansion = gram.expansion();
+    let run = Run { settings, operator: &operator, expansion, journal: journal.as_ref(), totals: &totals };
     let spectrum = match settings.components {
         Components::Count(k) => {
             let pairs = run.solve(&prepared, &plan, k, start.as_ref(), &context(Phase::Solving))?;
@@ -332,6 +347,7 @@ fn fit_in<T: Element>(
             Components::Variance(_) => None,
         },
         totals: totals(),
+        expansion: gram.into_record(),
         resumed_after_passes: journal.as_ref().and_then(|journal| Some(journal.earlier.as_ref()?.totals.passes)),
     }
     .model()
@@ -380,6 +396,7 @@ impl<'a> Operator<'a> {
 struct Run<'a> {
     settings: &'a KernelPca,
     operator: &'a Operator<'a>,
+    expansion: Option<&'a Expansion>,
     journal: Option<&'a Journal>,
     /// What has been asked of the Gram matrix so far.
     totals: &'a dyn Fn() -> Totals,
@@ -410,6 +427,11 @@ impl Run<'_> {
             start: start.map(Mat::as_ref),
             keeper: keeper.as_ref().map(|keeper| keeper as &dyn Keeper),
         };
+        if let (SolverChoice::Dense, Some(expansion)) = (solver, self.expansion)
+            && let Some(pairs) = expanded::leading(expansion, self.settings.center, &request, &context)?
+        {
+            return Ok(pairs);
+        }
         planned_solver(plan)?.leading(self.operator.as_dyn(), &request, &context)
     }
 

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use faer::{Mat, MatRef};
 
 use crate::data::{Points, Scaling};
 use crate::error::{Error, Result};
+use crate::expansion::{Compressed, Expansion, Targets, Wanted};
 use crate::gram::{Basis, Centering, Slab};
 use crate::kernel::Kernel;
 use crate::memory;
@@ -82,6 +83,8 @@ pub struct Model {
 pub(super) enum PackedSlab {
     F32(Slab<f32>),
     F64(Slab<f64>),
+    /// Coefficients brought to an expansion's terms: a new point then costs as many multiply-adds, not as many as there are points.
+    Expanded(Arc<Expansion>, Compressed),
 }
 
 impl Model {
@@ -340,6 +343,10 @@ impl Model {
         }
         let isa = Isa::detect();
         let folded = self.folded_coefficients();
+        if let Some(expansion) = self.expansion(context)? {
+            let compressed = expansion.compress(folded.as_ref(), context)?;
+            return Ok(self.slab.get_or_init(|| PackedSlab::Expanded(Arc::new(expansion), compressed)));
+        }
         let packed = context.threads.run(|| -> Result<PackedSlab> {
             Ok(match self.precision {
                 Precision::F32 => {
@@ -351,6 +358,21 @@ impl Model {
             })
         })?;
         Ok(self.slab.get_or_init(|| packed))
+    }
+
+    /// The expansion that new points are projected by, if the fit used one and it pays for points that are not known yet.
+    fn expansion(&self, context: &Context<'_>) -> Result<Option<Expansion>> {
+        let Some(record) = &self.record.expansion else { return Ok(None) };
+        let wanted = Wanted {
+            method: record.method.parse()?,
+            tolerance: record.tolerance,
+            targets: Targets::Any,
+            columns: self.n_components() + 1,
+            memory: memory::available() / 2,
+            may_be_tiled: false,
+        };
+        let expansion = Expansion::new(&self.kernel, &self.basis, &wanted, context)?;
+        Ok((!expansion.is_tiled()).then_some(expansion))
     }
 
     /// Coefficients with the centring of a point's kernel row folded in: subtracting the row's mean from the row is the same as
@@ -386,15 +408,19 @@ impl PackedSlab {
         match self {
             Self::F32(slab) => slab.product(queries, context),
             Self::F64(slab) => slab.product(queries, context),
+            Self::Expanded(expansion, compressed) => expansion.product(compressed, queries, context),
         }
     }
 
     /// The same packed basis with other vectors.
-    pub(super) fn with_vectors(&self, vectors: MatRef<'_, f64>) -> Self {
-        match self {
+    pub(super) fn with_vectors(&self, vectors: MatRef<'_, f64>, context: &Context<'_>) -> Result<Self> {
+        Ok(match self {
             Self::F32(slab) => Self::F32(slab.with_vectors(vectors)),
             Self::F64(slab) => Self::F64(slab.with_vectors(vectors)),
-        }
+            Self::Expanded(expansion, _) => {
+                Self::Expanded(Arc::clone(expansion), expansion.compress(vectors, context)?)
+            }
+        })
     }
 }
 

@@ -4,12 +4,14 @@
 
 mod angle;
 mod checkpoint;
+mod expanded;
 mod file;
 mod finish;
 mod fit;
 mod fitted;
 mod kernel_pca;
 mod novelty;
+mod planned_gram;
 mod start;
 #[cfg(test)]
 mod tests;

@@ -139,7 +139,7 @@ impl Model {
         let weights = self.centering().and_then(|centering| centering.weights.as_deref());
         let center = |i: usize| weights.map_or(share, |weights| weights[i]);
         let vectors = Mat::from_fn(folded.nrows(), columns, |i, j| if j < k { folded[(i, j)] } else { center(i) });
-        let slab = self.slab(context)?.with_vectors(vectors.as_ref());
+        let slab = self.slab(context)?.with_vectors(vectors.as_ref(), context)?;
         Ok(self.norm_slab.get_or_init(|| slab))
     }
 }

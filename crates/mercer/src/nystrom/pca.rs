@@ -359,9 +359,11 @@ impl NystromPca {
             seed: settings.seed,
             plan: Plan {
                 gram: "nystrom".to_owned(),
+                method: None,
                 solver: outcome.solver.to_owned(),
                 precision: task.precision,
                 tile: ROWS,
+                packs_per_tile: false,
                 block: m,
                 max_subspace: r,
                 store_bytes: 0,

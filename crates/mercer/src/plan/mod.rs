@@ -83,8 +83,11 @@ pub struct Task<'a> {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// `tiled`, `stored` or `precomputed`.
+    /// `tiled`, `stored`, `expansion` or `precomputed`.
     pub gram: String,
+    /// With `gram` = `expansion`: `polynomial`, `series`, `clusters` or `grid`, if the points are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
     /// `dense`, `lanczos`, `krylov`, `subspace` or `power`.
     pub solver: String,
     /// The precision of tiles.
@@ -143,6 +146,10 @@ const MAX_SAMPLE: usize = 4096;
 const STORED_BLOCK: usize = 32;
 /// The same where tiles and basis fit the cache, so that the projected problem, which grows with the block, is what costs.
 const SMALL_BLOCK: usize = 16;
+/// The same for an expansion, whose cost is in proportion, too, and which is for many points: long vectors are what takes memory.
+const EXPANSION_BLOCK: usize = 8;
+/// And its start: the extension of a sample is computed by tiles.
+const EXPANSION_SAMPLE: usize = 1024;
 /// Up to this many points they do.
 const SMALL_UP_TO: usize = 4000;
 
@@ -160,7 +167,7 @@ impl Plan {
             return Self::dense(task, speeds, reasons);
         }
         let wants_store = match task.gram {
-            GramChoice::Tiled => false,
+            GramChoice::Tiled | GramChoice::Expansion => false,
             // A precomputed matrix is in memory already.
             GramChoice::Stored => !matches!(task.kernel, Kernel::Precomputed),
             GramChoice::Auto => worth_storing(task, &mut reasons),
@@ -180,6 +187,7 @@ impl Plan {
             if wants_store { store(task, left, &mut reasons) } else { (StoreFormat::Full, 0, 0.0) };
         let gram = match (task.kernel, store_bytes > 0) {
             (Kernel::Precomputed, _) => "precomputed",
+            _ if task.gram == GramChoice::Expansion => "expansion",
             (_, true) => "stored",
             (_, false) => "tiled",
         };
@@ -189,6 +197,7 @@ impl Plan {
         let expected_seconds = speeds.fit_seconds(task, block, expected_passes, stored_share, start_sample);
         Ok(Self {
             gram: gram.to_owned(),
+            method: None,
             solver: solver.name().to_owned(),
             precision: task.precision,
             tile: memory_need::tile_size(task),
@@ -246,7 +255,13 @@ impl Plan {
             return Err(need.refuse(task));
         }
         Ok(Self {
-            gram: if matches!(task.kernel, Kernel::Precomputed) { "precomputed" } else { "tiled" }.to_owned(),
+            gram: match (task.kernel, task.gram) {
+                (Kernel::Precomputed, _) => "precomputed",
+                (_, GramChoice::Expansion) => "expansion",
+                _ => "tiled",
+            }
+            .to_owned(),
+            method: None,
             solver: SolverChoice::Dense.name().to_owned(),
             precision: task.precision,
             tile: memory_need::tile_size(task),
@@ -351,6 +366,8 @@ fn first_block(task: &Task<'_>, solver: SolverChoice, stored: bool) -> usize {
     let block = match solver {
         SolverChoice::Lanczos | SolverChoice::Power => 1,
         SolverChoice::Subspace => 2 * k.max(4),
+        // A product with an expansion costs in proportion to its vectors.
+        _ if task.gram == GramChoice::Expansion => EXPANSION_BLOCK.max(k / 2).next_multiple_of(8) - 1,
         _ if stored && n <= SMALL_UP_TO => whole(SMALL_BLOCK.max(k / 6)),
         // A narrow block for stored tiles, unless even more pairs are wanted than three passes would span.
         _ if stored => whole(STORED_BLOCK.max(k / 3)),
@@ -397,7 +414,8 @@ fn start_sample(task: &Task<'_>, solver: SolverChoice, block: usize, reasons: &m
     if n < SAMPLE_FROM || solver != SolverChoice::Krylov || matches!(task.kernel, Kernel::Precomputed) {
         return 0;
     }
-    let sample = (n / SAMPLE_SHARE).clamp(1000, MAX_SAMPLE).max(4 * block).min(n / 2);
+    let most = if task.gram == GramChoice::Expansion { EXPANSION_SAMPLE } else { MAX_SAMPLE };
+    let sample = (n / SAMPLE_SHARE).clamp(1000, most).max(4 * block).min(n / 2);
     reasons.push(format!("starts from the solution for {sample} sampled points, which saves a pass or two"));
     sample
 }

@@ -4,10 +4,12 @@
 //! the kernel matrix of some points, or that between other points and them, with vectors, in bounded memory, and says how far the
 //! result is from one computed directly in double precision.
 
+mod expanded;
+
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
 
-use crate::choices::{Center, GramChoice, MemoryBudget};
+use crate::choices::{Center, ExpansionMethod, GramChoice, MemoryBudget};
 use crate::data::{Points, RowsRef, sample_rows};
 use crate::error::{Error, Result};
 use crate::gram::{Element, KernelGram, Store, StoreFormat, SymmetricOperator, slab_product};
@@ -34,6 +36,7 @@ pub struct KernelProduct {
     kernel: Kernel,
     center: Center,
     gram: GramChoice,
+    method: ExpansionMethod,
     precision: Option<Precision>,
     tolerance: Option<f64>,
     checked_rows: usize,
@@ -68,13 +71,23 @@ pub struct ProductRecord {
     pub kernel: KernelRecord,
     /// Whether the points were centred in feature space.
     pub centered: bool,
-    /// `tiled`, `stored`, `precomputed`, or `slab` for a matrix between two sets of points.
+    /// `tiled`, `stored`, `precomputed`, `expansion`, or `slab` for a matrix between two sets of points.
     pub gram: String,
+    /// With `gram` = `expansion`: `polynomial`, `series`, `clusters` or `grid`, or `tiled` if none of them paid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// Coefficients that the expansion has; zero for tiles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<usize>,
+    /// What the measured error of an expansion is at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<f64>,
     /// The precision of tiles.
     pub precision: Precision,
     /// The largest difference, over some rows, from the product computed directly in double precision (twice that with centring,
     /// for the mean that is subtracted), relative
-    /// to the largest value there; nothing if no row was looked at.
+    /// to the largest value there; nothing if no row was looked at. With an expansion it is relative to the sum of the absolute
+    /// values of the vector, times the largest value of the kernel.
     pub measured_error: Option<f64>,
     /// Rows that were computed directly.
     pub checked_rows: usize,
@@ -86,6 +99,9 @@ pub struct ProductRecord {
     pub memory_budget_bytes: u64,
     /// Threads that were used.
     pub threads: usize,
+    /// What the user should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// Vectors that are multiplied at a time: more than this gain nothing.
@@ -105,6 +121,7 @@ impl KernelProduct {
             kernel,
             center: Center::No,
             gram: GramChoice::Auto,
+            method: ExpansionMethod::Auto,
             precision: None,
             tolerance: None,
             checked_rows: CHECKED_ROWS,
@@ -127,6 +144,25 @@ impl KernelProduct {
         self
     }
 
+    /// Sets how an expansion is made (default: in the cheapest way); only with [`GramChoice::Expansion`].
+    ///
+    /// ```
+    /// use faer::Mat;
+    /// use mercer::{ExpansionMethod, GramChoice, Kernel, KernelProduct, Points, Watch};
+    ///
+    /// let points = Points::from_f64((0..3000).map(|i| (f64::from(i) * 0.37).cos()).collect::<Vec<_>>(), 1000, 3)?;
+    /// let product = KernelProduct::new(Kernel::gaussian(0.5)?).gram(GramChoice::Expansion).method(ExpansionMethod::Grid);
+    /// let (_, record) = product.multiply(&points, Mat::full(1000, 1, 1.0).as_ref(), None, &Watch::new())?;
+    /// assert_eq!(record.method.as_deref(), Some("grid"));
+    /// assert!(record.measured_error <= record.bound && record.bound <= Some(1e-6));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    #[must_use]
+    pub fn method(mut self, method: ExpansionMethod) -> Self {
+        self.method = method;
+        self
+    }
+
     /// Sets the precision of tiles (default: that of the data, or what the tolerance needs).
     #[must_use]
     pub fn precision(mut self, precision: Precision) -> Self {
@@ -141,7 +177,7 @@ impl KernelProduct {
         self
     }
 
-    /// Sets what the measured error must not exceed.
+    /// Sets what the measured error must not exceed (for an expansion, 1e-6 if nothing is said).
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = Some(tolerance);
@@ -180,6 +216,9 @@ impl KernelProduct {
         self.check(points, vectors, queries)?;
         let threads = self.threads.map_or_else(Threads::all, Threads::new)?;
         let context = Context::new(&threads, watch, Phase::Multiplying);
+        if self.gram == GramChoice::Expansion {
+            return self.multiply_expanded(points, vectors, queries, &context);
+        }
         let data = points.precision();
         let first = self.precision.unwrap_or(match self.tolerance {
             Some(tolerance) if tolerance < F32_TOLERANCE => Precision::F64,
@@ -205,6 +244,12 @@ impl KernelProduct {
             && !(tolerance > 0.0 && tolerance < 1.0)
         {
             return Err(Error::invalid("tolerance", "between 0 and 1", tolerance));
+        }
+        if self.gram != GramChoice::Expansion && self.method != ExpansionMethod::Auto {
+            return Err(Error::invalid("method", "left out unless `gram` is \"expansion\"", self.method));
+        }
+        if self.gram == GramChoice::Expansion && self.precision == Some(Precision::F32) {
+            return Err(Error::invalid("precision", "double with an expansion, which has no other", Precision::F32));
         }
         if self.tolerance.is_some() && self.checked_rows == 0 {
             return Err(Error::invalid("checked_rows", "at least 1 where there is a tolerance", 0));
@@ -275,6 +320,9 @@ impl KernelProduct {
             kernel: KernelRecord::from(&self.kernel),
             centered: self.center == Center::Yes,
             gram: made.gram.to_owned(),
+            method: None,
+            terms: None,
+            bound: None,
             precision,
             measured_error,
             checked_rows,
@@ -282,6 +330,7 @@ impl KernelProduct {
             seconds,
             memory_budget_bytes: budget,
             threads: context.threads.count(),
+            warnings: Vec::new(),
         };
         Ok((product, record))
     }
@@ -312,7 +361,7 @@ impl KernelProduct {
         let keep = match self.gram {
             GramChoice::Stored => left.min(matrix),
             GramChoice::Auto if b > columns => left.min(matrix),
-            GramChoice::Auto | GramChoice::Tiled => 0,
+            GramChoice::Auto | GramChoice::Tiled | GramChoice::Expansion => 0,
         };
         let store = (keep > 0 && !given).then_some(Store { budget: keep, format: StoreFormat::Full });
         let gram = context.threads.run(|| KernelGram::<T>::new(points, &self.kernel, store))?;

@@ -1,0 +1,154 @@
+//! One axis of a grid: how many nodes it needs, and what error is left.
+//!
+//! # Method
+//!
+//! On an axis of period `L` the Gaussian `e^{-s z²}` is a sum of waves with coefficients `b_k = √(π/s) e^{-π²k²/(s L²)} / L`, which are
+//! positive and add up to its value at zero. Three things go wrong, each bounded for every entry of the kernel matrix:
+//!
+//! - images of the points, one period on: at most `e^{-s (L - D)²}` and what follows, for differences up to `D`;
+//! - waves that the grid does not have: the sum of their coefficients;
+//! - waves that the window distorts, once when sources are spread and once when targets are gathered: `Σ b_k ((1 + δ_k)² - 1)` with
+//!   the window's deviation `δ_k`.
+//!
+//! A product of such axes has an error of at most `Π (1 + e_i) - 1`, because the Gaussian itself is at most one.
+
+use super::window::{Response, Window, lanes};
+
+/// One axis of a grid.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    /// Nodes.
+    pub(super) n: usize,
+    /// The coordinate of node zero.
+    pub(super) origin: f64,
+    /// Nodes per unit of length.
+    pub(super) density: f64,
+    pub(super) period: f64,
+    pub(super) response: Response,
+}
+
+/// Where points lie on an axis.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub(super) low: f64,
+    pub(super) high: f64,
+    /// The largest difference between a source and a target.
+    pub(super) difference: f64,
+}
+
+/// Coefficients smaller than this do not matter to anything.
+const NEGLIGIBLE: f64 = 1e-18;
+
+impl Axis {
+    /// An axis of `n` nodes for points within `extent`, whose images are at least `reach` away; `None` if the window does not fit.
+    pub(super) fn new(extent: Extent, reach: f64, n: usize, window: &Window, narrowest: f64) -> Option<Self> {
+        let room = lanes(window.width) + 2;
+        if n <= room {
+            return None;
+        }
+        let length = extent.high - extent.low;
+        // Windows of all points must lie within one period.
+        let period = (extent.difference + reach).max(length * n as f64 / (n - room) as f64);
+        let density = n as f64 / period;
+        let origin = extent.low - (0.5 * window.width as f64 + 1.0) / density;
+        let response = window.response(n, |k| coefficient(narrowest, period, k) > NEGLIGIBLE);
+        Some(Self { n, origin, density, period, response })
+    }
+
+    /// The coefficient of wave `k` of the Gaussian with exponent `s`.
+    pub(super) fn coefficient(&self, s: f64, k: usize) -> f64 {
+        coefficient(s, self.period, k)
+    }
+
+    /// The error of the Gaussian with exponent `s`, without images.
+    pub(super) fn error(&self, s: f64) -> f64 {
+        let mut error = 0.0;
+        for k in 0.. {
+            // Waves come in pairs, except for the constant.
+            let b = self.coefficient(s, k) * if k == 0 { 1.0 } else { 2.0 };
+            if b < NEGLIGIBLE {
+                return error;
+            }
+            // The highest wave of an even grid is left out: it has no partner.
+            if 2 * k >= self.n {
+                error += b;
+            } else {
+                let deviation = self.response.deviation[k];
+                error += b * deviation * (2.0 + deviation);
+            }
+        }
+        error
+    }
+
+    /// A coordinate in nodes.
+    #[inline(always)]
+    pub(super) fn place(&self, x: f64) -> f64 {
+        (x - self.origin) * self.density
+    }
+}
+
+/// The highest wave of a Gaussian whose coefficient is not yet negligible beside `tolerance`.
+pub(super) fn highest_wave(s: f64, period: f64, tolerance: f64) -> f64 {
+    period * (s * (1.0 / tolerance).ln().max(1.0)).sqrt() / std::f64::consts::PI
+}
+
+fn coefficient(s: f64, period: f64, k: usize) -> f64 {
+    let wave = std::f64::consts::PI * k as f64 / period;
+    (std::f64::consts::PI / s).sqrt() / period * (-wave * wave / s).exp()
+}
+
+/// Numbers of nodes that Fourier transforms are fast for: products of 2, 3 and 5, from `least` on.
+pub(super) fn fast_sizes(least: usize) -> impl Iterator<Item = usize> {
+    (least.max(2)..).filter(|&n| {
+        let mut rest = n;
+        for factor in [2, 3, 5] {
+            while rest % factor == 0 {
+                rest /= factor;
+            }
+        }
+        rest == 1 && n % 2 == 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fast_sizes_have_small_factors() {
+        assert_eq!(fast_sizes(47).take(6).collect::<Vec<_>>(), [48, 50, 54, 60, 64, 72]);
+    }
+
+    #[test]
+    fn the_error_of_an_axis_bounds_that_of_the_gaussian() {
+        let extent = Extent { low: -1.0, high: 2.0, difference: 3.0 };
+        let s = 4.0;
+        for (width, n) in [(5, 28), (6, 32), (8, 60)] {
+            let window = Window::new(width, 2.0);
+            let axis = Axis::new(extent, 2.5, n, &window, s).unwrap();
+            let bound = axis.error(s) + 4.0 * (-s * 2.5_f64 * 2.5).exp();
+            let wave = |x: f64, k: usize| {
+                let (first, values) = window.at::<8>(axis.place(x));
+                values.iter().enumerate().fold((0.0, 0.0), |(re, im), (node, value)| {
+                    let angle = std::f64::consts::TAU * k as f64 * (first + node) as f64 / n as f64;
+                    (re + value * angle.cos(), im + value * angle.sin())
+                })
+            };
+            let mut worst = 0.0_f64;
+            for i in 0..15 {
+                for j in 0..15 {
+                    let (x, y) = (-1.0 + 0.2 * f64::from(i), -1.0 + 0.207 * f64::from(j));
+                    let mut sum = 0.0;
+                    for k in 0..n / 2 {
+                        let (a, b) = (wave(x, k), wave(y, k));
+                        let factor = axis.coefficient(s, k) * if k == 0 { 1.0 } else { 2.0 };
+                        sum += factor * (a.0 * b.0 + a.1 * b.1) / axis.response.factor[k].powi(2);
+                    }
+                    worst = worst.max((sum - (-s * (x - y) * (x - y)).exp()).abs());
+                }
+            }
+            assert!(worst <= bound, "width {width}: {worst} exceeds {bound}");
+            assert!(worst >= 1e-3 * bound, "width {width}: {bound} is far from {worst}");
+        }
+    }
+}

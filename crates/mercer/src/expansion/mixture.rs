@@ -1,0 +1,155 @@
+//! Kernels as mixtures of Gaussians.
+//!
+//! # Method
+//!
+//! Every kernel here that falls with the distance is `∫ w(s) e^{-s r²} ds` with positive weights. With `a = c r`,
+//! the Matérn kernel of order `ν` is `∫ τ^{ν-1} e^{-τ} e^{-a²/4τ} dτ / Γ(ν)`, and the rational quadratic kernel is
+//! `∫ τ^{α-1} e^{-τ} e^{-τ γ r²/α} dτ / Γ(α)`. With `τ = e^x` the integrand falls exponentially at both ends, and is analytic and not much
+//! larger than on the line within `1.2` of it, so the trapezoidal rule with step `h` leaves out about `e^{-2.4 π/h}`.
+//!
+//! Wide Gaussians are smooth and suit a grid; narrow ones make the kernel's corner at zero, and what they add is negligible beyond a
+//! short distance. A mixture is cut between the two: what the wide ones leave of the kernel is summed up directly, near by.
+
+use std::f64::consts::{PI, TAU};
+
+use crate::kernel::{Kernel, Parameter};
+
+/// A weighted sum of Gaussians `e^{-s r²}` that equals a kernel from some distance on.
+#[derive(Clone, Debug)]
+pub(super) struct Mixture {
+    /// Weights and exponents.
+    pub(super) nodes: Vec<(f64, f64)>,
+    /// The distance beyond which the mixture is the kernel; zero if it is the kernel everywhere.
+    pub(super) near: f64,
+    /// The largest difference from the kernel beyond that distance.
+    pub(super) error: f64,
+}
+
+/// Half the width of the strip in which the integrand is tame; at `π/2` it no longer falls.
+const STRIP: f64 = 1.2;
+
+/// A kernel's mixing distribution: the power `ν` of `τ`, and whether `s` grows with `τ` or falls, with what constant.
+enum Mixing {
+    Rising { power: f64, factor: f64 },
+    Falling { power: f64, factor: f64 },
+}
+
+impl Mixture {
+    /// The kernel as a mixture of Gaussians with exponents of at most `cut`, to within `tolerance`; `None` if the kernel is no such
+    /// mixture.
+    pub(super) fn new(kernel: &Kernel, cut: f64, tolerance: f64) -> Option<Self> {
+        let gamma = kernel.parameter(Parameter::Gamma)?;
+        let mixing = match kernel {
+            Kernel::Gaussian(_) => return Some(Self { nodes: vec![(1.0, gamma)], near: 0.0, error: 0.0 }),
+            Kernel::Exponential(_) => Mixing::Falling { power: 0.5, factor: 0.25 * gamma * gamma },
+            Kernel::Matern32(_) => Mixing::Falling { power: 1.5, factor: 0.75 * gamma * gamma },
+            Kernel::Matern52(_) => Mixing::Falling { power: 2.5, factor: 1.25 * gamma * gamma },
+            Kernel::RationalQuadratic(_) => {
+                let alpha = kernel.parameter(Parameter::Alpha)?;
+                Mixing::Rising { power: alpha, factor: gamma / alpha }
+            }
+            _ => return None,
+        };
+        let (Mixing::Rising { power, .. } | Mixing::Falling { power, .. }) = mixing;
+        let step = STRIP * TAU / (1000.0 / tolerance).ln();
+        let log_gamma = ln_gamma(power);
+        let mut nodes = Vec::new();
+        // From where e^{-τ} is negligible down to where τ^ν is, or the cut.
+        let mut x = (40.0_f64 + 4.0 * power).ln();
+        loop {
+            let tau = x.exp();
+            let weight = step * (power * x - tau - log_gamma).exp();
+            let s = match mixing {
+                Mixing::Rising { factor, .. } => factor * tau,
+                Mixing::Falling { factor, .. } => factor / tau,
+            };
+            let ends = match mixing {
+                Mixing::Falling { .. } => s > cut,
+                Mixing::Rising { .. } => false,
+            };
+            if ends || (x < 0.0 && weight < 1e-3 * tolerance * step) {
+                break;
+            }
+            if weight > 1e-18 {
+                nodes.push((weight, s));
+            }
+            x -= step;
+        }
+        let mut mixture = Self { nodes, near: 0.0, error: 0.0 };
+        mixture.measure(kernel, tolerance);
+        Some(mixture)
+    }
+
+    /// The mixture's value where the squared distance is `r2`.
+    pub(super) fn value(&self, r2: f64) -> f64 {
+        self.nodes.iter().map(|(weight, s)| weight * (-s * r2).exp()).sum()
+    }
+
+    /// The largest exponent.
+    pub(super) fn narrowest(&self) -> f64 {
+        self.nodes.iter().fold(0.0, |largest, &(_, s)| largest.max(s))
+    }
+
+    /// Finds the distance from which on the mixture is the kernel, on a grid of distances.
+    fn measure(&mut self, kernel: &Kernel, tolerance: f64) {
+        // From far below the narrowest Gaussian to where all have vanished.
+        let widest = self.nodes.iter().fold(f64::INFINITY, |least, &(_, s)| least.min(s));
+        let (from, to) = (1e-3 / self.narrowest().sqrt(), 30.0 / widest.sqrt());
+        let steps = 2000;
+        let ratio = (to / from).powf(1.0 / f64::from(steps));
+        let mut r = to;
+        for _ in 0..steps {
+            let difference = (kernel.value(r * r) - self.value(r * r)).abs();
+            if difference > tolerance {
+                // One step on, the difference was within the tolerance.
+                self.near = r * ratio;
+                return;
+            }
+            self.error = self.error.max(difference);
+            r /= ratio;
+        }
+        self.error = self.error.max((kernel.value(0.0) - self.value(0.0)).abs());
+    }
+}
+
+/// The logarithm of the gamma function for `x > 0`: Stirling's series after raising `x` beyond 10.
+pub(super) fn ln_gamma(x: f64) -> f64 {
+    let (mut x, mut shift) = (x, 0.0);
+    while x < 10.0 {
+        shift += x.ln();
+        x += 1.0;
+    }
+    let square = 1.0 / (x * x);
+    let series = (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / x;
+    (x - 0.5) * x.ln() - x + 0.5 * (2.0 * PI).ln() + series - shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_gamma_function_is_right_where_it_is_known() {
+        for (x, expected) in [(0.5, PI.sqrt()), (1.0, 1.0), (1.5, 0.5 * PI.sqrt()), (5.0, 24.0)] {
+            assert!((ln_gamma(x) - f64::ln(expected)).abs() < 1e-12, "x = {x}");
+        }
+    }
+
+    #[test]
+    fn mixtures_are_their_kernels_beyond_the_cut() {
+        let kernels = [
+            Kernel::exponential(1.5).unwrap(),
+            Kernel::matern32(1.5).unwrap(),
+            Kernel::matern52(1.5).unwrap(),
+            Kernel::rational_quadratic(1.5, 2.0).unwrap(),
+        ];
+        for kernel in kernels {
+            let mixture = Mixture::new(&kernel, 400.0, 1e-8).unwrap();
+            assert!(mixture.error <= 1e-8 && mixture.near < 0.5, "{}: {}", kernel.name(), mixture.near);
+            for r in [0.5_f64, 1.0, 2.0, 5.0] {
+                let difference = (kernel.value(r * r) - mixture.value(r * r)).abs();
+                assert!(difference <= 1e-8, "{} at {r}: {difference}", kernel.name());
+            }
+        }
+    }
+}

@@ -1,0 +1,502 @@
+//! Products with a kernel matrix in time proportional to the number of points.
+//!
+//! | method | kernels | where it pays | error |
+//! |---|---|---|---|
+//! | [`polynomial`](ExpansionMethod::Polynomial) | polynomial, linear | few features or a low degree | rounding |
+//! | [`series`](ExpansionMethod::Series) | Gaussian | all points within a few bandwidths | bounded |
+//! | [`clusters`](ExpansionMethod::Clusters) | Gaussian | four to eight features, bandwidths of a fraction of the extent | bounded |
+//! | [`grid`](ExpansionMethod::Grid) | Gaussian, Matérn, exponential, rational quadratic | up to three features, any bandwidth | bounded |
+//!
+//! [`Expansion`] is the matrix of one of them as an operator, so every solver works with it. The error of each of its entries is
+//! at most `tolerance` times the largest entry (one, for all but polynomial kernels), and therefore that of a product `K u` at most
+//! `tolerance · |u|₁`. Where no method reaches that at a lower cost than tiles do, tiles are what is used, and the
+//! operator says so. All are symmetric up to rounding but `clusters`, which is so up to its bound.
+
+mod certificate;
+mod choose;
+mod clusters;
+mod features;
+mod grid;
+mod mixture;
+mod monomials;
+mod near;
+mod polynomial;
+mod region;
+mod series;
+
+use faer::{Mat, MatMut, MatRef};
+
+pub use self::certificate::exact_rows;
+pub(crate) use self::choose::Prediction;
+use self::choose::{Choice, Fast};
+use self::features::Features;
+pub use self::monomials::Monomials;
+use self::region::Region;
+pub use self::series::TruncationBound;
+use crate::choices::ExpansionMethod;
+use crate::data::{Points, sample_rows};
+use crate::error::{Error, Result};
+use crate::gram::{KernelGram, SymmetricOperator, diagonal, slab_product};
+use crate::kernel::Kernel;
+use crate::scalar::Precision;
+use crate::watch::Context;
+
+/// Tolerances below this are below what double precision can promise.
+pub const LEAST_TOLERANCE: f64 = 1e-13;
+
+/// What an expansion is asked for.
+///
+/// ```
+/// use mercer::expansion::Wanted;
+///
+/// let wanted = Wanted { tolerance: 1e-9, ..Wanted::default() };
+/// assert_eq!(wanted.method, mercer::ExpansionMethod::Auto);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Which method.
+    pub method: ExpansionMethod,
+    /// The largest error of an entry, relative to the largest entry.
+    pub tolerance: f64,
+    /// Which points rows of the matrix may belong to.
+    pub targets: Targets<'a>,
+    /// Vectors that will be multiplied at a time: they share the work on the points.
+    pub columns: usize,
+    /// Bytes that may be taken.
+    pub memory: u64,
+    /// Whether tiles are used where they cost less than any expansion; where no expansion reaches the tolerance they always are.
+    pub may_be_tiled: bool,
+}
+
+impl Default for Wanted<'_> {
+    fn default() -> Self {
+        Self {
+            method: ExpansionMethod::Auto,
+            tolerance: 1e-6,
+            targets: Targets::Sources,
+            columns: 1,
+            memory: u64::MAX,
+            may_be_tiled: true,
+        }
+    }
+}
+
+/// Which points rows of the matrix may belong to.
+#[derive(Clone, Copy, Debug)]
+pub enum Targets<'a> {
+    /// The same as its columns.
+    Sources,
+    /// These.
+    Known(&'a Points),
+    /// Any; those far out are computed directly.
+    Any,
+}
+
+/// A kernel matrix whose products take time proportional to the number of points.
+///
+/// ```
+/// use faer::Mat;
+/// use mercer::expansion::{Expansion, Wanted};
+/// use mercer::gram::SymmetricOperator;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{ExpansionMethod, Kernel, Points};
+///
+/// let points = Points::from_f64((0..4000).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 2000, 2)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Multiplying);
+/// let wanted = Wanted { method: ExpansionMethod::Series, ..Wanted::default() };
+/// let expansion = Expansion::new(&Kernel::gaussian(0.5)?, &points, &wanted, &context)?;
+/// assert_eq!(expansion.method(), "series");
+/// let mut sums = Mat::zeros(2000, 1);
+/// expansion.apply(Mat::full(2000, 1, 1.0).as_ref(), sums.as_mut(), &context)?;
+/// assert!(sums[(0, 0)] > 0.0 && expansion.bound() <= 1e-6);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub struct Expansion {
+    kernel: Kernel,
+    points: Points,
+    made: Made,
+    method: &'static str,
+    terms: usize,
+    bound: f64,
+    scale: f64,
+    warnings: Vec<String>,
+}
+
+enum Made {
+    Fast { fast: Fast, sources: Places },
+    Tiles(Box<KernelGram<f64>>),
+}
+
+/// Vectors brought to an expansion's terms: what new points are multiplied with.
+pub struct Compressed {
+    coefficients: Mat<f64>,
+    /// The vectors themselves, for what is computed directly.
+    vectors: Mat<f64>,
+}
+
+/// How products are made: from values at sources to coefficients, from coefficients to values at targets.
+trait Engine: Send + Sync {
+    /// Points made ready for this engine.
+    fn place(&self, points: &Points, context: &Context<'_>) -> Places;
+
+    /// Coefficients of vectors at sources: one row per term, one column per vector.
+    fn compress(&self, places: &Places, vectors: MatRef<'_, f64>, context: &Context<'_>) -> Result<Mat<f64>>;
+
+    /// Values at targets.
+    fn evaluate(
+        &self,
+        coefficients: MatRef<'_, f64>,
+        places: &Places,
+        out: MatMut<'_, f64>,
+        context: &Context<'_>,
+    ) -> Result<()>;
+}
+
+/// Points as an engine needs them.
+enum Places {
+    /// As they are.
+    Rows(Points),
+    /// Sorted by their cells of a grid.
+    Sorted(grid::Sorted),
+}
+
+impl Places {
+    fn rows(&self) -> &Points {
+        match self {
+            Self::Rows(points) => points,
+            Self::Sorted(_) => unreachable!("places go back to the engine that made them"),
+        }
+    }
+
+    fn sorted(&self) -> &grid::Sorted {
+        match self {
+            Self::Sorted(sorted) => sorted,
+            Self::Rows(_) => unreachable!("places go back to the engine that made them"),
+        }
+    }
+}
+
+impl Expansion {
+    /// The kernel matrix of `points` by the method that is wanted, or by the cheapest that reaches the tolerance.
+    ///
+    /// # Errors
+    ///
+    /// If the tolerance is out of its domain, the method does not know the kernel, a number is not finite, or the run was stopped.
+    pub fn new(kernel: &Kernel, points: &Points, wanted: &Wanted<'_>, context: &Context<'_>) -> Result<Self> {
+        check_tolerance(wanted.tolerance)?;
+        points.check_finite()?;
+        let scale = largest_entry(kernel, points, wanted.targets)?;
+        let choice = choose::choose(kernel, points, wanted, context)?;
+        let (made, method, terms, bound, warnings) = match choice {
+            Choice::Fast(fast, method, terms, bound) => {
+                context.check()?;
+                let sources = fast.engine.place(points, context);
+                (Made::Fast { fast, sources }, method.name(), terms, bound, Vec::new())
+            }
+            Choice::Tiles(reason) => {
+                let gram = context.threads.run(|| KernelGram::<f64>::new(points, kernel, None))?;
+                let bound = certificate::tile_rounding(kernel, points);
+                let warning = format!("tiles are computed instead of an expansion: {reason}");
+                (Made::Tiles(Box::new(gram)), "tiled", 0, bound, vec![warning])
+            }
+        };
+        Ok(Self { kernel: kernel.clone(), points: points.clone(), made, method, terms, bound, scale, warnings })
+    }
+
+    /// `polynomial`, `series`, `clusters` or `grid`; `tiled` where none of them pays.
+    pub fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// Coefficients that a vector is brought to; zero for tiles.
+    pub fn terms(&self) -> usize {
+        self.terms
+    }
+
+    /// What the error of every entry is at most, relative to the largest entry.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// The largest entry of the matrix, as far as it is known beforehand: one for kernels of distances.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// What the user should know.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Whether tiles are used after all.
+    pub fn is_tiled(&self) -> bool {
+        matches!(self.made, Made::Tiles(_))
+    }
+
+    /// Entries of the matrix that were computed one by one.
+    pub fn entries_computed(&self) -> u64 {
+        match &self.made {
+            Made::Fast { .. } => 0,
+            Made::Tiles(gram) => gram.entries_computed(),
+        }
+    }
+
+    /// The diagonal of the kernel matrix, exactly.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel fails.
+    pub fn diagonal(&self) -> Result<Vec<f64>> {
+        diagonal(&self.kernel, &self.points)
+    }
+
+    /// The explicit features of the points, one row each, whose inner products are the entries of the matrix; `None` for methods
+    /// without features, and for polynomial kernels with a negative constant.
+    ///
+    /// # Errors
+    ///
+    /// If the run was stopped.
+    pub fn features(&self, context: &Context<'_>) -> Result<Option<Mat<f64>>> {
+        let Some(features) = self.explicit() else { return Ok(None) };
+        let mut z = features.matrix(&self.points, context)?;
+        for (column, weight) in z.as_mut().col_iter_mut().zip(features.weights()) {
+            column.iter_mut().for_each(|value| *value *= weight.sqrt());
+        }
+        Ok(Some(z))
+    }
+
+    /// The mean of the features, and their second moments about it or about zero, if the method has features.
+    pub(crate) fn moments(&self, centered: bool, context: &Context<'_>) -> Result<Option<(Vec<f64>, Mat<f64>)>> {
+        self.explicit().map(|features| features.moments(&self.points, centered, context)).transpose()
+    }
+
+    /// The features times a matrix of one row per feature.
+    pub(crate) fn feature_product(&self, coefficients: &Mat<f64>, context: &Context<'_>) -> Result<Mat<f64>> {
+        let mut product = Mat::zeros(self.points.n_samples(), coefficients.ncols());
+        if let Some(features) = self.explicit() {
+            let roots: Vec<f64> = features.weights().iter().map(|weight| weight.sqrt()).collect();
+            let scaled =
+                Mat::from_fn(coefficients.nrows(), coefficients.ncols(), |i, j| roots[i] * coefficients[(i, j)]);
+            features.evaluate(scaled.as_ref(), &Places::Rows(self.points.clone()), product.as_mut(), context)?;
+        }
+        Ok(product)
+    }
+
+    /// The features, if there are any and none has a negative weight.
+    fn explicit(&self) -> Option<&Features> {
+        match &self.made {
+            Made::Fast { fast, .. } => {
+                fast.features.as_ref().filter(|features| features.weights().iter().all(|&weight| weight >= 0.0))
+            }
+            Made::Tiles(_) => None,
+        }
+    }
+
+    /// Brings vectors to the expansion's terms, for products with many blocks of new points.
+    ///
+    /// # Errors
+    ///
+    /// If the run was stopped.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one row of `vectors` per point.
+    pub fn compress(&self, vectors: MatRef<'_, f64>, context: &Context<'_>) -> Result<Compressed> {
+        assert_eq!(vectors.nrows(), self.points.n_samples(), "one row of vectors per point");
+        let coefficients = match &self.made {
+            Made::Fast { fast, sources } => fast.engine.compress(sources, vectors, context)?,
+            Made::Tiles(_) => Mat::zeros(0, vectors.ncols()),
+        };
+        Ok(Compressed { coefficients, vectors: vectors.to_owned() })
+    }
+
+    /// `K(queries, points)` times vectors that were brought to terms before.
+    ///
+    /// # Errors
+    ///
+    /// If queries have another width, or the run was stopped.
+    pub fn product(&self, compressed: &Compressed, queries: &Points, context: &Context<'_>) -> Result<Mat<f64>> {
+        let vectors = compressed.vectors.as_ref();
+        let (Made::Fast { fast, .. }, true) = (&self.made, queries.n_features() == self.points.n_features()) else {
+            return slab_product(&self.kernel, queries, &self.points, vectors, Precision::F64, context);
+        };
+        let out_of_reach = fast.cover.outside(queries);
+        let inside: Vec<usize> = if out_of_reach.is_empty() {
+            Vec::new()
+        } else {
+            let mut skip = out_of_reach.iter().copied().peekable();
+            (0..queries.n_samples()).filter(|row| skip.next_if_eq(row).is_none()).collect()
+        };
+        let covered = if out_of_reach.is_empty() { queries.clone() } else { queries.select(&inside) };
+        let mut product = Mat::zeros(covered.n_samples(), vectors.ncols());
+        let places = fast.engine.place(&covered, context);
+        fast.engine.evaluate(compressed.coefficients.as_ref(), &places, product.as_mut(), context)?;
+        if let Some(near) = &fast.near {
+            near.add(&covered, vectors, product.as_mut(), context)?;
+        }
+        if out_of_reach.is_empty() {
+            return Ok(product);
+        }
+        let far = queries.select(&out_of_reach);
+        let direct = slab_product(&self.kernel, &far, &self.points, vectors, Precision::F64, context)?;
+        let mut all = Mat::zeros(queries.n_samples(), vectors.ncols());
+        for (rows, part) in [(&inside, &product), (&out_of_reach, &direct)] {
+            for (from, &row) in rows.iter().enumerate() {
+                all.row_mut(row).copy_from(part.row(from));
+            }
+        }
+        Ok(all)
+    }
+
+    /// The largest error of some entries of some columns, relative to the largest entry, measured against the kernel in double
+    /// precision.
+    ///
+    /// # Errors
+    ///
+    /// If the run was stopped.
+    pub fn measure(&self, seed: u64, context: &Context<'_>) -> Result<f64> {
+        const COLUMNS: usize = 4;
+        const ROWS: usize = 64;
+        let n = self.points.n_samples();
+        let (columns, rows) = (sample_rows(n, COLUMNS, seed), sample_rows(n, ROWS, seed.wrapping_add(1)));
+        let mut units = Mat::zeros(n, columns.len());
+        for (j, &column) in columns.iter().enumerate() {
+            units[(column, j)] = 1.0;
+        }
+        let compressed = self.compress(units.as_ref(), context)?;
+        let found = self.product(&compressed, &self.points.select(&rows), context)?;
+        let mut worst = 0.0_f64;
+        for (i, &row) in rows.iter().enumerate() {
+            for (j, &column) in columns.iter().enumerate() {
+                let exact = self.kernel.evaluate(&self.points.row(row), &self.points.row(column))?;
+                worst = worst.max((found[(i, j)] - exact).abs());
+            }
+        }
+        Ok(worst / self.scale)
+    }
+}
+
+impl SymmetricOperator for Expansion {
+    fn dim(&self) -> usize {
+        self.points.n_samples()
+    }
+
+    fn apply(&self, x: MatRef<'_, f64>, mut out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
+        match &self.made {
+            Made::Tiles(gram) => gram.apply(x, out, context),
+            Made::Fast { fast, sources } => {
+                assert_eq!(x.nrows(), self.dim(), "the vectors must have as many rows as the operator");
+                // Few enough at a time that their grids stay small.
+                for first in (0..x.ncols()).step_by(COLUMNS_AT_ONCE) {
+                    let count = COLUMNS_AT_ONCE.min(x.ncols() - first);
+                    context.report_fraction(first as f64 / x.ncols() as f64);
+                    let vectors = x.subcols(first, count);
+                    let mut part = out.as_mut().subcols_mut(first, count);
+                    let coefficients = fast.engine.compress(sources, vectors, context)?;
+                    fast.engine.evaluate(coefficients.as_ref(), sources, part.as_mut(), context)?;
+                    if let Some(near) = &fast.near {
+                        near.add(&self.points, vectors, part, context)?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The product of the Gaussian kernel matrix with vectors by a series about a given centre, cut off after `terms` powers: what
+/// [`TruncationBound`] is about.
+///
+/// ```
+/// use faer::Mat;
+/// use mercer::Points;
+/// use mercer::expansion::truncated_series;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+///
+/// let points = Points::from_f64(vec![0.0, 0.5, 1.0], 3, 1)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Multiplying);
+/// let sums = truncated_series(0.5, &[0.5], 12, &points, None, Mat::full(3, 1, 1.0).as_ref(), &context)?;
+/// let expected = 1.0 + (-0.5_f64 * 0.25).exp() + (-0.5_f64).exp();
+/// assert!((sums[(0, 0)] - expected).abs() < 1e-12);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// If `gamma` is not positive, `terms` is zero or makes too many monomials, widths differ, or the run was stopped.
+///
+/// # Panics
+///
+/// If there is not one row of `vectors` per point.
+pub fn truncated_series(
+    gamma: f64,
+    center: &[f64],
+    terms: usize,
+    points: &Points,
+    targets: Option<&Points>,
+    vectors: MatRef<'_, f64>,
+    context: &Context<'_>,
+) -> Result<Mat<f64>> {
+    Error::require_positive("gamma", gamma)?;
+    assert_eq!(vectors.nrows(), points.n_samples(), "one row of vectors per point");
+    let targets = targets.unwrap_or(points);
+    for (what, found) in [("the centre", center.len()), ("the targets", targets.n_features())] {
+        if found != points.n_features() {
+            return Err(Error::FeatureMismatch { what, expected: points.n_features(), found });
+        }
+    }
+    let features = series::features(gamma, center.to_vec(), terms)?;
+    let coefficients = features.compress(&Places::Rows(points.clone()), vectors, context)?;
+    let mut product = Mat::zeros(targets.n_samples(), vectors.ncols());
+    features.evaluate(coefficients.as_ref(), &Places::Rows(targets.clone()), product.as_mut(), context)?;
+    Ok(product)
+}
+
+/// What an expansion of the kernel matrix of points would be and cost; `None` if tiles are better.
+pub(crate) fn predict(
+    kernel: &Kernel,
+    points: &Points,
+    wanted: &Wanted<'_>,
+    context: &Context<'_>,
+) -> Result<Option<Prediction>> {
+    check_tolerance(wanted.tolerance)?;
+    choose::predict(kernel, points, wanted, context)
+}
+
+/// Whether there is an expansion of a kernel of points with this many features.
+pub(crate) fn knows(kernel: &Kernel, n_features: usize) -> bool {
+    choose::knows(kernel, n_features)
+}
+
+/// Vectors that are brought to terms at a time.
+const COLUMNS_AT_ONCE: usize = 16;
+
+/// An error for tolerances that no expansion can promise.
+pub(crate) fn check_tolerance(tolerance: f64) -> Result<()> {
+    if !(tolerance > 0.0 && tolerance < 1.0) {
+        return Err(Error::invalid("tolerance", "between 0 and 1", tolerance));
+    }
+    if tolerance < LEAST_TOLERANCE {
+        let requirement = format!("at least {LEAST_TOLERANCE:e} for an expansion: less is below rounding");
+        return Err(Error::invalid("tolerance", requirement, tolerance));
+    }
+    Ok(())
+}
+
+/// What errors are relative to: the largest value that the kernel can take between these points.
+fn largest_entry(kernel: &Kernel, points: &Points, targets: Targets<'_>) -> Result<f64> {
+    if kernel.has_unit_range() {
+        return Ok(1.0);
+    }
+    let of = |points: &Points| -> Result<f64> {
+        Ok(polynomial::magnitudes(kernel, points)?.into_iter().fold(0.0_f64, f64::max))
+    };
+    let own = of(points)?;
+    let scale = match targets {
+        Targets::Known(queries) => (own * of(queries)?).sqrt().max(own),
+        Targets::Sources | Targets::Any => own,
+    };
+    Ok(if scale > 0.0 { scale } else { 1.0 })
+}

@@ -1,0 +1,173 @@
+//! Fits over an expansion of the kernel matrix.
+//!
+//! # Method
+//!
+//! With explicit features `Z` the matrix is `Z Zᵀ`, and its eigenvectors are `Z w / √λ` for the eigenvectors `w` of `Zᵀ Z`, which has one
+//! row per feature however many points there are. Both are centred by subtracting the mean of the features. The residual of
+//! `v = Z w / √λ` is that of `w` seen through `Z`: `‖Z r‖ / √λ = √(rᵀ Zᵀ Z r / λ)` with `r = Zᵀ Z w − λ w`.
+
+use faer::Mat;
+
+use super::KernelPca;
+use super::fit::Prepared;
+use crate::choices::{Center, ExpansionMethod, GramChoice, SolverChoice};
+use crate::data::Points;
+use crate::eigen::{EigenPairs, Outcome, Request, small_eigen};
+use crate::error::Result;
+use crate::expansion::{self, Expansion, LEAST_TOLERANCE, Prediction, Targets, Wanted};
+use crate::kernel::Kernel;
+use crate::plan::Plan;
+use crate::record::ExpansionRecord;
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// From this many points on the plan looks for an expansion by itself.
+const FROM_POINTS: usize = 20_000;
+/// And takes it if a product costs less than this share of one by tiles.
+const WORTH: f64 = 0.25;
+/// Up to this many features their own eigenproblem is the fastest way.
+const MOST_FEATURES: usize = 1024;
+/// Multiply-adds per second and thread of an expansion.
+const RATE: f64 = 2e9;
+
+/// The error of entries that a fit to some residual allows: eigenvectors feel at most the sum of a row's errors.
+pub(super) fn entry_tolerance(tolerance: f64) -> f64 {
+    (0.1 * tolerance).max(10.0 * LEAST_TOLERANCE)
+}
+
+/// What a fit asks of an expansion.
+pub(super) fn wanted<'a>(tolerance: f64, columns: usize, memory: u64) -> Wanted<'a> {
+    Wanted {
+        method: ExpansionMethod::Auto,
+        tolerance: entry_tolerance(tolerance),
+        targets: Targets::Sources,
+        columns,
+        memory,
+        // Whether it is worth while was decided before.
+        may_be_tiled: false,
+    }
+}
+
+/// The expansion that a fit should use, if any, and the gram choice that follows.
+pub(super) fn decide(
+    settings: &KernelPca,
+    kernel: &Kernel,
+    points: &Points,
+    tolerance: f64,
+    budget: u64,
+    threads: &Threads,
+) -> Result<(GramChoice, Option<Prediction>)> {
+    let (n, d) = (points.n_samples(), points.n_features());
+    let asked = settings.gram == GramChoice::Expansion;
+    let solver = matches!(settings.solver, SolverChoice::Auto | SolverChoice::Krylov | SolverChoice::Lanczos);
+    let may = settings.gram == GramChoice::Auto && solver && n >= FROM_POINTS && expansion::knows(kernel, d);
+    if !asked && !may {
+        return Ok((settings.gram, None));
+    }
+    let watch = Watch::new();
+    let context = Context::new(threads, &watch, Phase::Packing);
+    let prediction = expansion::predict(kernel, points, &wanted(tolerance, 8, budget), &context)?;
+    let worth = prediction.filter(|found| asked || found.cost <= WORTH * found.direct);
+    Ok(if asked || worth.is_some() { (GramChoice::Expansion, worth) } else { (settings.gram, None) })
+}
+
+impl Prepared {
+    /// Completes a plan with what is known of the expansion.
+    pub(super) fn with_expansion(&self, settings: &KernelPca, mut plan: Plan, points: &Points) -> Plan {
+        let Some(found) = self.prediction else { return plan };
+        let (n, d) = (points.n_samples(), points.n_features());
+        plan.method = Some(found.method.name().to_owned());
+        plan.reasons.retain(|reason| !reason.starts_with("tiles are recomputed"));
+        plan.reasons.push(format!(
+            "expansion by {} with {} terms, because {n} points with {d} features cost {:.0} times less than by tiles",
+            found.method,
+            found.terms,
+            found.direct / found.cost
+        ));
+        plan.expected_memory_bytes += found.bytes;
+        if self.has_features(settings, n) {
+            plan.solver = SolverChoice::Dense.name().to_owned();
+            plan.reasons.retain(|reason| !reason.contains("solver, because") && !reason.starts_with("starts from"));
+            plan.reasons.push(format!("dense solver, because {} features are few", found.terms));
+            plan.expected_memory_bytes += 64 * (found.terms as u64 + 64) * found.terms as u64;
+            (plan.block, plan.max_subspace, plan.start_sample, plan.expected_passes) = (found.terms, found.terms, 0, 1);
+        }
+        let products = (plan.expected_passes * plan.block.max(1)) as f64;
+        let per_product = found.cost / 8.0 / (RATE * self.threads.count() as f64);
+        let algebra = 4.0 * n as f64 * products * plan.max_subspace as f64 / (4e9 * self.threads.count() as f64);
+        plan.expected_seconds = products * per_product + algebra;
+        plan
+    }
+
+    /// Whether the fit is an eigenproblem of the features' order.
+    pub(super) fn has_features(&self, settings: &KernelPca, n: usize) -> bool {
+        let solver = matches!(settings.solver, SolverChoice::Auto | SolverChoice::Dense);
+        self.prediction.is_some_and(|found| {
+            let features = matches!(found.method, ExpansionMethod::Polynomial | ExpansionMethod::Series);
+            // Some weights are negative if the constant is.
+            features && solver && found.terms <= MOST_FEATURES.min(n) && self.kernel.is_positive_definite()
+        })
+    }
+}
+
+/// The record of an expansion, with an error that was measured.
+pub(super) fn record(
+    expansion: &Expansion,
+    tolerance: f64,
+    seed: u64,
+    context: &Context<'_>,
+) -> Result<ExpansionRecord> {
+    Ok(ExpansionRecord {
+        method: expansion.method().to_owned(),
+        terms: expansion.terms(),
+        tolerance: entry_tolerance(tolerance),
+        bound: expansion.bound(),
+        measured_error: expansion.measure(seed, context)?,
+    })
+}
+
+/// Leading pairs from the features' own eigenproblem; `None` if the expansion has no features.
+pub(super) fn leading(
+    expansion: &Expansion,
+    center: Center,
+    request: &Request<'_>,
+    context: &Context<'_>,
+) -> Result<Option<EigenPairs>> {
+    let Some((mean, matrix)) = expansion.moments(center == Center::Yes, context)? else { return Ok(None) };
+    let order = request.order;
+    let (values, small) = context.threads.run(|| small_eigen(matrix.as_ref(), order))?;
+    let largest = values.first().map_or(0.0, |value| value.abs());
+    // Beyond the features there is nothing, and below rounding nothing either.
+    let is_real = |value: f64| value > f64::EPSILON * largest * values.len() as f64;
+    let real = values.iter().take_while(|&&value| is_real(value)).count();
+    let n = crate::gram::SymmetricOperator::dim(expansion);
+    let asked = request.n_pairs.min(n);
+    let found = real.min(asked);
+    let coefficients = Mat::from_fn(small.nrows(), found, |i, j| small[(i, j)] / values[j].sqrt());
+    let mut images = expansion.feature_product(&coefficients, context)?;
+    for j in 0..found {
+        let shift: f64 = mean.iter().zip(coefficients.col(j).iter()).map(|(mean, c)| mean * c).sum();
+        images.col_mut(j).iter_mut().for_each(|value| *value -= shift);
+    }
+    let residuals = (0..asked).map(|j| if j < found { residual(&matrix, &small, &values, j) } else { 0.0 }).collect();
+    Ok(Some(EigenPairs {
+        vectors: Mat::from_fn(n, asked, |i, j| if j < found { images[(i, j)] } else { 0.0 }),
+        residuals,
+        converged: asked,
+        passes: 1,
+        outcome: Outcome::Converged,
+        next: values.get(asked).copied(),
+        most_negative: None,
+        values: (0..asked).map(|j| if j < found { values[j] } else { 0.0 }).collect(),
+    }))
+}
+
+/// The residual of an eigenvector of the kernel matrix, relative to the largest eigenvalue, from that of the features' matrix.
+fn residual(matrix: &Mat<f64>, vectors: &Mat<f64>, values: &[f64], j: usize) -> f64 {
+    let m = matrix.nrows();
+    let times =
+        |x: &[f64]| -> Vec<f64> { (0..m).map(|row| matrix.col(row).iter().zip(x).map(|(a, x)| a * x).sum()).collect() };
+    let w: Vec<f64> = vectors.col(j).iter().copied().collect();
+    let rest: Vec<f64> = times(&w).iter().zip(&w).map(|(image, w)| image - values[j] * w).collect();
+    let norm: f64 = times(&rest).iter().zip(&rest).map(|(a, b)| a * b).sum();
+    (norm.max(0.0) / values[j]).sqrt() / values[0]
+}

@@ -1,0 +1,92 @@
+//! The Gram matrix of a fit: tiles, or an expansion.
+
+use faer::{MatMut, MatRef};
+
+use super::expanded;
+use super::fit::Prepared;
+use crate::choices::GramChoice;
+use crate::data::Points;
+use crate::error::Result;
+use crate::expansion::Expansion;
+use crate::gram::{Element, EntryAccess, KernelGram, PackedCopy, Store, SymmetricOperator};
+use crate::plan::Plan;
+use crate::record::ExpansionRecord;
+use crate::watch::Context;
+
+/// The Gram matrix as the plan wants it.
+pub(super) enum PlannedGram<T> {
+    Tiles(KernelGram<T>),
+    Expansion(Box<Expansion>, ExpansionRecord),
+}
+
+impl<T: Element> PlannedGram<T> {
+    /// The matrix; a plan for an expansion that turns out not to pay becomes one for tiles.
+    pub(super) fn new(
+        prepared: &mut Prepared,
+        plan: &mut Plan,
+        points: &Points,
+        store: Option<Store>,
+        seed: u64,
+        context: &Context<'_>,
+    ) -> Result<Self> {
+        if plan.gram == GramChoice::Expansion.name() {
+            let left = prepared.budget.saturating_sub(plan.expected_memory_bytes / 2);
+            let wanted = expanded::wanted(prepared.tolerance, 8, left);
+            let expansion = Expansion::new(&prepared.kernel, points, &wanted, context)?;
+            if !expansion.is_tiled() {
+                let record = expanded::record(&expansion, prepared.tolerance, seed, context)?;
+                plan.method = Some(record.method.clone());
+                return Ok(Self::Expansion(Box::new(expansion), record));
+            }
+            prepared.warnings.extend_from_slice(expansion.warnings());
+            GramChoice::Tiled.name().clone_into(&mut plan.gram);
+            plan.method = None;
+        }
+        let copy = if plan.packs_per_tile { PackedCopy::PerTile } else { PackedCopy::Kept };
+        context.threads.run(|| KernelGram::<T>::with_copy(copy, points, &prepared.kernel, store)).map(Self::Tiles)
+    }
+
+    pub(super) fn expansion(&self) -> Option<&Expansion> {
+        match self {
+            Self::Tiles(_) => None,
+            Self::Expansion(expansion, _) => Some(expansion),
+        }
+    }
+
+    pub(super) fn into_record(self) -> Option<ExpansionRecord> {
+        match self {
+            Self::Tiles(_) => None,
+            Self::Expansion(_, record) => Some(record),
+        }
+    }
+
+    pub(super) fn entries_computed(&self) -> u64 {
+        match self {
+            Self::Tiles(tiles) => tiles.entries_computed(),
+            Self::Expansion(expansion, _) => expansion.entries_computed(),
+        }
+    }
+
+    pub(super) fn diagonal(&self) -> Result<Vec<f64>> {
+        match self {
+            Self::Tiles(tiles) => tiles.diagonal(),
+            Self::Expansion(expansion, _) => expansion.diagonal(),
+        }
+    }
+}
+
+impl<T: Element> SymmetricOperator for PlannedGram<T> {
+    fn dim(&self) -> usize {
+        match self {
+            Self::Tiles(tiles) => SymmetricOperator::dim(tiles),
+            Self::Expansion(expansion, _) => expansion.dim(),
+        }
+    }
+
+    fn apply(&self, x: MatRef<'_, f64>, out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
+        match self {
+            Self::Tiles(tiles) => tiles.apply(x, out, context),
+            Self::Expansion(expansion, _) => expansion.apply(x, out, context),
+        }
+    }
+}

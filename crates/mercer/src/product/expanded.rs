@@ -1,0 +1,143 @@
+//! Products by an expansion, verified on some rows.
+
+use faer::{Mat, MatRef};
+
+use super::{CHECK_SEED, KernelProduct, ProductRecord, subtract_column_means};
+use crate::choices::Center;
+use crate::data::{Points, sample_rows};
+use crate::error::{Error, Result};
+use crate::expansion::{Expansion, Targets, Wanted, exact_rows};
+use crate::gram::SymmetricOperator;
+use crate::record::KernelRecord;
+use crate::scalar::Precision;
+use crate::watch::{Context, Stopwatch};
+
+/// What an expansion's error is at most if nothing is said.
+const DEFAULT_TOLERANCE: f64 = 1e-6;
+
+impl KernelProduct {
+    /// The product by the expansion that is wanted.
+    pub(super) fn multiply_expanded(
+        &self,
+        points: &Points,
+        vectors: MatRef<'_, f64>,
+        queries: Option<&Points>,
+        context: &Context<'_>,
+    ) -> Result<(Mat<f64>, ProductRecord)> {
+        let stopwatch = Stopwatch::start();
+        let (n, b) = (points.n_samples(), vectors.ncols());
+        let centered = self.center == Center::Yes;
+        let mut vectors = vectors.to_owned();
+        if centered {
+            subtract_column_means(&mut vectors);
+        }
+        // Centring subtracts a mean, whose error is at most as large again.
+        let doubled = if centered { 2.0 } else { 1.0 };
+        let tolerance = self.tolerance.unwrap_or(DEFAULT_TOLERANCE);
+        let budget = self.memory.bytes();
+        let rows = queries.map_or(n, Points::n_samples);
+        let held = (8 * (2 * n + rows) * b) as u64;
+        if held > budget {
+            let what = format!("a product of {n} points with {b} vectors");
+            let advice = format!("a budget of {} would do", crate::error::bytes(2 * held));
+            return Err(Error::OverBudget { what, needed: held, budget, advice });
+        }
+        let wanted = Wanted {
+            method: self.method,
+            tolerance: tolerance / doubled,
+            targets: queries.map_or(Targets::Sources, Targets::Known),
+            columns: b,
+            memory: budget - held,
+            may_be_tiled: true,
+        };
+        let expansion = Expansion::new(&self.kernel, points, &wanted, context)?;
+        let (mut product, own_mean) = match queries {
+            None => {
+                let mut product = Mat::zeros(n, b);
+                expansion.apply(vectors.as_ref(), product.as_mut(), context)?;
+                (product, None)
+            }
+            Some(queries) => {
+                let compressed = expansion.compress(vectors.as_ref(), context)?;
+                let own = if centered { Some(expansion.product(&compressed, points, context)?) } else { None };
+                (expansion.product(&compressed, queries, context)?, own)
+            }
+        };
+        let mut seconds = stopwatch.seconds();
+        let (error, checked_rows) = self.certify(&expansion, &product, points, vectors.as_ref(), queries, context)?;
+        let measured_error = error.map(|error| doubled * error);
+        let stopwatch = Stopwatch::start();
+        match (centered, own_mean) {
+            (false, _) => {}
+            (true, None) => subtract_column_means(&mut product),
+            (true, Some(own)) => {
+                for j in 0..b {
+                    let mean = own.col(j).iter().sum::<f64>() / n as f64;
+                    product.col_mut(j).iter_mut().for_each(|value| *value -= mean);
+                }
+            }
+        }
+        seconds += stopwatch.seconds();
+        if let Some(error) = measured_error.filter(|&error| error > tolerance) {
+            return Err(Error::invalid(
+                "tolerance",
+                format!("at least {error:.1e}, which is what was measured"),
+                tolerance,
+            ));
+        }
+        let direct = if expansion.is_tiled() && queries.is_some() { (rows * n) as u64 } else { 0 };
+        let gram = match (expansion.is_tiled(), queries) {
+            (false, _) => "expansion",
+            (true, None) => "tiled",
+            (true, Some(_)) => "slab",
+        };
+        let record = ProductRecord {
+            n_rows: product.nrows(),
+            n_samples: n,
+            n_features: points.n_features(),
+            n_vectors: b,
+            kernel: KernelRecord::from(&self.kernel),
+            centered,
+            gram: gram.to_owned(),
+            method: Some(expansion.method().to_owned()),
+            terms: Some(expansion.terms()),
+            bound: Some(doubled * expansion.bound()),
+            precision: Precision::F64,
+            measured_error,
+            checked_rows,
+            kernel_entries: expansion.entries_computed() + direct,
+            seconds,
+            memory_budget_bytes: budget,
+            threads: context.threads.count(),
+            warnings: expansion.warnings().to_vec(),
+        };
+        Ok((product, record))
+    }
+
+    /// The largest error of some rows, relative to the sum of the vector's absolute values and the kernel's largest value.
+    fn certify(
+        &self,
+        expansion: &Expansion,
+        product: &Mat<f64>,
+        points: &Points,
+        vectors: MatRef<'_, f64>,
+        queries: Option<&Points>,
+        context: &Context<'_>,
+    ) -> Result<(Option<f64>, usize)> {
+        let rows = sample_rows(product.nrows(), self.checked_rows, CHECK_SEED);
+        if rows.is_empty() {
+            return Ok((None, 0));
+        }
+        let sample = queries.unwrap_or(points).select(&rows);
+        let exact = exact_rows(&self.kernel, &sample, points, vectors, context)?;
+        let mut worst = 0.0_f64;
+        for j in 0..vectors.ncols() {
+            let norm = vectors.col(j).norm_l1();
+            let error = rows.iter().enumerate().map(|(i, &row)| (product[(row, j)] - exact[(i, j)]).abs());
+            if norm > 0.0 {
+                worst = worst.max(error.fold(0.0, f64::max) / (norm * expansion.scale()));
+            }
+        }
+        Ok((Some(worst), rows.len()))
+    }
+}

@@ -1,0 +1,123 @@
+//! What no expansion can do.
+
+use faer::Mat;
+use mercer::expansion::{Expansion, Wanted};
+use mercer::watch::Threads;
+use mercer::{ExpansionMethod, GramChoice, Kernel, KernelPca, KernelProduct, MemoryBudget, Points, Precision, Watch};
+use mercer_testkit::context;
+use mercer_testkit::contract::apply;
+
+use crate::support::{direct, error, expansion, in_box, vectors};
+
+fn refused(kernel: &Kernel, points: &Points, method: ExpansionMethod, tolerance: f64) -> String {
+    let wanted = Wanted { method, tolerance, ..Wanted::default() };
+    Expansion::new(kernel, points, &wanted, &context(1)).err().unwrap().to_string()
+}
+
+#[test]
+fn a_bandwidth_far_too_small_falls_back_to_tiles_and_says_so() {
+    let points = in_box(200, &[1.0; 3], 1);
+    let kernel = Kernel::gaussian(1e9).unwrap();
+    let u = vectors(200, 2, 2);
+    for method in ["auto", "series", "clusters", "grid"] {
+        let method: ExpansionMethod = method.parse().unwrap();
+        let product = KernelProduct::new(kernel.clone()).gram(GramChoice::Expansion).method(method);
+        let (found, record) = product.multiply(&points, u.as_ref(), None, &Watch::new()).unwrap();
+        assert_eq!((record.gram.as_str(), record.method.as_deref()), ("tiled", Some("tiled")), "{method}");
+        assert_eq!(record.warnings.len(), 1, "{record:?}");
+        assert!(record.warnings[0].starts_with("tiles are computed instead of an expansion: "), "{record:?}");
+        assert!(record.measured_error <= record.bound, "{record:?}");
+        // At this width no point sees another.
+        assert!((found - &u).norm_max() < 1e-14);
+    }
+    let model = KernelPca::new(kernel).n_components(2).gram(GramChoice::Expansion).fit(&points).unwrap();
+    assert_eq!(model.record().gram, "tiled");
+    assert!(model.record().expansion.is_none());
+    assert!(model.record().warnings[0].contains("instead of an expansion"), "{:?}", model.record().warnings);
+}
+
+#[test]
+fn a_tolerance_below_rounding_is_refused() {
+    let points = in_box(50, &[1.0; 2], 3);
+    let kernel = Kernel::gaussian(1.0).unwrap();
+    assert_eq!(
+        refused(&kernel, &points, ExpansionMethod::Auto, 1e-17),
+        "`tolerance` must be at least 1e-13 for an expansion: less is below rounding, but it is 0.00000000000000001"
+    );
+    assert_eq!(
+        refused(&kernel, &points, ExpansionMethod::Auto, 0.0),
+        "`tolerance` must be between 0 and 1, but it is 0"
+    );
+}
+
+#[test]
+fn more_monomials_than_can_be_counted_fall_back_to_tiles() {
+    let points = in_box(40, &[1.0; 60], 4);
+    let kernel = Kernel::polynomial(0.1, 1.0, 30).unwrap();
+    let found = expansion(&kernel, &points, ExpansionMethod::Polynomial, 1e-6);
+    assert_eq!(found.method(), "tiled");
+    assert!(found.warnings()[0].contains("degree 30 in 60 features has too many monomials"), "{:?}", found.warnings());
+    let u = vectors(40, 1, 5);
+    let exact = direct(&kernel, &points, &points, u.as_ref());
+    assert!(error(&apply(&found, u.as_ref(), 2), &exact, u.as_ref()) <= 1e-12 * found.scale());
+}
+
+#[test]
+fn points_that_are_all_equal_have_a_constant_matrix() {
+    let points = Points::from_f64(vec![0.25; 900], 300, 3).unwrap();
+    let u = vectors(300, 1, 6);
+    let sum: f64 = u.col(0).iter().sum();
+    for (kernel, method, value) in [
+        (Kernel::gaussian(3.0).unwrap(), ExpansionMethod::Series, 1.0),
+        (Kernel::gaussian(3.0).unwrap(), ExpansionMethod::Clusters, 1.0),
+        (Kernel::gaussian(3.0).unwrap(), ExpansionMethod::Grid, 1.0),
+        (Kernel::matern52(3.0).unwrap(), ExpansionMethod::Grid, 1.0),
+        (Kernel::polynomial(1.0, 1.0, 2).unwrap(), ExpansionMethod::Polynomial, 1.1875_f64.powi(2)),
+    ] {
+        let expansion = expansion(&kernel, &points, method, 1e-6);
+        let found = apply(&expansion, u.as_ref(), 2);
+        let error = (0..300).map(|i| (found[(i, 0)] - value * sum).abs()).fold(0.0, f64::max);
+        assert!(error <= 1e-6 * u.col(0).norm_l1(), "{} {method}: {error:e}", kernel.name());
+    }
+    let fit = KernelPca::new(Kernel::gaussian(3.0).unwrap()).gram(GramChoice::Expansion).fit(&points);
+    assert!(fit.unwrap_err().to_string().contains("all 300 rows are equal to the kernel"));
+}
+
+#[test]
+fn a_method_that_does_not_know_the_kernel_is_refused() {
+    let points = in_box(50, &[1.0; 2], 7);
+    for (kernel, method, reason) in [
+        (Kernel::gaussian(1.0).unwrap(), ExpansionMethod::Polynomial, "is for the linear and polynomial kernels"),
+        (Kernel::linear(), ExpansionMethod::Series, "are for the gaussian kernel"),
+        (Kernel::sigmoid(1.0, 0.0).unwrap(), ExpansionMethod::Auto, "there is one for polynomial kernels"),
+        (Kernel::laplacian(1.0).unwrap(), ExpansionMethod::Auto, "only in one dimension"),
+    ] {
+        let message = refused(&kernel, &points, method, 1e-6);
+        assert!(message.contains(reason), "{message}");
+    }
+}
+
+#[test]
+fn settings_that_would_be_ignored_are_refused() {
+    let points = in_box(50, &[1.0; 2], 8);
+    let u = Mat::full(50, 1, 1.0);
+    let product = KernelProduct::new(Kernel::gaussian(1.0).unwrap());
+    let text =
+        |product: KernelProduct| product.multiply(&points, u.as_ref(), None, &Watch::new()).unwrap_err().to_string();
+    assert_eq!(
+        text(product.clone().method(ExpansionMethod::Grid)),
+        "`method` must be left out unless `gram` is \"expansion\", but it is grid"
+    );
+    assert_eq!(
+        text(product.clone().gram(GramChoice::Expansion).precision(Precision::F32)),
+        "`precision` must be double with an expansion, which has no other, but it is f32"
+    );
+    assert!(
+        text(product.gram(GramChoice::Expansion).memory(MemoryBudget::Bytes(100)))
+            .contains("the memory budget is 100 B")
+    );
+    let hebbian = mercer::KernelHebbianPca::new(Kernel::gaussian(1.0).unwrap()).gram(GramChoice::Expansion);
+    let message = hebbian.fit(&points).err().unwrap().to_string();
+    assert!(message.contains("`gram` must be auto, tiled or stored for the Hebbian algorithm"), "{message}");
+    drop(Threads::new(1).unwrap());
+}

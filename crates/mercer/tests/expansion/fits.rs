@@ -1,0 +1,107 @@
+//! Kernel PCA over expansions.
+
+use mercer::{Center, GramChoice, Kernel, KernelPca, Points, SolverChoice};
+use mercer_testkit::reference::sines_of_angles;
+
+use crate::support::in_box;
+
+fn fit(kernel: &Kernel, points: &Points, gram: GramChoice, solver: SolverChoice, center: Center) -> mercer::Model {
+    KernelPca::new(kernel.clone())
+        .n_components(4)
+        .gram(gram)
+        .solver(solver)
+        .center(center)
+        .tolerance(1e-7)
+        .fit(points)
+        .unwrap()
+}
+
+#[test]
+fn every_solver_finds_over_an_expansion_what_it_finds_over_tiles() {
+    let points = in_box(700, &[1.0, 0.8, 0.5], 1);
+    let queries = in_box(40, &[1.3, 1.0, 0.6], 2);
+    for (kernel, method) in [
+        (Kernel::gaussian(12.0).unwrap(), "grid"),
+        (Kernel::gaussian(0.3).unwrap(), "series"),
+        (Kernel::matern52(2.0).unwrap(), "grid"),
+        (Kernel::polynomial(1.0, 1.0, 3).unwrap(), "polynomial"),
+    ] {
+        for center in [Center::Yes, Center::No] {
+            let exact = fit(&kernel, &points, GramChoice::Tiled, SolverChoice::Krylov, center);
+            for solver in [SolverChoice::Auto, SolverChoice::Krylov, SolverChoice::Lanczos, SolverChoice::Dense] {
+                let found = fit(&kernel, &points, GramChoice::Expansion, solver, center);
+                let what = format!("{} {solver} {center:?}", kernel.name());
+                let record = found.record();
+                assert_eq!(record.gram, "expansion", "{what}: {:?}", record.warnings);
+                let expansion = record.expansion.as_ref().unwrap();
+                assert_eq!(expansion.method, method, "{what}");
+                assert!(expansion.measured_error <= expansion.bound, "{what}: {expansion:?}");
+                assert!(expansion.bound <= expansion.tolerance, "{what}: {expansion:?}");
+                assert!(found.converged(), "{what}: {:?}", found.residuals());
+                for (a, b) in found.eigenvalues().iter().zip(exact.eigenvalues()) {
+                    assert!((a - b).abs() <= 1e-5 * exact.eigenvalues()[0], "{what}: {a} and {b}");
+                }
+                let sine = sines_of_angles(found.eigenvectors().as_ref(), exact.eigenvectors().as_ref())[0];
+                assert!(sine < 1e-3, "{what}: {sine}");
+                // The same points and others, inside the box of the first and outside.
+                let again = found.transform(&points).unwrap();
+                let size = found.training_scores().norm_max();
+                assert!((&again - found.training_scores()).norm_max() <= 1e-4 * size, "{what}");
+                let signs: Vec<f64> = (0..4)
+                    .map(|j| (found.eigenvectors().col(j).transpose() * exact.eigenvectors().col(j)).signum())
+                    .collect();
+                let (new, expected) = (found.transform(&queries).unwrap(), exact.transform(&queries).unwrap());
+                for j in 0..4 {
+                    for i in 0..40 {
+                        let difference = (signs[j] * new[(i, j)] - expected[(i, j)]).abs();
+                        assert!(difference <= 2e-3 * size, "{what}, row {i}, component {j}: {difference}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_model_keeps_its_expansion_in_its_file() {
+    let points = in_box(600, &[1.0; 2], 3);
+    let model =
+        fit(&Kernel::gaussian(20.0).unwrap(), &points, GramChoice::Expansion, SolverChoice::Lanczos, Center::Yes);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.mercer");
+    model.save(&path).unwrap();
+    let loaded = mercer::Model::load(&path).unwrap();
+    assert_eq!(loaded.record().expansion, model.record().expansion);
+    let queries = in_box(30, &[1.1; 2], 4);
+    let (a, b) = (model.transform(&queries).unwrap(), loaded.transform(&queries).unwrap());
+    assert!(mercer_testkit::same_bits(a.as_ref(), b.as_ref()));
+    let novelty = model.novelty(&queries).unwrap();
+    assert!((novelty.scores - a).norm_max() < 1e-12);
+}
+
+#[test]
+fn the_plan_finds_an_expansion_by_itself_where_it_pays() {
+    let many = in_box(30_000, &[1.0; 3], 5);
+    let pca = KernelPca::new(Kernel::gaussian(50.0).unwrap()).n_components(3).tolerance(1e-5);
+    let plan = pca.plan(&many).unwrap();
+    assert_eq!((plan.gram.as_str(), plan.method.as_deref()), ("expansion", Some("grid")));
+    assert!(plan.reasons.iter().any(|reason| reason.starts_with("expansion by grid")), "{:?}", plan.reasons);
+    // In ten dimensions there is none that pays, and a hundred points need none.
+    let wide = in_box(30_000, &[1.0; 10], 5);
+    assert_eq!(pca.plan(&wide).unwrap().gram, "tiled");
+    assert_eq!(pca.plan(&in_box(100, &[1.0; 3], 5)).unwrap().gram, "tiled");
+    // A polynomial of few monomials is an eigenproblem of that order.
+    let polynomial = KernelPca::new(Kernel::polynomial(1.0, 1.0, 3).unwrap()).n_components(3);
+    let plan = polynomial.plan(&many).unwrap();
+    assert_eq!((plan.gram.as_str(), plan.solver.as_str(), plan.block), ("expansion", "dense", 20));
+}
+
+#[test]
+fn a_polynomial_kernel_has_no_more_components_than_monomials() {
+    let points = in_box(500, &[1.0; 2], 6);
+    let pca = KernelPca::new(Kernel::polynomial(1.0, 1.0, 2).unwrap()).n_components(9).gram(GramChoice::Expansion);
+    let model = pca.fit(&points).unwrap();
+    // Six monomials, one of them constant.
+    assert_eq!(model.n_components(), 5);
+    assert!(model.converged(), "{:?}", model.record().warnings);
+}
