@@ -51,7 +51,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "nystrom",
-        &["choices", "data", "eigen", "error", "gram", "kernel", "memory", "model", "plan", "record", "scalar", "watch"],
+        &[
+            "choices", "data", "eigen", "error", "gram", "kernel", "memory", "model", "plan", "record", "scalar",
+            "watch",
+        ],
     ),
     ("agreement", &["error"]),
     ("kmeans", &["error", "simd", "watch"]),

@@ -11,8 +11,8 @@ use crate::memory::Plain;
 use crate::scalar::{Precision, Scalar};
 use crate::simd::Isa;
 use crate::tile::{
-    BytePanels, ByteScalarTiles, ByteTiles, CustomTiles, FloatTiles, Geometry, LooseTiles, MatrixTiles, Packing, Panels,
-    TileSource,
+    BytePanels, ByteScalarTiles, ByteTiles, CustomTiles, FloatTiles, Geometry, LooseTiles, MatrixTiles, Packing,
+    Panels, TileSource,
 };
 
 /// The scalars that tiles are made of.
