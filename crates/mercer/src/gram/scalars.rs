@@ -76,8 +76,11 @@ impl<T: Element> PairScalars<T> {
     ) -> Result<()> {
         let geometry = Geometry::of::<T>(self.isa);
         let padded = |block: usize| block * self.block..((block + 1) * self.block).min(geometry.padded(self.n));
+        // Every entry is used for many kernels, so half as many as there are pairs, times a hundred, is the least it takes.
+        let multiply_adds = 50.0 * (self.n as f64).powi(2);
         Schedule::new(self.n_blocks()).visit(
             context,
+            multiply_adds,
             || (new_worker(), Buffer::<T>::zeroed(self.block * self.block)),
             |(worker, scratch), _, rows, columns| {
                 let (i, j) = (padded(rows), padded(columns));

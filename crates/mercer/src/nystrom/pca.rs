@@ -377,6 +377,7 @@ impl NystromPca {
             },
             warnings,
             control_limits: None,
+            expansion: None,
             nystrom: Some(NystromRecord {
                 landmarks: name.to_owned(),
                 n_landmarks: m,
