@@ -101,7 +101,7 @@ pub(crate) fn nystrom_map<'py>(
     if let Some(threads) = settings.threads {
         nystrom = nystrom.threads(threads);
     }
-    let map = run_through(py, None, move |watch| nystrom.map_watched(&points, watch))?;
+    let map = run_through(py, None, None, move |watch| nystrom.map_watched(&points, watch))?;
     let kernel = serde_json::to_string(&KernelRecord::from(map.kernel()));
     Ok((
         array_of_points(py, map.landmarks())?,
@@ -146,7 +146,7 @@ pub(crate) fn nystrom_features<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (points, map) = (points(x)?, map.map()?);
     let precision = map.precision();
-    let features = run_through(py, None, move |watch| {
+    let features = run_through(py, None, None, move |watch| {
         let threads = threads.map_or_else(Threads::all, Threads::new)?;
         map.transform_watched(&points, &threads, watch)
     })?;
@@ -157,5 +157,5 @@ pub(crate) fn nystrom_features<'py>(
 #[pyfunction]
 pub(crate) fn nystrom_trace_error<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, map: MapParts<'py>) -> PyResult<f64> {
     let (points, map) = (points(x)?, map.map()?);
-    run_through(py, None, move |_| map.trace_error(&points))
+    run_through(py, None, None, move |_| map.trace_error(&points))
 }

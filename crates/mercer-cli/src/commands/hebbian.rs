@@ -41,10 +41,7 @@ struct HebbianRecord<'a> {
 /// Refuses flags that the solver which was asked for, or its gain rule, does not have.
 pub(super) fn check_flags(solver: FitSolver, solve: &SolveArgs, hebbian: &HebbianArgs) -> Result<()> {
     if let FitSolver::Eigen(_) = solver {
-        return match hebbian.given().next() {
-            Some(flag) => Err(Failure::usage(format!("{flag} is for --solver hebbian only"))),
-            None => Ok(()),
-        };
+        return refuse_flags(hebbian);
     }
     let others = [
         ("--variance", solve.variance.is_some(), "give the number of components with --n-components"),
@@ -55,6 +52,14 @@ pub(super) fn check_flags(solver: FitSolver, solve: &SolveArgs, hebbian: &Hebbia
         return Err(Failure::usage(format!("{flag} is not for --solver hebbian: {why}")));
     }
     refuse_unread(hebbian)
+}
+
+/// Refuses flags of the kernel Hebbian algorithm where another solver was asked for.
+pub(super) fn refuse_flags(args: &HebbianArgs) -> Result<()> {
+    match args.given().next() {
+        Some(flag) => Err(Failure::usage(format!("{flag} is for --solver hebbian only"))),
+        None => Ok(()),
+    }
 }
 
 /// Refuses flags that the gain rule does not have.
