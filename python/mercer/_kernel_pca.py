@@ -509,7 +509,8 @@ class KernelPCA(Estimator):
             degree=kernel.get("degree", 3),
             coef0=kernel.get("coef0", 1),
             kernel_params=None if tail is None else {"alpha": tail},
-            tolerance=record["tolerance"],
+            # A learner that sees every row once has no tolerance.
+            tolerance=record["tolerance"] or None,
             precision=model.precision,
             random_state=record["seed"],
             center=record["centered"],

@@ -1,5 +1,6 @@
 """Online kernel PCA."""
 
+import os
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,15 @@ class OnlineKernelPCA(Estimator):
     coef0 : float, default=1
     kernel_params : dict, default=None
         As in :class:`KernelPCA`.
-    learning_rate : float, default=0.05
-        The rate ``eta``. At a row for which ``eta * y**2`` reaches 2, it is made smaller; ``n_shrunk_`` counts such rows.
+    learning_rate : float, default=None
+        The rate ``eta``. At a row for which ``eta * y**2`` reaches 2, it is made smaller; ``n_shrunk_`` counts such rows. ``None``
+        follows the rows: 0.05 over their variance so far (with the schedule ``"1/t"``, ``n_components`` over it).
     schedule : {"constant", "1/t", "anneal"}, default="constant"
         ``eta``, ``eta / t``, or ``eta * tau / (t + tau)``.
-    tau : float, default=1000.0
-        Rows after which an annealed rate has halved.
+    tau : float, default=None
+        Rows after which an annealed rate has halved; ``None`` is 1000. For the schedule ``"anneal"`` only.
     beta : float, default=1.0
-        How much of what earlier components explain the simultaneous rule subtracts.
+        How much of what earlier components explain the rule ``"simultaneous"`` subtracts; the others have no such number.
     center : bool, default=True
         Whether the running mean is subtracted in feature space.
     start : array-like of shape (n_components, n_features), default=None
@@ -50,7 +52,7 @@ class OnlineKernelPCA(Estimator):
         Rows that are remembered; ``None`` remembers all.
     policy : {"project", "oldest", "smallest"}, default="project"
         What happens to a row that the budget has no room for: replaced by the best combination of the others, or dropped by
-        age or weight.
+        age or weight. Another one than the default needs a budget.
     forgetting : float, default=None
         Share of the running mean that every row replaces, at least; ``None`` counts all rows alike.
 
@@ -70,6 +72,8 @@ class OnlineKernelPCA(Estimator):
         Estimate of the distance of each component from what it would be without a budget.
     variances_ : ndarray of shape (n_components,)
         Mean of the squared outputs of each component.
+    total_variance_ : float
+        Mean of the squared lengths of the (centred) rows' images.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
@@ -95,9 +99,9 @@ class OnlineKernelPCA(Estimator):
         degree: int = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        learning_rate: float = 0.05,
+        learning_rate: float | None = None,
         schedule: str = "constant",
-        tau: float = 1000.0,
+        tau: float | None = None,
         beta: float = 1.0,
         center: bool = True,
         start: Any = None,
@@ -158,6 +162,9 @@ class OnlineKernelPCA(Estimator):
         if isinstance(self.gamma, str):
             # Rows that are still to come have no variance or median yet.
             raise _checks.refuse(owner, "gamma", "a float in the range (0, inf) or None", self.gamma)
+        # A setting that has no effect is refused, unless it is the default.
+        beta = _checks.real(owner, "beta", self.beta, 0, above=True)
+        policy = _checks.choice(owner, "policy", self.policy, _POLICIES)
         start = None
         if self.start is not None:
             start = np.array(self.start, dtype=np.float64, order="C")
@@ -175,14 +182,14 @@ class OnlineKernelPCA(Estimator):
             ),
             "n_components": _checks.integer(owner, "n_components", self.n_components, 1),
             "rule": _checks.choice(owner, "rule", self.rule, _RULES),
-            "learning_rate": _checks.real(owner, "learning_rate", self.learning_rate, 0, above=True),
+            "learning_rate": _checks.real(owner, "learning_rate", self.learning_rate, 0, above=True, optional=True),
             "schedule": _checks.choice(owner, "schedule", self.schedule, _SCHEDULES),
-            "tau": _checks.real(owner, "tau", self.tau, 0, above=True),
-            "beta": _checks.real(owner, "beta", self.beta, 0, above=True),
+            "tau": _checks.real(owner, "tau", self.tau, 0, above=True, optional=True),
+            "beta": None if self.rule != "simultaneous" and beta == 1.0 else beta,
             "center": _checks.boolean(owner, "center", self.center),
             "start": start,
             "budget": _checks.integer(owner, "budget", self.budget, 1, optional=True),
-            "policy": _checks.choice(owner, "policy", self.policy, _POLICIES),
+            "policy": None if self.budget is None and policy == "project" else policy,
             "forgetting": _checks.real(owner, "forgetting", self.forgetting, 0, above=True, optional=True),
         }
 
@@ -223,7 +230,8 @@ class OnlineKernelPCA(Estimator):
         """
         check_is_fitted(self)
         point = np.array(start, dtype=np.float64, order="C").reshape(1, -1)
-        estimator = type(self)(**{**self.get_params(), "n_components": self.n_components + 1, "rule": "apex"})
+        changes = {"n_components": self.n_components + 1, "rule": "apex", "beta": 1.0}
+        estimator = type(self)(**{**self.get_params(), **changes})
         for name in ("n_features_in_", "feature_names_in_"):
             if name in self.__dict__:
                 setattr(estimator, name, getattr(self, name))
@@ -258,6 +266,11 @@ class OnlineKernelPCA(Estimator):
         return self._fitted().variances()
 
     @property
+    def total_variance_(self) -> float:
+        """Mean of the squared lengths of the (centred) rows' images."""
+        return float(self._fitted().total_variance)
+
+    @property
     def n_seen_(self) -> int:
         """Rows learned."""
         return int(self._fitted().n_seen)
@@ -266,6 +279,17 @@ class OnlineKernelPCA(Estimator):
     def n_shrunk_(self) -> int:
         """Rows for which the learning rate was made smaller."""
         return int(self._fitted().n_shrunk)
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes what was learned to a model file, which :func:`mercer.load` (as a :class:`KernelPCA`) and the command ``mercer`` read.
+
+        Its components are orthonormal: each without what it still has in common with the ones before it. It cannot learn on; a pickle of
+        this estimator can.
+        """
+        check_is_fitted(self)
+        self._model.model().save(os.fspath(path))
 
     def _fitted(self) -> Any:
         if "_model" not in self.__dict__:

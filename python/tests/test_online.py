@@ -5,8 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.decomposition import KernelPCA as BatchKernelPCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import mercer
 from mercer import OnlineKernelPCA
 
 REFERENCE = Path(__file__).parents[2] / "testdata" / "reference"
@@ -96,6 +98,7 @@ def test_rows_unlike_the_others_score_lower():
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(400, 2))
     learner = OnlineKernelPCA(4, gamma=0.2, budget=60, learning_rate=0.1).fit(rows)
+    assert learner.total_variance_ >= learner.variances_.sum()
     usual, strange = learner.score_samples(rows[:50]), learner.score_samples(rows[:50] + 6)
     assert np.median(strange) < np.median(usual) <= 0
     assert learner.budget_error_.shape == (4,) and (learner.budget_error_ >= 0).all()
@@ -111,12 +114,45 @@ def test_rows_unlike_the_others_score_lower():
         ({"gamma": "median"}, "The 'gamma' parameter of OnlineKernelPCA must be a float"),
         ({"learning_rate": 0.0}, "The 'learning_rate' parameter of OnlineKernelPCA must be a float"),
         ({"start": np.zeros((2, 5))}, "start must have 2 columns, but its shape is"),
+        ({"policy": "oldest"}, "`policy` must be left out without a budget"),
+        ({"tau": 100.0}, "`tau` must be left out with the schedule constant"),
+        ({"rule": "apex", "beta": 2.0}, "`beta` must be left out with the rule apex"),
+        ({"kernel": "linear", "start": np.zeros((2, 2))}, "`start` must be points whose kernel with themselves is positive"),
         ({"kernel": "precomputed"}, "Online learning does not work with the precomputed kernel"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         OnlineKernelPCA(**{"n_components": 2, **settings}).fit(np.ones((4, 2)))
+
+
+def test_a_row_with_a_gap_is_refused():
+    learner = OnlineKernelPCA(1).fit(np.eye(3))
+    with pytest.raises(ValueError, match="NaN"):
+        learner.partial_fit([[1.0, np.nan, 0.0]])
+    assert learner.n_seen_ == 3
+
+
+@pytest.mark.parametrize("kernel", [{"gamma": 0.2}, {"gamma": 0.01}, {"kernel": "poly", "gamma": 3.0, "degree": 2}])
+def test_the_automatic_rate_suits_the_kernel(kernel):
+    rows = np.random.default_rng(4).normal(size=(3000, 3)) * [3.0, 2.0, 0.5]
+    learner = OnlineKernelPCA(2, budget=100, **kernel).fit(rows)
+    kernel = {"kernel": "rbf", **kernel}
+    batch = BatchKernelPCA(2, **kernel, coef0=1).fit(rows[:1000])
+    best = batch.eigenvalues_.sum() / 1000
+    assert 0.8 < learner.transform(rows[:1000]).var(axis=0).sum() / best < 1.2
+    assert learner.n_shrunk_ < 30
+
+
+def test_what_was_learned_is_saved_as_a_model(tmp_path):
+    rows = np.random.default_rng(5).normal(size=(2000, 3)) * [2.0, 1.0, 0.5]
+    learner = OnlineKernelPCA(2, gamma=0.1, budget=80).fit(rows)
+    learner.save(tmp_path / "learned.mercer")
+    model = mercer.load(tmp_path / "learned.mercer")
+    scores = model.transform(rows[:100])
+    # Components are nearly orthonormal by now, so the scores are nearly the outputs.
+    np.testing.assert_allclose(scores, learner.transform(rows[:100]), atol=0.1)
+    assert model.record_["n_samples"] == 2000 and model.record_["solver"] == "simultaneous"
 
 
 def test_a_row_of_another_width_is_refused_and_changes_nothing():

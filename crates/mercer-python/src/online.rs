@@ -10,6 +10,7 @@ use pyo3::types::PyBytes;
 
 use crate::convert::{array, matrix, points, vector};
 use crate::error::to_python;
+use crate::model::Model;
 use crate::settings::KernelSettings;
 
 /// Rows that are learned before signals are looked for.
@@ -22,14 +23,14 @@ pub(crate) struct OnlineSettings<'py> {
     kernel: KernelSettings<'py>,
     n_components: usize,
     rule: String,
-    learning_rate: f64,
+    learning_rate: Option<f64>,
     schedule: String,
-    tau: f64,
-    beta: f64,
+    tau: Option<f64>,
+    beta: Option<f64>,
     center: bool,
     start: Option<PyReadonlyArray2<'py, f64>>,
     budget: Option<usize>,
-    policy: String,
+    policy: Option<String>,
     forgetting: Option<f64>,
 }
 
@@ -51,22 +52,20 @@ impl OnlineLearner {
         let mut online = OnlineKernelPca::new(settings.kernel.resolve(&points(x)?)?)
             .n_components(settings.n_components)
             .rule(settings.rule.parse::<Rule>().map_err(to_python)?)
-            .learning_rate(settings.learning_rate)
             .schedule(settings.schedule.parse::<Schedule>().map_err(to_python)?)
-            .tau(settings.tau)
-            .beta(settings.beta)
-            .center(if settings.center { Center::Yes } else { Center::No })
-            .policy(settings.policy.parse::<Policy>().map_err(to_python)?);
+            .center(if settings.center { Center::Yes } else { Center::No });
+        online = settings.learning_rate.into_iter().fold(online, OnlineKernelPca::learning_rate);
+        online = settings.tau.into_iter().fold(online, OnlineKernelPca::tau);
+        online = settings.beta.into_iter().fold(online, OnlineKernelPca::beta);
+        online = settings.budget.into_iter().fold(online, OnlineKernelPca::budget);
+        online = settings.forgetting.into_iter().fold(online, OnlineKernelPca::forgetting);
+        if let Some(policy) = &settings.policy {
+            online = online.policy(policy.parse::<Policy>().map_err(to_python)?);
+        }
         if let Some(start) = &settings.start {
             let start = matrix(start);
             let values: Vec<f64> = start.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>()).collect();
             online = online.start(mercer::Points::from_f64(values, start.nrows(), start.ncols()).map_err(to_python)?);
-        }
-        if let Some(budget) = settings.budget {
-            online = online.budget(budget);
-        }
-        if let Some(share) = settings.forgetting {
-            online = online.forgetting(share);
         }
         online.learner().map(|learner| Self(Mutex::new(learner))).map_err(to_python)
     }
@@ -92,12 +91,7 @@ impl OnlineLearner {
     /// the span of the components.
     fn look<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let rows = points(x)?;
-        let seen: Vec<mercer::online::Seen> = py
-            .detach(|| {
-                let learner = self.learner();
-                (0..rows.n_samples()).map(|i| learner.look(&rows.row(i))).collect::<mercer::Result<_>>()
-            })
-            .map_err(to_python)?;
+        let seen: Vec<mercer::online::Seen> = py.detach(|| self.learner().look_at_rows(&rows)).map_err(to_python)?;
         let columns = self.learner().n_components();
         let outputs = faer::Mat::from_fn(seen.len(), columns, |i, j| seen[i].outputs[j]);
         let novelty: Vec<f64> = seen.iter().map(|seen| seen.novelty).collect();
@@ -134,6 +128,17 @@ impl OnlineLearner {
     /// The mean of the squared outputs of each component.
     fn variances<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         vector(py, self.learner().variances(), Precision::F64)
+    }
+
+    /// The mean of the squared lengths of the rows' images.
+    #[getter]
+    fn total_variance(&self) -> f64 {
+        self.learner().total_variance()
+    }
+
+    /// The model of what has been learned so far.
+    fn model(&self, py: Python<'_>) -> PyResult<Model> {
+        py.detach(|| self.learner().model()).map(Model::new).map_err(to_python)
     }
 
     /// Rows it has learned from.

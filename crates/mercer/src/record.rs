@@ -120,7 +120,7 @@ pub struct RunRecord {
     pub explained_variance_ratio: Vec<f64>,
     /// The trace of the (centred) Gram matrix.
     pub total_variance: f64,
-    /// `‖K v − λ v‖ / λ₁` of each component.
+    /// `‖K v − λ v‖ / λ₁` of each component; empty if it was learned from rows that were seen once.
     pub residuals: Vec<f64>,
     /// What the residuals had to reach.
     pub tolerance: f64,

@@ -66,7 +66,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("classify", &["data", "error", "kernel", "model", "watch"]),
-    ("online", &["choices", "data", "error", "kernel", "model", "record", "tile"]),
+    (
+        "online",
+        &["choices", "data", "error", "gram", "kernel", "memory", "model", "plan", "record", "scalar", "simd", "tile"],
+    ),
     // `gram` is the only part of the crate that `eigen` sees, and of it only the operator.
     ("lib", &[]),
     ("tests", &[]),

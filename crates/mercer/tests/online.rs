@@ -6,7 +6,7 @@ use std::fs::File;
 use faer::Mat;
 use faer::linalg::solvers::Solve;
 use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
-use mercer::{Center, Kernel, Points};
+use mercer::{Center, Kernel, Model, Points};
 use mercer_testkit::generate::Random;
 use npyz::npz::NpzArchive;
 
@@ -198,7 +198,8 @@ fn every_rule_is_the_update_of_explicit_vectors_in_feature_space() {
             [(Rule::Oja, 1, 1.0), (Rule::Apex, 3, 1.0), (Rule::Simultaneous, 3, 1.0), (Rule::Simultaneous, 3, 2.0)]
         {
             let start = start.slice(0..p);
-            let settings = OnlineKernelPca::new(quadratic()).n_components(p).rule(rule).beta(beta).center(center);
+            let settings = OnlineKernelPca::new(quadratic()).n_components(p).rule(rule).center(center);
+            let settings = if rule == Rule::Simultaneous { settings.beta(beta) } else { settings };
             let mut learner = settings.learning_rate(0.01).start(start.clone()).learner().unwrap();
             let mut explicit = Explicit::new(rule, &start, center == Center::Yes);
             for i in 0..stream.n_samples() {
@@ -239,20 +240,33 @@ fn the_printed_recursion_gives_the_same_outputs() {
 
 #[test]
 fn how_rows_are_grouped_changes_nothing() {
-    let stream = plane(100, 3);
-    for policy in [Policy::Project, Policy::Oldest, Policy::Smallest] {
-        let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(2).budget(12).policy(policy);
+    // Some rows come again, so that places in memory are found again, too.
+    let fresh = plane(600, 3);
+    let order: Vec<usize> = (0..900).map(|i| if i % 3 == 2 { i / 7 } else { i * 2 / 3 }).collect();
+    let values: Vec<f64> = order.iter().flat_map(|&i| fresh.row(i)).collect();
+    let distinct = order.iter().collect::<std::collections::HashSet<_>>().len();
+    let (n, stream) = (order.len(), Points::from_f64(values, order.len(), 2).unwrap());
+    let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(2);
+    for (label, remembered, settings) in [
+        ("project", 13, settings.clone().budget(13)),
+        ("few", 3, settings.clone().budget(3).learning_rate(0.3)),
+        ("oldest", 12, settings.clone().budget(12).policy(Policy::Oldest)),
+        ("smallest", 12, settings.clone().budget(12).policy(Policy::Smallest)),
+        ("started", 14, settings.clone().budget(12).start(plane(2, 4))),
+        ("apex", 13, settings.clone().budget(13).rule(Rule::Apex)),
+        ("all", distinct, settings.clone()),
+    ] {
         let learn = |size: usize| {
             let mut learner = settings.learner().unwrap();
             let mut outputs = Vec::new();
-            for first in (0..100).step_by(size) {
-                outputs.extend(row_major(&learner.learn(&stream.slice(first..100.min(first + size))).unwrap()));
+            for first in (0..n).step_by(size) {
+                outputs.extend(row_major(&learner.learn(&stream.slice(first..n.min(first + size))).unwrap()));
             }
-            (outputs, row_major(&learner.coefficients()), learner.basis())
+            (outputs, learner.to_bytes().unwrap(), learner.n_remembered())
         };
         let one = learn(1);
-        assert!(one == learn(7) && one == learn(100), "{policy}");
-        assert_eq!(one.2.len(), 12);
+        assert!([7, 32, 33, n].into_iter().all(|size| learn(size) == one), "{label}");
+        assert_eq!(one.2, remembered, "{label}");
     }
 }
 
@@ -393,6 +407,22 @@ fn bad_settings_are_refused() {
         say(settings.clone().budget(2)),
         "`budget` must be at least one more than the number of components (3), but it is 2"
     );
+    assert_eq!(
+        say(settings.clone().policy(Policy::Oldest)),
+        "`policy` must be left out without a budget, which it is about, but it is oldest"
+    );
+    assert_eq!(
+        say(settings.clone().tau(100.0)),
+        "`tau` must be left out with the schedule constant, which does not use it, but it is 100"
+    );
+    assert_eq!(
+        say(settings.clone().tau(100.0).schedule(Schedule::Inverse)),
+        "`tau` must be left out with the schedule 1/t, which does not use it, but it is 100"
+    );
+    assert_eq!(
+        say(settings.clone().beta(2.0).rule(Rule::Apex)),
+        "`beta` must be left out with the rule apex, which does not use it, but it is 2"
+    );
     assert_eq!(say(settings.clone().start(plane(3, 1))), "`start` must be one point per component (2), but it is 3");
     assert_eq!(
         say(OnlineKernelPca::new(Kernel::Precomputed)),
@@ -451,23 +481,125 @@ fn bytes_that_are_no_learner_are_refused() {
     let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).budget(6).learner().unwrap();
     learner.learn(&plane(30, 16)).unwrap();
     let whole = String::from_utf8(learner.to_bytes().unwrap()).unwrap();
-    let say = |text: &str| refusal(Learner::from_bytes(text.as_bytes()));
-    assert!(
-        say(&whole[..whole.len() / 2])
-            .starts_with("`state` must be that of an online learner, but it is not readable (EOF")
+    let say = |text: &[u8]| refusal(Learner::from_bytes(text));
+    let altered = "`state` must be that of an online learner, but it is not readable (it has been altered or ends too early: \
+                   its contents do not match its digest)";
+    assert_eq!(say(whole[..whole.len() / 2].as_bytes()), altered);
+    assert_eq!(say(whole.replace("\"n_seen\":30", "\"n_seen\":31").as_bytes()), altered);
+    assert_eq!(
+        say(b"mercer learner"),
+        "`state` must be that of an online learner, but it is not readable (it ends too early)"
     );
     assert_eq!(
-        say(&whole.replace("\"format_version\":1", "\"format_version\":9")),
-        "`state` must be that of an online learner, but it is not readable (it has format 9, but this version reads format 1)"
+        say(b"x,y\n1,2\n"),
+        "`state` must be that of an online learner, but it is not readable (it does not begin as one does)"
     );
     assert_eq!(
-        say(&whole.replace("\"n_components\":2", "\"n_components\":3")),
-        "`state` must be that of an online learner, but it is not readable (its parts do not fit together)"
+        say(&[0xff, 0xfe]),
+        "`state` must be that of an online learner, but it is not readable (it is not text)"
     );
+    let (_, note) = Learner::from_bytes_with_note(&learner.to_bytes_with_note("row 30").unwrap()).unwrap();
+    assert_eq!(note, "row 30");
     let custom = Kernel::custom(mercer::kernel::PairFunction::new("one", |_: &[f64], _: &[f64]| 1.0));
     let learner = OnlineKernelPca::new(custom).learner().unwrap();
     assert_eq!(
         refusal(learner.to_bytes()),
         "saving a learner does not work with the one kernel: a function cannot be written to a file"
     );
+}
+
+#[test]
+fn what_was_learned_is_a_model_like_any_other() {
+    let (points, kernel) = (plane(2000, 20), Kernel::gaussian(0.5).unwrap());
+    for (center, policy) in
+        [(Center::Yes, Policy::Project), (Center::No, Policy::Project), (Center::Yes, Policy::Smallest)]
+    {
+        let settings = OnlineKernelPca::new(kernel.clone()).n_components(3).center(center).budget(60).policy(policy);
+        let mut learner = settings.learner().unwrap();
+        learner.learn(&points).unwrap();
+        let model = Model::from_bytes(&learner.model().unwrap().to_bytes().unwrap(), None).unwrap();
+        assert_eq!((model.n_components(), model.basis().n_samples(), model.n_samples()), (3, 60, 2000));
+        assert_eq!(model.basis_kind(), mercer::BasisKind::Representatives);
+        // The model's components are orthonormal and span what the learner's do.
+        let (basis, alpha) = (model.basis(), model.dual_coefficients());
+        let gram = Mat::from_fn(60, 60, |i, j| kernel.evaluate(&basis.row(i), &basis.row(j)).unwrap());
+        let inner = alpha.transpose() * &gram * alpha;
+        assert!((&inner - Mat::<f64>::identity(3, 3)).norm_max() < 1e-9, "{policy}: {inner:?}");
+        let queries = plane(50, 21);
+        let scores = model.transform(&queries).unwrap();
+        let outputs = learner.outputs(&queries).unwrap();
+        let learned = learner.coefficients();
+        let map = &learned * &gram * alpha;
+        assert!(
+            (&outputs - &scores * map.transpose()).norm_max() < 1e-9,
+            "{policy}: outputs are combinations of scores"
+        );
+        // Their distance from the span is computed from the scores alone, as for any model.
+        let novelty = model.novelty(&queries).unwrap();
+        assert!(novelty.reconstruction_error.iter().all(|&error| (0.0..1.5).contains(&error)));
+        let shares = model.explained_variance_ratio();
+        assert!(shares.iter().sum::<f64>() < 1.0 && shares.iter().all(|&share| share > 0.0), "{shares:?}");
+        assert!((model.total_variance() / 2000.0 - learner.total_variance()).abs() < 1e-12);
+        assert!(model.residuals().is_empty() && !model.converged());
+    }
+}
+
+#[test]
+fn there_is_no_model_before_all_components_have_begun() {
+    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(3).learner().unwrap();
+    assert_eq!(refusal(learner.model()), "kernel PCA needs at least 3 rows, but there are 0");
+    learner.learn(&plane(2, 1)).unwrap();
+    assert_eq!(refusal(learner.model()), "kernel PCA needs at least 3 rows, but there are 2");
+    // Two directions are all that a linear kernel has in the plane.
+    let settings = OnlineKernelPca::new(Kernel::linear()).n_components(3).center(Center::No);
+    let mut learner = settings.learner().unwrap();
+    learner.learn(&plane(50, 1)).unwrap();
+    assert_eq!(
+        refusal(learner.model()),
+        "`n_components` must be small enough for components that do not depend on one another, but it is 3"
+    );
+}
+
+#[test]
+fn the_automatic_rate_suits_any_kernel_and_scale() {
+    let points = plane(3000, 22);
+    let moved = |factor: f64| {
+        let values: Vec<f64> = points.rows(0..3000).to_f64().iter().map(|x| factor * x).collect();
+        Points::from_f64(values, 3000, 2).unwrap()
+    };
+    // Outputs scale with the images of the rows, and the rate with one over their square: the same learner at any scale.
+    let share = |factor: f64| {
+        let settings = OnlineKernelPca::new(Kernel::linear()).n_components(1);
+        let mut learner = settings.learner().unwrap();
+        learner.learn(&moved(factor)).unwrap();
+        assert_eq!(learner.n_shrunk(), 0);
+        learner.variances()[0] / learner.total_variance()
+    };
+    let (small, large) = (share(1e-3), share(1e3));
+    assert!((small - large).abs() < 1e-6 && small > 0.7, "{small} and {large}");
+    for (label, kernel) in [
+        ("wide", Kernel::gaussian(1e-3).unwrap()),
+        ("narrow", Kernel::gaussian(0.5).unwrap()),
+        ("cubic", Kernel::polynomial(2.0, 1.0, 3).unwrap()),
+    ] {
+        let mut learner = OnlineKernelPca::new(kernel.clone()).budget(60).learner().unwrap();
+        learner.learn(&points).unwrap();
+        let captured = captured(&learner, &points, &kernel);
+        assert!(captured > 0.9, "{label}: {captured}");
+    }
+}
+
+#[test]
+fn a_custom_kernel_learns_what_its_own_kind_learns() {
+    let stream = plane(120, 23);
+    let gaussian = |x: &[f64], y: &[f64]| (-0.5 * ((x[0] - y[0]).powi(2) + (x[1] - y[1]).powi(2))).exp();
+    let custom = Kernel::custom(mercer::kernel::PairFunction::new("own", gaussian));
+    let learn = |kernel: Kernel| {
+        let mut learner = OnlineKernelPca::new(kernel).budget(20).learner().unwrap();
+        let outputs = learner.learn(&stream).unwrap();
+        (outputs, learner.basis())
+    };
+    let (own, built_in) = (learn(custom), learn(Kernel::gaussian(0.5).unwrap()));
+    assert!((&own.0 - &built_in.0).norm_max() < 1e-9);
+    assert_eq!(own.1, built_in.1);
 }

@@ -249,7 +249,9 @@ impl Reader<'_> {
         }
         let k = self.header.record.n_components;
         let record = &self.header.record;
-        if [record.eigenvalues.len(), record.residuals.len(), record.explained_variance_ratio.len()] != [k; 3] {
+        // A learner that sees every row once knows no residuals.
+        let residuals = if record.residuals.is_empty() { k } else { record.residuals.len() };
+        if [record.eigenvalues.len(), residuals, record.explained_variance_ratio.len()] != [k; 3] {
             return Err(bad(self.path, "the record does not fit the number of components"));
         }
         let values = self.f64_tensor("coefficients", &[k, n])?;

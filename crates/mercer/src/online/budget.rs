@@ -2,66 +2,87 @@
 
 use faer::Mat;
 
-use super::factor::Factor;
+use super::block::{Block, ROWS_AHEAD};
+use super::factor::{Factor, WIDTH};
 use super::learner::{DEPENDENT, Learner};
-use super::memory::dot;
+use super::memory::Memory;
+use super::passes;
 use super::settings::Policy;
 use crate::error::Result;
 
-/// The factor and all inner products are computed anew after this many times as many removals as there are rows in memory.
+/// The factor and all inner products are computed anew after this many times as many rows were given up as there are in memory.
 const REFRESH_AFTER: usize = 32;
 
+impl Memory {
+    /// The slot whose loss would change the components least once a new row is in memory, if that is less than `own`, what it
+    /// costs to give up the new row; its squared distance from the span is `residual`, and it is nearest to the combination
+    /// `coefficients`.
+    pub(super) fn cheapest(&self, own: f64, residual: f64, coefficients: &[f64]) -> Option<usize> {
+        let inverse = self.factor.as_ref().expect("the policy keeps a factor").inverse_diagonal();
+        let weights = passes::weights(self);
+        let mut best = (own, None);
+        for slot in self.forgettable() {
+            // What is lost with a slot is its distance from the span of the others, the new row among them.
+            let loss = weights[slot] / (inverse[slot] + coefficients[slot] * coefficients[slot] / residual);
+            if loss < best.0 {
+                best = (loss, Some(slot));
+            }
+        }
+        best.1
+    }
+
+    /// The slot with the smallest weight: the squared length of its part of all components.
+    fn smallest(&self) -> usize {
+        let weights = passes::weights(self);
+        let weight = |slot: usize| weights[slot] * self.squares[slot];
+        let mut best = (f64::INFINITY, self.len() - 1);
+        for slot in self.forgettable() {
+            if weight(slot) < best.0 {
+                best = (weight(slot), slot);
+            }
+        }
+        best.1
+    }
+
+    fn oldest(&self) -> usize {
+        self.forgettable().min_by_key(|&slot| self.arrivals[slot]).expect("there are more than the budget")
+    }
+}
+
 impl Learner {
-    /// Forgets rows until the budget is kept.
-    pub(super) fn keep_to_budget(&mut self) -> Result<()> {
+    /// Forgets a row if there are more than the budget allows: the one that was chosen, if the policy looks ahead. Row `i` of the block
+    /// has just been learned.
+    pub(super) fn keep_to_budget(&mut self, chosen: Option<usize>, block: &mut Block, i: usize) -> Result<()> {
         let Some(budget) = self.settings.budget else { return Ok(()) };
         let memory = self.memory.as_ref().expect("made before the first row");
-        if memory.n_forgettable() <= budget {
-            return Ok(());
-        }
-        match self.settings.policy {
-            Policy::Oldest => {
-                let forgettable = (0..memory.len()).filter(|&slot| memory.arrivals[slot] > 0);
-                let oldest =
-                    forgettable.min_by_key(|&slot| memory.arrivals[slot]).expect("there are more than the budget");
-                self.drop_row(oldest)?;
+        if memory.n_forgettable() > budget {
+            let slot = match (self.settings.policy.unwrap_or_default(), chosen) {
+                (Policy::Oldest, _) => memory.oldest(),
+                (Policy::Project, Some(slot)) => slot,
+                (Policy::Project, None) | (Policy::Smallest, _) => memory.smallest(),
+            };
+            if self.is_factored() {
+                self.project(slot);
+            } else {
+                self.drop_row(slot)?;
             }
-            Policy::Smallest => {
-                let smallest = self.smallest()?;
-                self.drop_row(smallest)?;
-            }
-            Policy::Project => self.project_one()?,
+            self.given_up += 1;
+            block.renew(i, slot, self.memory.as_ref().expect("there are rows"))?;
         }
-        self.removals += 1;
-        if self.removals >= REFRESH_AFTER * self.n_remembered() {
+        if self.given_up >= REFRESH_AFTER * self.n_remembered() {
             self.refresh()?;
         }
         Ok(())
     }
 
-    /// The row with the smallest weight: the squared length of its part of all components.
-    fn smallest(&self) -> Result<usize> {
-        let memory = self.memory.as_ref().expect("there are rows");
-        let mut best = (f64::INFINITY, 0);
-        for slot in (0..memory.len()).filter(|&slot| memory.arrivals[slot] > 0) {
-            let weight: f64 = memory.components.iter().map(|component| component[slot].powi(2)).sum();
-            let weight = weight * memory.square(&self.settings.kernel, slot)?;
-            if weight < best.0 {
-                best = (weight, slot);
-            }
-        }
-        Ok(best.1)
-    }
-
     /// Drops a row, and with it a part of the components; the mean is that of the rows left.
     fn drop_row(&mut self, slot: usize) -> Result<()> {
         let memory = self.memory.as_mut().expect("there are rows");
-        let x = memory.rows.row(slot);
-        let mut k = Vec::new();
-        memory.kernel_row(&x, &mut k)?;
-        let square = self.settings.kernel.evaluate(&x, &x)?;
-        let with_components: Vec<f64> = memory.components.iter().map(|component| dot(component, &k)).collect();
-        let with_mean = dot(&memory.mean, &k);
+        let k = memory.kernel_row(&memory.rows.row(slot))?;
+        let square = memory.squares[slot];
+        let expansions = memory.components.iter().chain(std::iter::once(&memory.mean));
+        let mut with_components = passes::products(memory.isa, expansions, &k);
+        let with_mean = with_components.pop().expect("one for the mean");
         let lost: Vec<f64> = memory.components.iter().map(|component| component[slot]).collect();
         let lost_mean = memory.mean[slot];
         let p = lost.len();
@@ -85,71 +106,56 @@ impl Learner {
         Ok(())
     }
 
-    /// Replaces a row by the best combination of the others: the last one or the one of smallest weight, whichever costs less.
-    fn project_one(&mut self) -> Result<()> {
-        let smallest = self.smallest()?;
+    /// Replaces a row by the best combination of the others.
+    fn project(&mut self, slot: usize) {
         let memory = self.memory.as_mut().expect("there are rows");
-        let factor = memory.factor.as_ref().expect("the policy keeps a factor");
-        let newest = memory.len() - 1;
-        let weight = |slot: usize| memory.components.iter().map(|component| component[slot].powi(2)).sum::<f64>();
-        let mut slot = smallest;
-        let mut projection = factor.express(smallest);
-        if newest != smallest {
-            let other = factor.express(newest);
-            if weight(newest) * other.residual < weight(smallest) * projection.residual {
-                (slot, projection) = (newest, other);
-            }
-        }
-        let residual = projection.residual.max(0.0);
-        let lost: Vec<f64> = memory.components.iter().map(|component| component[slot]).collect();
-        let lost_mean = memory.mean[slot];
-        for (expansion, lost) in
-            memory.components.iter_mut().zip(&lost).chain(std::iter::once((&mut memory.mean, &lost_mean)))
-        {
-            for (x, coefficient) in expansion.iter_mut().zip(&projection.coefficients) {
-                *x += lost * coefficient;
-            }
-        }
-        // What is lost is orthogonal to all that is left.
-        let p = lost.len();
-        self.inner = Mat::from_fn(p, p, |i, j| self.inner[(i, j)] - lost[i] * lost[j] * residual);
-        for (i, offset) in self.with_mean.iter_mut().enumerate() {
-            *offset -= lost[i] * lost_mean * residual;
-        }
-        self.mean_squared -= lost_mean * lost_mean * residual;
-        for (error, lost) in self.budget_error.iter_mut().zip(&lost) {
-            *error += lost.abs() * residual.sqrt();
-        }
+        let factor = memory.factor.as_mut().expect("the policy keeps a factor");
+        let projection = factor.express(slot);
+        factor.swap_remove(slot, &projection);
+        let mut lost: Vec<f64> = memory.expansions().map(|expansion| expansion[slot]).collect();
+        passes::spread(memory, &lost, &projection.coefficients);
         memory.swap_remove(slot);
-        Ok(())
+        let lost_mean = lost.pop().expect("one for the mean");
+        self.lose(&lost, lost_mean, projection.residual.max(0.0));
     }
 
     /// Computes the factor and all inner products anew, so that rounding does not build up over millions of rows.
     fn refresh(&mut self) -> Result<()> {
-        self.removals = 0;
+        self.given_up = 0;
         let memory = self.memory.as_mut().expect("there are rows");
         let (m, p) = (memory.len(), memory.components.len());
         let mut images = vec![vec![0.0; m]; p + 1];
         let mut factor = memory.factor.is_some().then(Factor::default);
-        let mut k = Vec::new();
-        for i in 0..m {
-            let x = memory.rows.row(i);
-            memory.kernel_row(&x, &mut k)?;
-            for (image, expansion) in
-                images.iter_mut().zip(memory.components.iter().chain(std::iter::once(&memory.mean)))
-            {
-                image[i] = dot(expansion, &k);
-            }
-            if let Some(factor) = &mut factor {
-                let z = factor.forward(&k[..i]);
-                let residual = k[i] - dot(&z, &z);
-                factor.push(z, residual.max(DEPENDENT * k[i]));
+        let stride = memory.rows.padded_len();
+        for first in (0..m).step_by(ROWS_AHEAD) {
+            let rows: Vec<f64> = (first..m.min(first + ROWS_AHEAD)).flat_map(|i| memory.rows.row(i)).collect();
+            let mut values = vec![0.0; ROWS_AHEAD * stride];
+            memory.rows.kernel_rows(&rows, memory.rows.panels(), &mut values, stride)?;
+            for (i, k) in (first..m.min(first + ROWS_AHEAD)).zip(values.chunks_exact(stride)) {
+                let expansions = memory.components.iter().chain(std::iter::once(&memory.mean));
+                for (image, product) in images.iter_mut().zip(passes::products(memory.isa, expansions, k)) {
+                    image[i] = product;
+                }
+                if let Some(factor) = &mut factor {
+                    let half = factor.forward(|slot| {
+                        let mut wide = [0.0; WIDTH];
+                        wide[0] = k[slot];
+                        wide
+                    });
+                    let residual = memory.squares[i] - half.iter().map(|z| z[0] * z[0]).sum::<f64>();
+                    factor.push(half.iter().map(|z| z[0]), residual.max(DEPENDENT * memory.squares[i]), &[]);
+                }
             }
         }
+        if let Some(factor) = &mut factor {
+            factor.renew_inverse_diagonal();
+        }
+        let product =
+            |expansion: &Vec<f64>, image: &[f64]| passes::products(memory.isa, [expansion].into_iter(), image)[0];
+        self.inner = Mat::from_fn(p, p, |i, j| product(&memory.components[i.max(j)], &images[i.min(j)]));
+        self.with_mean = memory.components.iter().map(|component| product(component, &images[p])).collect();
+        self.mean_squared = product(&memory.mean, &images[p]);
         memory.factor = factor;
-        self.inner = Mat::from_fn(p, p, |i, j| dot(&memory.components[i.max(j)], &images[i.min(j)]));
-        self.with_mean = memory.components.iter().map(|component| dot(component, &images[p])).collect();
-        self.mean_squared = dot(&memory.mean, &images[p]);
         Ok(())
     }
 }

@@ -1,19 +1,48 @@
 //! The Cholesky factor of a kernel matrix whose points come and go.
 //!
-//! **Cost**: `O(m²)` to add a point, to remove one, and to express one by the others; `m` points.
+//! **Cost**: `O(m²)` to add a point, to remove one, and to express one by the others; `m` points. Systems are solved for
+//! [`WIDTH`] right-hand sides together, which share the reading of the factor; each has the sums it would have alone, in the
+//! same order, so a solution does not depend on what it was computed together with.
 //!
 //! # Notation
 //!
 //! | here | meaning |
 //! |---|---|
-//! | `rows` | `L`, lower triangular, row by row, with `K = L Lᵀ` |
+//! | `columns` | `L`, lower triangular, with `K = L Lᵀ`; entry `(f, g)` at `g · stride + f` |
 //! | `order[f]` | the slot of the learner's memory that row `f` of `L` belongs to |
+//! | `inverse_diagonal[slot]` | the diagonal of `K⁻¹`: one over the squared distance of a point from the span of the others |
+
+use serde::{Deserialize, Serialize};
+
+use super::triangle::{Backward, Forward, Remove, Triangle};
+use crate::simd::Isa;
+
+/// Right-hand sides that are solved for together.
+pub(super) const WIDTH: usize = 8;
+
+/// One number for each right-hand side.
+pub(super) type Wide = [f64; WIDTH];
 
 /// A factor of the kernel matrix of the points in memory.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug)]
 pub(super) struct Factor {
-    rows: Vec<Vec<f64>>,
+    isa: Isa,
+    columns: Vec<f64>,
+    stride: usize,
     order: Vec<usize>,
+    inverse_diagonal: Vec<f64>,
+    /// Changes whenever the points do, so that solutions which were computed ahead are not used after that.
+    version: u64,
+}
+
+/// A factor as it is saved.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SavedFactor {
+    /// Column by column, from the diagonal down.
+    columns: Vec<Vec<f64>>,
+    order: Vec<usize>,
+    inverse_diagonal: Vec<f64>,
 }
 
 /// What is left of a point outside the span of the others, and how it is expressed by them.
@@ -25,55 +54,87 @@ pub(super) struct Projection {
     pub(super) coefficients: Vec<f64>,
 }
 
-impl Factor {
-    /// Solves `L z = k` for a point whose kernel values with the slots are `k`; the squared norm of `z` is the part of the
-    /// point that lies in the span.
-    pub(super) fn forward(&self, k: &[f64]) -> Vec<f64> {
-        let mut z: Vec<f64> = Vec::with_capacity(self.rows.len() + 1);
-        for (row, &slot) in self.rows.iter().zip(&self.order) {
-            let (last, before) = row.split_last().expect("rows of the factor have a diagonal");
-            z.push((k[slot] - dot(before, &z)) / last);
+impl Default for Factor {
+    fn default() -> Self {
+        Self {
+            isa: Isa::detect(),
+            columns: Vec::new(),
+            stride: 0,
+            order: Vec::new(),
+            inverse_diagonal: Vec::new(),
+            version: 0,
         }
+    }
+}
+
+impl Factor {
+    /// Points in it.
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// What changes whenever the points do.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The diagonal of the inverse of the kernel matrix, by slot.
+    pub(super) fn inverse_diagonal(&self) -> &[f64] {
+        &self.inverse_diagonal
+    }
+
+    /// Solves `L z = k` for points whose kernel values with slot `s` are `k(s)`; the squared norm of `z` is the part of a
+    /// point that lies in the span.
+    pub(super) fn forward(&self, k: impl Fn(usize) -> Wide) -> Vec<Wide> {
+        let mut z: Vec<Wide> = self.order.iter().map(|&slot| k(slot)).collect();
+        self.isa.run(Forward { triangle: self.triangle(), z: &mut z });
         z
     }
 
-    /// Whether it can be the factor of a matrix of order `m`.
-    pub(super) fn is_consistent(&self, m: usize) -> bool {
-        let mut slots = self.order.clone();
-        slots.sort_unstable();
-        slots.into_iter().eq(0..m)
-            && self.rows.len() == m
-            && self.rows.iter().enumerate().all(|(f, row)| row.len() == f + 1 && row[f] > 0.0)
+    /// The best combinations of the points in memory for points with `L z = k`, in the order of the factor.
+    pub(super) fn backward(&self, mut z: Vec<Wide>) -> Vec<Wide> {
+        self.isa.run(Backward { triangle: self.triangle(), z: &mut z });
+        z
     }
 
-    /// The best combination of the points in memory for a point with `L z = k`, by slot.
-    pub(super) fn backward(&self, mut z: Vec<f64>) -> Vec<f64> {
-        let mut coefficients = vec![0.0; self.rows.len()];
-        for f in (0..self.rows.len()).rev() {
-            let row = &self.rows[f];
-            let x = z[f] / row[f];
-            coefficients[self.order[f]] = x;
-            for (z, l) in z[..f].iter_mut().zip(row) {
-                *z -= x * l;
-            }
+    /// One of several solutions, by slot.
+    pub(super) fn by_slot(&self, solutions: &[Wide], which: usize, out: &mut [f64]) {
+        for (&slot, solution) in self.order.iter().zip(solutions) {
+            out[slot] = solution[which];
         }
-        coefficients
     }
 
-    /// Adds a point with `L z = k` whose squared distance from the span is `residual`; it has the next slot.
-    pub(super) fn push(&mut self, mut z: Vec<f64>, residual: f64) {
-        z.push(residual.sqrt());
-        self.order.push(self.rows.len());
-        self.rows.push(z);
+    /// Adds a point with `L z = k`, whose squared distance from the span is `residual` and whose best combination is
+    /// `coefficients`; it has the next slot.
+    pub(super) fn push(&mut self, z: impl Iterator<Item = f64>, residual: f64, coefficients: &[f64]) {
+        let m = self.len();
+        if m == self.stride {
+            self.grow();
+        }
+        for (g, z) in z.enumerate() {
+            self.columns[g * self.stride + m] = z;
+        }
+        self.columns[m * self.stride + m] = residual.sqrt();
+        self.order.push(m);
+        for (entry, c) in self.inverse_diagonal.iter_mut().zip(coefficients) {
+            *entry += c * c / residual;
+        }
+        self.inverse_diagonal.push(1.0 / residual);
+        self.version += 1;
     }
 
     /// The point in a slot, expressed by the others.
     pub(super) fn express(&self, slot: usize) -> Projection {
         // The column of K⁻¹ that belongs to the slot: with c its diagonal entry, the others' coefficients are -column / c and
         // the squared distance from their span is 1 / c.
-        let mut unit = vec![0.0; self.rows.len()];
-        unit[slot] = 1.0;
-        let mut column = self.backward(self.forward(&unit));
+        let unit = |other: usize| {
+            let mut wide = [0.0; WIDTH];
+            wide[0] = if other == slot { 1.0 } else { 0.0 };
+            wide
+        };
+        let solutions = self.backward(self.forward(unit));
+        let mut column = vec![0.0; self.len()];
+        self.by_slot(&solutions, 0, &mut column);
         let diagonal = column[slot];
         for x in &mut column {
             *x /= -diagonal;
@@ -82,44 +143,80 @@ impl Factor {
         Projection { residual: 1.0 / diagonal, coefficients: column }
     }
 
-    /// Forgets a slot; the last slot takes its number.
-    pub(super) fn swap_remove(&mut self, slot: usize) {
-        let last = self.rows.len() - 1;
+    /// Forgets a slot, whose point the others express by `projection`; the last slot takes its number.
+    pub(super) fn swap_remove(&mut self, slot: usize, projection: &Projection) {
+        // K⁻¹ without a point: the entries lose column² / diagonal = coefficient² / residual.
+        for (entry, c) in self.inverse_diagonal.iter_mut().zip(&projection.coefficients) {
+            *entry -= c * c / projection.residual;
+        }
+        self.inverse_diagonal.swap_remove(slot);
+        let last = self.len() - 1;
         let f = self.order.iter().position(|&s| s == slot).expect("the slot is in the factor");
-        self.rows.remove(f);
+        let (order, stride) = (self.len(), self.stride);
+        self.isa.run(Remove { columns: &mut self.columns, stride, order, f });
         self.order.remove(f);
         if let Some(moved) = self.order.iter_mut().find(|s| **s == last) {
             *moved = slot;
         }
-        // The rows below lose column f and gain it back as a rank-one update of what is left, by rotations.
-        let mut update: Vec<f64> = self.rows[f..].iter_mut().map(|row| row.remove(f)).collect();
-        for i in f..self.rows.len() {
-            let (diagonal, u) = (self.rows[i][i], update[i - f]);
-            let new = diagonal.hypot(u);
-            let (c, s) = (diagonal / new, u / new);
-            self.rows[i][i] = new;
-            for (below, update) in self.rows[i + 1..].iter_mut().zip(&mut update[i - f + 1..]) {
-                let l = below[i];
-                below[i] = c * l + s * *update;
-                *update = c * *update - s * l;
+        self.version += 1;
+    }
+
+    /// Computes the diagonal of the inverse from the factor alone.
+    pub(super) fn renew_inverse_diagonal(&mut self) {
+        for first in (0..self.len()).step_by(WIDTH) {
+            let unit = |slot: usize| std::array::from_fn(|w| if slot == first + w { 1.0 } else { 0.0 });
+            let z = self.forward(unit);
+            for slot in first..self.len().min(first + WIDTH) {
+                self.inverse_diagonal[slot] = z.iter().map(|z| z[slot - first] * z[slot - first]).sum();
             }
         }
     }
-}
 
-/// An inner product over the shorter of the two, in four chains of sums that need not wait for one another.
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    let n = x.len().min(y.len());
-    let (x, y) = (&x[..n], &y[..n]);
-    let mut sums = [0.0; 4];
-    let (x4, y4) = (x.chunks_exact(4), y.chunks_exact(4));
-    let rest: f64 = x4.remainder().iter().zip(y4.remainder()).map(|(a, b)| a * b).sum();
-    for (a, b) in x4.zip(y4) {
-        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += a * b;
+    /// The factor as it is saved.
+    pub(super) fn saved(&self) -> SavedFactor {
+        let m = self.len();
+        SavedFactor {
+            columns: (0..m).map(|g| self.columns[g * self.stride..][g..m].to_vec()).collect(),
+            order: self.order.clone(),
+            inverse_diagonal: self.inverse_diagonal.clone(),
         }
     }
-    sums.iter().sum::<f64>() + rest
+
+    fn triangle(&self) -> Triangle<'_> {
+        Triangle { columns: &self.columns, stride: self.stride, order: self.len() }
+    }
+
+    fn grow(&mut self) {
+        let (m, stride) = (self.len(), (2 * self.stride).max(64));
+        let mut columns = vec![0.0; stride * stride];
+        for g in 0..m {
+            columns[g * stride..][..m].copy_from_slice(&self.columns[g * self.stride..][..m]);
+        }
+        (self.columns, self.stride) = (columns, stride);
+    }
+}
+
+impl SavedFactor {
+    /// Whether it can be the factor of a matrix of order `m`.
+    pub(super) fn is_consistent(&self, m: usize) -> bool {
+        let mut slots = self.order.clone();
+        slots.sort_unstable();
+        slots.into_iter().eq(0..m)
+            && self.columns.len() == m
+            && self.columns.iter().enumerate().all(|(g, column)| column.len() == m - g && column[0] > 0.0)
+            && self.columns.iter().flatten().all(|x| x.is_finite())
+            && self.inverse_diagonal.len() == m
+    }
+
+    /// The factor that was saved.
+    pub(super) fn restore(self) -> Factor {
+        let stride = self.columns.len();
+        let mut columns = vec![0.0; stride * stride];
+        for (g, column) in self.columns.iter().enumerate() {
+            columns[g * stride + g..][..column.len()].copy_from_slice(column);
+        }
+        Factor { columns, stride, order: self.order, inverse_diagonal: self.inverse_diagonal, ..Factor::default() }
+    }
 }
 
 #[cfg(test)]
@@ -132,48 +229,89 @@ mod tests {
         (-0.3 * distance).exp() + if i == j { 0.1 } else { 0.0 }
     }
 
-    fn factor(points: &[usize]) -> Factor {
-        let mut factor = Factor::default();
+    fn wide(x: f64) -> Wide {
+        std::array::from_fn(|w| if w == 0 { x } else { 0.0 })
+    }
+
+    fn factor(points: &[usize], isa: Isa) -> Factor {
+        let mut factor = Factor { isa, ..Factor::default() };
         for (m, &point) in points.iter().enumerate() {
-            let k: Vec<f64> = points[..m].iter().map(|&other| kernel(point, other)).collect();
-            let z = factor.forward(&k);
-            let residual = kernel(point, point) - z.iter().map(|x| x * x).sum::<f64>();
-            factor.push(z, residual);
+            let z = factor.forward(|slot| wide(kernel(point, points[slot])));
+            let residual = kernel(point, point) - z.iter().map(|z| z[0] * z[0]).sum::<f64>();
+            let mut coefficients = vec![0.0; m];
+            factor.by_slot(&factor.backward(z.clone()), 0, &mut coefficients);
+            factor.push(z.iter().map(|z| z[0]), residual, &coefficients);
         }
         factor
     }
 
     fn assert_is_factor_of(factor: &Factor, points: &[usize]) {
-        for (a, row) in factor.rows.iter().enumerate() {
-            for (b, column) in factor.rows[..=a].iter().enumerate() {
-                let product: f64 = row.iter().zip(column).map(|(x, y)| x * y).sum();
-                let want = kernel(points[factor.order[a]], points[factor.order[b]]);
-                assert!((product - want).abs() < 1e-12, "entry {a}, {b}: {product} instead of {want}");
-            }
+        let m = points.len();
+        assert_eq!(factor.len(), m);
+        let entry = |f: usize, g: usize| if g <= f { factor.columns[g * factor.stride + f] } else { 0.0 };
+        for (a, b) in (0..m).flat_map(|a| (0..=a).map(move |b| (a, b))) {
+            let product: f64 = (0..m).map(|g| entry(a, g) * entry(b, g)).sum();
+            let want = kernel(points[factor.order[a]], points[factor.order[b]]);
+            assert!((product - want).abs() < 1e-12, "entry {a}, {b}: {product} instead of {want}");
+        }
+        let mut renewed = factor.clone();
+        renewed.renew_inverse_diagonal();
+        for (slot, (kept, new)) in factor.inverse_diagonal.iter().zip(&renewed.inverse_diagonal).enumerate() {
+            assert!((kept - new).abs() < 1e-11 * new, "inverse, slot {slot}: {kept} instead of {new}");
         }
     }
 
     #[test]
     fn adding_and_removing_points_keeps_the_factor() {
-        let mut points: Vec<usize> = (0..9).collect();
-        let mut factor = factor(&points);
-        assert_is_factor_of(&factor, &points);
-        for slot in [3, 0, 6, 2] {
-            factor.swap_remove(slot);
-            points.swap_remove(slot);
+        for isa in Isa::available() {
+            let mut points: Vec<usize> = (0..11).collect();
+            let mut factor = factor(&points, isa);
             assert_is_factor_of(&factor, &points);
+            for slot in [3, 0, 6, 2, 6] {
+                let projection = factor.express(slot);
+                factor.swap_remove(slot, &projection);
+                points.swap_remove(slot);
+                assert_is_factor_of(&factor, &points);
+            }
         }
     }
 
     #[test]
     fn a_point_is_expressed_by_the_others_with_a_residual_orthogonal_to_them() {
-        let points: Vec<usize> = (0..7).collect();
-        let Projection { residual, coefficients } = factor(&points).express(2);
-        assert!(coefficients[2] == 0.0);
-        let combination = |j: usize| (0..7).map(|i| coefficients[i] * kernel(i, j)).sum::<f64>();
-        for j in (0..7).filter(|&j| j != 2) {
-            assert!((kernel(2, j) - combination(j)).abs() < 1e-12);
+        for isa in Isa::available() {
+            let points: Vec<usize> = (0..10).collect();
+            let Projection { residual, coefficients } = factor(&points, isa).express(2);
+            assert!(coefficients[2] == 0.0);
+            let combination = |j: usize| (0..10).map(|i| coefficients[i] * kernel(i, j)).sum::<f64>();
+            for j in (0..10).filter(|&j| j != 2) {
+                assert!((kernel(2, j) - combination(j)).abs() < 1e-12);
+            }
+            assert!((kernel(2, 2) - combination(2) - residual).abs() < 1e-12);
         }
-        assert!((kernel(2, 2) - combination(2) - residual).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_solution_does_not_depend_on_its_company() {
+        for (isa, m) in Isa::available().into_iter().flat_map(|isa| [1, 3, 4, 10, 11].map(|m| (isa, m))) {
+            let factor = factor(&(0..m).collect::<Vec<_>>(), isa);
+            let k = |w: usize, slot: usize| ((3 * w + 5 * slot) % 7) as f64 - 2.5;
+            let z = factor.forward(|slot| std::array::from_fn(|w| k(w, slot)));
+            let together = factor.backward(z.clone());
+            for w in 0..WIDTH {
+                let alone = factor.forward(|slot| wide(k(w, slot)));
+                assert!(z.iter().zip(&alone).all(|(z, alone)| z[w].to_bits() == alone[0].to_bits()));
+                let alone = factor.backward(alone);
+                assert!(together.iter().zip(&alone).all(|(x, alone)| x[w].to_bits() == alone[0].to_bits()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_factor_that_was_saved_is_the_same() {
+        let points: Vec<usize> = (0..9).collect();
+        let whole = factor(&points, Isa::detect());
+        let saved = whole.saved();
+        assert!(saved.is_consistent(9) && !saved.is_consistent(8));
+        assert_is_factor_of(&saved.restore(), &points);
     }
 }

@@ -10,7 +10,8 @@
 //!
 //! with numbers that depend on the outputs `y_p = w_p·c` only `(1)`. Coefficients follow by one running sum over the components `(2)`.
 //! The inner products that later steps need, `w_p·m`, `m·m` and `w_p·w_q`, follow from the same equation without looking
-//! at any kernel value again `(3)`, so a step costs `O(m (d + P) + P²)`; with the projecting policy `O(m²)` more.
+//! at any kernel value again `(3)`, so a step costs `O(m (d + P) + P²)`; with the projecting policy `O(m²)` more. What does not
+//! depend on the rows before is computed for a [`block`](super::block) of rows together.
 //!
 //! # Notation
 //!
@@ -25,12 +26,14 @@
 use faer::Mat;
 
 use super::OnlineLearner;
-use super::memory::{Memory, dot};
-use super::settings::{OnlineKernelPca, Policy, Rule, Schedule};
-use super::update::{Place, Update};
+use super::block::{Block, ROWS_AHEAD};
+use super::memory::Memory;
+use super::passes;
+use super::settings::{OnlineKernelPca, Policy};
 use crate::choices::Center;
 use crate::data::Points;
 use crate::error::{Error, Result};
+use crate::scalar::Precision;
 
 /// A row whose squared distance from the span of the rows in memory is below this share of its squared length is in that span.
 pub(super) const DEPENDENT: f64 = 1e-8;
@@ -53,9 +56,14 @@ pub struct Learner {
     pub(super) lateral: Vec<Vec<f64>>,
     /// The running mean of the squared outputs.
     pub(super) variances: Vec<f64>,
+    /// The running mean of the squared lengths of centred rows.
+    pub(super) total_variance: f64,
     pub(super) budget_error: Vec<f64>,
     pub(super) n_shrunk: usize,
-    pub(super) removals: usize,
+    /// Rows given up since everything was last computed anew.
+    pub(super) given_up: usize,
+    /// Kernel values of learned rows with those in memory.
+    pub(super) kernel_entries: u64,
 }
 
 /// What a row was to the components before they learned from it.
@@ -63,7 +71,7 @@ pub struct Learner {
 pub struct Seen {
     /// The output of every component.
     pub outputs: Vec<f64>,
-    /// The squared distance of the row's centred image from the span of the components, as they were.
+    /// The squared distance of the row's centred image from what the components make of it, as they were.
     pub novelty: f64,
 }
 
@@ -81,9 +89,11 @@ impl Learner {
             inner: Mat::zeros(p, p),
             lateral: (0..p).map(|p| vec![0.0; p]).collect(),
             variances: vec![0.0; p],
+            total_variance: 0.0,
             budget_error: vec![0.0; p],
             n_shrunk: 0,
-            removals: 0,
+            given_up: 0,
+            kernel_entries: 0,
             settings,
         };
         if let Some(start) = learner.settings.start.clone() {
@@ -100,6 +110,11 @@ impl Learner {
     /// Components that are learned.
     pub fn n_components(&self) -> usize {
         self.settings.n_components
+    }
+
+    /// Coordinates of a row, once there has been one.
+    pub fn n_features(&self) -> Option<usize> {
+        self.memory.as_ref().map(|memory| memory.rows.n_features())
     }
 
     /// Rows in memory, start points included.
@@ -122,7 +137,7 @@ impl Learner {
 
     /// The coefficients of the running mean over the rows in memory.
     pub fn mean_coefficients(&self) -> &[f64] {
-        self.memory.as_ref().map_or(&[], |memory| &memory.mean)
+        self.memory.as_ref().map_or(&[], |memory| &memory.mean[..memory.len()])
     }
 
     /// The lateral weights of the rule APEX: for component `p`, one for each component before it.
@@ -133,6 +148,12 @@ impl Learner {
     /// The mean of the squared outputs of each component, over all rows or those not forgotten.
     pub fn variances(&self) -> &[f64] {
         &self.variances
+    }
+
+    /// The mean of the squared lengths of the (centred) rows' images, over all rows or those not forgotten: what the variances of all
+    /// components there could be would add up to.
+    pub fn total_variance(&self) -> f64 {
+        self.total_variance
     }
 
     /// For each component, an estimate of the distance between it and what it would be without a budget: the lengths of what was
@@ -153,24 +174,29 @@ impl Learner {
     /// If the row has another width than those before, or a number that is not finite.
     pub fn learn_row(&mut self, x: &[f64]) -> Result<Seen> {
         self.check(x, self.n_seen)?;
-        let factored = self.is_factored();
-        let (kernel, p) = (self.settings.kernel.clone(), self.settings.n_components);
-        let memory = self.memory.get_or_insert_with(|| Memory::new(kernel, x.len(), p, factored));
-        let mut k = Vec::new();
-        memory.kernel_row(x, &mut k)?;
-        let square = self.settings.kernel.evaluate(x, x)?;
-        if !square.is_finite() {
-            return Err(Error::NotFinite { row: self.n_seen, column: 0, value: square });
-        }
-        self.n_seen += 1;
-        self.n_since += 1;
+        self.prepare(x.len())?;
+        let mut block = self.block(x.to_vec())?;
+        self.step(&mut block, 0)
+    }
 
-        let (update, seen) = self.plan(&k, square);
-        let slot = self.place(x, &mut k, square);
-        self.apply(&update, &k, &slot);
-        self.start_component(&slot, &k, square);
-        self.keep_to_budget()?;
-        Ok(seen)
+    /// Learns from rows, and calls `each` with what each row was to the components before they learned from it.
+    ///
+    /// # Errors
+    ///
+    /// As [`learn_row`](Self::learn_row); the rows before the one that is named have then been learned, and `each` has been called for
+    /// them.
+    pub fn learn_each(&mut self, points: &Points, mut each: impl FnMut(Seen)) -> Result<()> {
+        let n = points.n_samples();
+        self.prepare(points.n_features())?;
+        for first in (0..n).step_by(self.rows_ahead()) {
+            let rows = points.rows(first..n.min(first + self.rows_ahead())).to_f64();
+            let mut block = self.block(rows)?;
+            for i in 0..block.len() {
+                self.check(block.row(i), self.n_seen)?;
+                each(self.step(&mut block, i)?);
+            }
+        }
+        Ok(())
     }
 
     /// What a row is to the components as they are, without learning from it.
@@ -179,44 +205,107 @@ impl Learner {
     ///
     /// As [`learn_row`](Self::learn_row).
     pub fn look(&self, x: &[f64]) -> Result<Seen> {
-        self.look_at(x, 0, &mut Vec::new())
+        self.check(x, 0)?;
+        let Some(memory) = &self.memory else { return self.first_look(x) };
+        let block = Block::new(x.to_vec(), memory)?;
+        self.look_at(memory, &block, 0, 0)
     }
 
-    fn look_at(&self, x: &[f64], row: usize, k: &mut Vec<f64>) -> Result<Seen> {
-        self.check(x, row)?;
-        let p = self.settings.n_components;
+    /// What rows are to the components as they are, without learning from them.
+    ///
+    /// # Errors
+    ///
+    /// As [`learn_row`](Self::learn_row).
+    pub fn look_at_rows(&self, points: &Points) -> Result<Vec<Seen>> {
+        let n = points.n_samples();
+        let mut seen = Vec::with_capacity(n);
+        for first in (0..n).step_by(self.rows_ahead()) {
+            let rows = points.rows(first..n.min(first + self.rows_ahead())).to_f64();
+            for (i, row) in rows.chunks_exact(points.n_features()).enumerate() {
+                self.check(row, first + i)?;
+            }
+            match &self.memory {
+                None => {
+                    for row in rows.chunks_exact(points.n_features()) {
+                        seen.push(self.first_look(row)?);
+                    }
+                }
+                Some(memory) => {
+                    let block = Block::new(rows, memory)?;
+                    for i in 0..block.len() {
+                        seen.push(self.look_at(memory, &block, i, first + i)?);
+                    }
+                }
+            }
+        }
+        Ok(seen)
+    }
+
+    /// What a row is to a learner that has seen none.
+    fn first_look(&self, x: &[f64]) -> Result<Seen> {
+        let novelty = self.settings.kernel.evaluate(x, x)?;
+        Ok(Seen { outputs: vec![0.0; self.settings.n_components], novelty })
+    }
+
+    fn look_at(&self, memory: &Memory, block: &Block, i: usize, row: usize) -> Result<Seen> {
+        let (x, k) = (block.row(i), block.values(i, memory));
+        memory.rows.check_row(k, row)?;
         let square = self.settings.kernel.evaluate(x, x)?;
-        let Some(memory) = &self.memory else { return Ok(Seen { outputs: vec![0.0; p], novelty: square }) };
-        memory.kernel_row(x, k)?;
-        let offsets = self.with_mean.iter().map(|&offset| if self.is_centered() { offset } else { 0.0 });
-        let outputs: Vec<f64> =
-            memory.components.iter().zip(offsets).map(|(component, offset)| dot(component, k) - offset).collect();
-        let length_squared =
-            if self.is_centered() { square - 2.0 * dot(&memory.mean, k) + self.mean_squared } else { square };
+        let mut outputs = passes::products(memory.isa, memory.components.iter(), k);
+        let mut length_squared = square;
+        if self.is_centered() {
+            outputs.iter_mut().zip(&self.with_mean).for_each(|(output, offset)| *output -= offset);
+            let with_mean = passes::products(memory.isa, std::iter::once(&memory.mean), k)[0];
+            length_squared = square - 2.0 * with_mean + self.mean_squared;
+        }
         let novelty = (length_squared - self.explained(&outputs)).max(0.0);
         Ok(Seen { outputs, novelty })
     }
 
-    /// What the span of the components explains of a squared length: `2 y·y − y (w·w) y` for outputs `y`.
-    fn explained(&self, outputs: &[f64]) -> f64 {
+    /// What components with outputs `y` explain of a squared length: `2 y·y − y (w·w) y`.
+    pub(super) fn explained(&self, outputs: &[f64]) -> f64 {
         let row = |i: usize| (0..outputs.len()).map(|j| self.inner[(i, j)] * outputs[j]).sum::<f64>();
         outputs.iter().enumerate().map(|(i, y)| y * (2.0 * y - row(i))).sum()
     }
 
-    fn is_centered(&self) -> bool {
+    pub(super) fn is_centered(&self) -> bool {
         self.settings.center == Center::Yes
     }
 
     pub(super) fn is_factored(&self) -> bool {
-        self.settings.budget.is_some() && self.settings.policy == Policy::Project
+        self.settings.budget.is_some() && self.settings.policy.unwrap_or_default() == Policy::Project
+    }
+
+    /// Rows that are worked on together.
+    fn rows_ahead(&self) -> usize {
+        let together = self.memory.as_ref().is_some_and(|memory| memory.rows.is_vectorised());
+        if together { ROWS_AHEAD } else { 1 }
+    }
+
+    /// Rows that are about to be learned.
+    fn block(&self, rows: Vec<f64>) -> Result<Block> {
+        Block::new(rows, self.memory.as_ref().expect("made before the first row"))
+    }
+
+    /// Makes a memory for rows of this width, or refuses them if there is one for another.
+    fn prepare(&mut self, n_features: usize) -> Result<()> {
+        if self.n_features().is_none_or(|width| width != n_features && self.n_seen == 0 && self.n_remembered() == 0) {
+            let (kernel, p) = (self.settings.kernel.clone(), self.settings.n_components);
+            self.memory = Some(Memory::new(kernel, n_features, p, self.is_factored()));
+        }
+        self.check_width(n_features)
+    }
+
+    fn check_width(&self, found: usize) -> Result<()> {
+        match self.n_features() {
+            Some(expected) if expected != found => Err(Error::FeatureMismatch { what: "the stream", expected, found }),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn check(&self, x: &[f64], row: usize) -> Result<()> {
-        if let Some(memory) = &self.memory
-            && memory.rows.n_features() != x.len()
-        {
-            let expected = memory.rows.n_features();
-            return Err(Error::FeatureMismatch { what: "the stream", expected, found: x.len() });
+        if self.n_remembered() > 0 {
+            self.check_width(x.len())?;
         }
         match x.iter().position(|value| !value.is_finite()) {
             Some(column) => Err(Error::NotFinite { row, column, value: x[column] }),
@@ -224,160 +313,10 @@ impl Learner {
         }
     }
 
-    fn rate(&self) -> f64 {
-        let (eta, t) = (self.settings.learning_rate, self.n_since as f64);
-        match self.settings.schedule {
-            Schedule::Constant => eta,
-            Schedule::Inverse => eta / t,
-            Schedule::Anneal => eta * self.settings.tau / (t + self.settings.tau),
-        }
-    }
-
-    /// (1) The numbers of the update, from the kernel values of the row.
-    fn plan(&mut self, k: &[f64], square: f64) -> (Update, Seen) {
-        let memory = self.memory.as_ref().expect("made before the first row");
-        let p = self.settings.n_components;
-        let share = if self.is_centered() {
-            (1.0 / self.n_seen as f64).max(self.settings.forgetting.unwrap_or(0.0))
-        } else {
-            0.0
-        };
-        let before = dot(&memory.mean, k);
-        let mean_squared =
-            (1.0 - share).powi(2) * self.mean_squared + 2.0 * share * (1.0 - share) * before + share * share * square;
-        let with_mean = (1.0 - share) * before + share * square;
-        let raw: Vec<f64> = memory.components.iter().map(|component| dot(component, k)).collect();
-        let outputs: Vec<f64> = if self.is_centered() {
-            raw.iter().zip(&self.with_mean).map(|(raw, offset)| (1.0 - share) * (raw - offset)).collect()
-        } else {
-            raw.clone()
-        };
-        // w·m with the new mean.
-        for (offset, raw) in self.with_mean.iter_mut().zip(&raw) {
-            *offset = (1.0 - share) * *offset + share * raw;
-        }
-        self.mean_squared = mean_squared;
-        let (length_squared, centered_with_mean) = if self.is_centered() {
-            (square - 2.0 * with_mean + mean_squared, with_mean - mean_squared)
-        } else {
-            (square, 0.0)
-        };
-
-        let explained = self.explained(&outputs);
-        let learned = self.learned_outputs(&outputs);
-        let largest = learned[self.finished..].iter().fold(0.0_f64, |m, y| m.max(y * y));
-        let mut eta = self.rate();
-        if eta * largest >= 2.0 {
-            eta = 1.0 / largest;
-            self.n_shrunk += 1;
-        }
-        let forgetting = (1.0 / self.n_seen as f64).max(self.settings.forgetting.unwrap_or(0.0));
-        for (variance, y) in self.variances.iter_mut().zip(&learned) {
-            *variance += forgetting * (y * y - *variance);
-        }
-        let take = match self.settings.rule {
-            Rule::Simultaneous => outputs.iter().map(|y| eta * self.settings.beta * y).collect(),
-            Rule::Oja | Rule::Apex => vec![0.0; p],
-        };
-        self.learn_lateral(&learned, eta);
-        let learns = |p: usize| if p < self.finished { 0.0 } else { eta };
-        let update = Update {
-            keep: learned.iter().enumerate().map(|(p, y)| 1.0 - learns(p) * y * y).collect(),
-            gain: learned.iter().enumerate().map(|(p, y)| learns(p) * y).collect(),
-            take,
-            outputs,
-            share,
-            length_squared,
-            centered_with_mean,
-        };
-        (update, Seen { outputs: learned, novelty: (length_squared - explained).max(0.0) })
-    }
-
-    /// The outputs that components learn from: with lateral weights, if the rule has them.
-    fn learned_outputs(&self, outputs: &[f64]) -> Vec<f64> {
-        let mut learned: Vec<f64> = Vec::with_capacity(outputs.len());
-        for (p, (y, lateral)) in outputs.iter().zip(&self.lateral).enumerate() {
-            // A component that has finished is decorrelated from those before it and needs no help any more.
-            let inhibited = self.settings.rule == Rule::Apex && p >= self.finished;
-            learned.push(y + if inhibited { dot(lateral, &learned) } else { 0.0 });
-        }
-        learned
-    }
-
-    fn learn_lateral(&mut self, learned: &[f64], eta: f64) {
-        if self.settings.rule == Rule::Apex {
-            for (p, lateral) in self.lateral.iter_mut().enumerate().skip(self.finished) {
-                let y = learned[p];
-                for (a, before) in lateral.iter_mut().zip(learned) {
-                    *a -= eta * y * (before + y * *a);
-                }
-            }
-        }
-    }
-
-    /// Where the image of the row is: a slot of the memory, or a combination of slots.
-    fn place(&mut self, x: &[f64], k: &mut Vec<f64>, square: f64) -> Place {
-        let arrival = self.n_seen;
-        let memory = self.memory.as_mut().expect("made before the first row");
-        if let Some(slot) = memory.place_of(x) {
-            if memory.arrivals[slot] > 0 {
-                memory.arrivals[slot] = arrival;
-            }
-            return Place::Slot { slot, is_new: false };
-        }
-        if let Some(factor) = &mut memory.factor {
-            let z = factor.forward(k);
-            let residual = square - dot(&z, &z);
-            if residual <= DEPENDENT * square {
-                return Place::Combination(factor.backward(z));
-            }
-            factor.push(z, residual);
-        }
-        let slot = memory.push(x, arrival);
-        k.push(square);
-        Place::Slot { slot, is_new: true }
-    }
-
-    /// (2) and (3).
-    fn apply(&mut self, update: &Update, k: &[f64], place: &Place) {
-        let memory = self.memory.as_mut().expect("made before the first row");
-        debug_assert_eq!(k.len(), memory.len());
-        if update.share > 0.0 {
-            memory.mean.iter_mut().for_each(|mean| *mean *= 1.0 - update.share);
-            place.add(&mut memory.mean, update.share);
-        }
-        // (2) The running sum of y_j w_j over the components before.
-        let mut before = vec![0.0; memory.len()];
-        let takes = update.take.iter().any(|&take| take != 0.0);
-        let numbers = update.keep.iter().zip(&update.take).zip(&update.gain).zip(&update.outputs);
-        for (component, (((&keep, &take), &gain), &y)) in memory.components.iter_mut().zip(numbers) {
-            if takes {
-                for (alpha, before) in component.iter_mut().zip(&mut before) {
-                    let old = *alpha;
-                    *alpha = keep * old - take * *before;
-                    *before += y * old;
-                }
-            } else {
-                for alpha in component.iter_mut() {
-                    *alpha *= keep;
-                }
-            }
-            if update.share > 0.0 {
-                for (alpha, mean) in component.iter_mut().zip(&memory.mean) {
-                    *alpha -= gain * mean;
-                }
-            }
-            place.add(component, gain);
-        }
-        // (3) The same for w·m, whose mean is already the new one, and for w·w.
-        self.with_mean = update.transformed(&self.with_mean);
-        for (offset, gain) in self.with_mean.iter_mut().zip(&update.gain) {
-            *offset += gain * update.centered_with_mean;
-        }
-        self.inner = update.inner_after(&self.inner);
-        for (error, keep) in self.budget_error.iter_mut().zip(&update.keep) {
-            *error *= keep.abs();
-        }
+    /// The kernel of a row with itself.
+    pub(super) fn square(&self, x: &[f64], row: usize) -> Result<f64> {
+        let square = self.settings.kernel.evaluate(x, x)?;
+        if square.is_finite() { Ok(square) } else { Err(Error::TooLarge { row, precision: Precision::F64 }) }
     }
 }
 
@@ -388,20 +327,16 @@ impl OnlineLearner for Learner {
 
     fn learn(&mut self, points: &Points) -> Result<Mat<f64>> {
         let mut outputs = Mat::zeros(points.n_samples(), self.settings.n_components);
-        for i in 0..points.n_samples() {
-            let seen = self.learn_row(&points.row(i))?;
+        let mut i = 0;
+        self.learn_each(points, |seen| {
             seen.outputs.into_iter().enumerate().for_each(|(p, y)| outputs[(i, p)] = y);
-        }
+            i += 1;
+        })?;
         Ok(outputs)
     }
 
     fn outputs(&self, points: &Points) -> Result<Mat<f64>> {
-        let mut outputs = Mat::zeros(points.n_samples(), self.settings.n_components);
-        let mut k = Vec::new();
-        for i in 0..points.n_samples() {
-            let seen = self.look_at(&points.row(i), i, &mut k)?;
-            seen.outputs.into_iter().enumerate().for_each(|(p, y)| outputs[(i, p)] = y);
-        }
-        Ok(outputs)
+        let seen = self.look_at_rows(points)?;
+        Ok(Mat::from_fn(seen.len(), self.settings.n_components, |i, p| seen[i].outputs[p]))
     }
 }

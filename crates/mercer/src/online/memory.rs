@@ -5,11 +5,15 @@ use std::collections::HashMap;
 use super::factor::Factor;
 use crate::error::Result;
 use crate::kernel::Kernel;
+use crate::simd::Isa;
 use crate::tile::RowPanels;
 
 /// Rows in memory and expansions over them: the components and the running mean.
+///
+/// Expansions are as long as the rows' panels, with zeros past the last row, so that loops over them have no loose ends.
 #[derive(Clone, Debug)]
 pub(super) struct Memory {
+    pub(super) isa: Isa,
     pub(super) rows: RowPanels,
     /// One list of coefficients per component.
     pub(super) components: Vec<Vec<f64>>,
@@ -17,6 +21,8 @@ pub(super) struct Memory {
     pub(super) mean: Vec<f64>,
     /// When each row came, counted from one; zero for start points, which are never forgotten.
     pub(super) arrivals: Vec<usize>,
+    /// The kernel of each row with itself.
+    pub(super) squares: Vec<f64>,
     /// Where rows are, by their bits, so that a repeated row is found again.
     places: HashMap<Vec<u64>, usize>,
     /// Present if rows are expressed by one another.
@@ -26,10 +32,12 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new(kernel: Kernel, n_features: usize, n_components: usize, factored: bool) -> Self {
         Self {
+            isa: Isa::detect(),
             rows: RowPanels::new(kernel, n_features),
             components: vec![Vec::new(); n_components],
             mean: Vec::new(),
             arrivals: Vec::new(),
+            squares: Vec::new(),
             places: HashMap::new(),
             factor: factored.then(Factor::default),
         }
@@ -44,14 +52,17 @@ impl Memory {
         self.arrivals.iter().filter(|&&arrival| arrival > 0).count()
     }
 
-    pub(super) fn kernel_row(&self, x: &[f64], out: &mut Vec<f64>) -> Result<()> {
-        self.rows.kernel_row(x, out)
+    /// Slots that may be forgotten.
+    pub(super) fn forgettable(&self) -> impl Iterator<Item = usize> {
+        self.arrivals.iter().enumerate().filter_map(|(slot, &arrival)| (arrival > 0).then_some(slot))
     }
 
-    /// The kernel of a row with itself.
-    pub(super) fn square(&self, kernel: &Kernel, slot: usize) -> Result<f64> {
-        let x = self.rows.row(slot);
-        kernel.evaluate(&x, &x)
+    /// The kernel of a row with all in memory.
+    pub(super) fn kernel_row(&self, x: &[f64]) -> Result<Vec<f64>> {
+        let mut k = vec![0.0; self.rows.padded_len()];
+        self.rows.kernel_rows(x, self.rows.panels(), &mut k, self.rows.padded_len())?;
+        self.rows.check_row(&k, 0)?;
+        Ok(k)
     }
 
     /// Where a row is that has the same bits.
@@ -59,19 +70,20 @@ impl Memory {
         self.places.get(&bits(x)).copied()
     }
 
-    /// Adds a row with no weight in anything yet.
-    pub(super) fn push(&mut self, x: &[f64], arrival: usize) -> usize {
+    /// Adds a row with no weight in anything yet, whose kernel with itself is `square`.
+    pub(super) fn push(&mut self, x: &[f64], square: f64, arrival: usize) -> usize {
         let slot = self.len();
         self.rows.push(x);
-        self.components.iter_mut().for_each(|component| component.push(0.0));
-        self.mean.push(0.0);
+        let padded = self.rows.padded_len();
+        self.expansions().for_each(|expansion| expansion.resize(padded, 0.0));
         self.arrivals.push(arrival);
+        self.squares.push(square);
         // A start point may be repeated; the first of them is the one that is found again.
         self.places.entry(bits(x)).or_insert(slot);
         slot
     }
 
-    /// Forgets a row and what was written with it; the last row takes its place.
+    /// Forgets a row and what was written with it; the last row takes its place. The factor is left to the caller.
     pub(super) fn swap_remove(&mut self, slot: usize) {
         let last = self.len() - 1;
         let (gone, moved) = (bits(&self.rows.row(slot)), bits(&self.rows.row(last)));
@@ -82,14 +94,19 @@ impl Memory {
             self.places.insert(moved, slot);
         }
         self.rows.swap_remove(slot);
-        self.components.iter_mut().for_each(|component| {
-            component.swap_remove(slot);
+        let padded = self.rows.padded_len();
+        self.expansions().for_each(|expansion| {
+            expansion[slot] = expansion[last];
+            expansion[last] = 0.0;
+            expansion.truncate(padded);
         });
-        self.mean.swap_remove(slot);
         self.arrivals.swap_remove(slot);
-        if let Some(factor) = &mut self.factor {
-            factor.swap_remove(slot);
-        }
+        self.squares.swap_remove(slot);
+    }
+
+    /// The components, then the mean.
+    pub(super) fn expansions(&mut self) -> impl Iterator<Item = &mut Vec<f64>> {
+        self.components.iter_mut().chain(std::iter::once(&mut self.mean))
     }
 }
 
@@ -98,7 +115,7 @@ fn bits(x: &[f64]) -> Vec<u64> {
     x.iter().map(|&value| if value == 0.0 { 0 } else { value.to_bits() }).collect()
 }
 
-/// The inner product of two lists of numbers.
+/// The inner product of two short lists of numbers.
 pub(super) fn dot(x: &[f64], y: &[f64]) -> f64 {
     x.iter().zip(y).map(|(a, b)| a * b).sum()
 }

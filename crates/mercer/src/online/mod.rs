@@ -12,17 +12,22 @@
 //!
 //! - \[K01\] H. Kashima, "On-line kernel principal component analysis", IBM Research Report RT0401, 2001.
 
+mod block;
 mod budget;
 mod factor;
 mod learner;
 mod memory;
+mod model;
+mod passes;
 mod settings;
 mod start;
 mod state;
+mod step;
+mod triangle;
 mod update;
 
 pub use learner::{Learner, Seen};
-pub use settings::{OnlineKernelPca, Policy, Rule, Schedule};
+pub use settings::{OnlineKernelPca, OnlineRecord, Policy, Rule, Schedule};
 
 use faer::Mat;
 

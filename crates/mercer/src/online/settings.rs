@@ -1,10 +1,13 @@
 //! The settings of an online learner.
 
+use serde::Serialize;
+
 use super::Learner;
 use crate::choices::{Center, named};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::record::KernelRecord;
 
 /// How components learn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -48,6 +51,33 @@ pub enum Policy {
 }
 named!(Policy, "policy", Project => "project", Oldest => "oldest", Smallest => "smallest");
 
+/// The settings of a learner, as records have them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OnlineRecord {
+    /// The kernel, with all its parameters.
+    pub kernel: KernelRecord,
+    /// Whether the running mean is subtracted in feature space.
+    pub centered: bool,
+    /// How components learn.
+    pub rule: String,
+    /// The learning rate; none if it follows the rows.
+    pub learning_rate: Option<f64>,
+    /// How the learning rate changes.
+    pub schedule: String,
+    /// Rows after which an annealed rate has halved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tau: Option<f64>,
+    /// How much the simultaneous rule subtracts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
+    /// Rows that are remembered; none if all are.
+    pub budget: Option<usize>,
+    /// What happens to the others.
+    pub policy: Option<String>,
+    /// The share of the running mean that every row replaces, at least.
+    pub forgetting: Option<f64>,
+}
+
 /// Online kernel PCA, as it is asked for.
 ///
 /// ```
@@ -68,32 +98,32 @@ pub struct OnlineKernelPca {
     pub(super) kernel: Kernel,
     pub(super) n_components: usize,
     pub(super) rule: Rule,
-    pub(super) learning_rate: f64,
+    pub(super) learning_rate: Option<f64>,
     pub(super) schedule: Schedule,
-    pub(super) tau: f64,
-    pub(super) beta: f64,
+    pub(super) tau: Option<f64>,
+    pub(super) beta: Option<f64>,
     pub(super) center: Center,
     pub(super) start: Option<Points>,
     pub(super) budget: Option<usize>,
-    pub(super) policy: Policy,
+    pub(super) policy: Option<Policy>,
     pub(super) forgetting: Option<f64>,
 }
 
 impl OnlineKernelPca {
-    /// Two components by the simultaneous rule, centred, with a learning rate of 0.05 and no budget.
+    /// Two components by the simultaneous rule, centred, with a learning rate that suits the rows, and no budget.
     pub fn new(kernel: Kernel) -> Self {
         Self {
             kernel,
             n_components: 2,
             rule: Rule::default(),
-            learning_rate: 0.05,
+            learning_rate: None,
             schedule: Schedule::default(),
-            tau: 1000.0,
-            beta: 1.0,
+            tau: None,
+            beta: None,
             center: Center::Yes,
             start: None,
             budget: None,
-            policy: Policy::default(),
+            policy: None,
             forgetting: None,
         }
     }
@@ -114,9 +144,12 @@ impl OnlineKernelPca {
 
     /// Sets the learning rate `η`. At a row for which `η y²` reaches 2, where a step would overshoot, the rate is made smaller, and the row
     /// is counted in [`Learner::n_shrunk`].
+    ///
+    /// By default it follows the rows: 0.05 over their [variance](Learner::total_variance) so far, so that it suits any kernel and any
+    /// width; with the schedule `1/t`, the number of components over that variance.
     #[must_use]
     pub fn learning_rate(mut self, learning_rate: f64) -> Self {
-        self.learning_rate = learning_rate;
+        self.learning_rate = Some(learning_rate);
         self
     }
 
@@ -127,18 +160,18 @@ impl OnlineKernelPca {
         self
     }
 
-    /// Sets the number of rows after which an annealed rate has halved (default 1000).
+    /// Sets the number of rows after which an annealed rate has halved (default 1000); for [`Schedule::Anneal`] only.
     #[must_use]
     pub fn tau(mut self, tau: f64) -> Self {
-        self.tau = tau;
+        self.tau = Some(tau);
         self
     }
 
     /// Sets how much of what earlier components explain the simultaneous rule subtracts (default 1). Below 1, a component can find an
-    /// earlier one again.
+    /// earlier one again. The other rules have no such number.
     #[must_use]
     pub fn beta(mut self, beta: f64) -> Self {
-        self.beta = beta;
+        self.beta = Some(beta);
         self
     }
 
@@ -164,10 +197,10 @@ impl OnlineKernelPca {
         self
     }
 
-    /// Sets what happens to rows that the budget has no room for.
+    /// Sets what happens to rows that the [budget](Self::budget) has no room for.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
+        self.policy = Some(policy);
         self
     }
 
@@ -178,11 +211,73 @@ impl OnlineKernelPca {
         self
     }
 
+    /// How it is described in records: every setting by name, those that were left out without a value.
+    pub fn record(&self) -> OnlineRecord {
+        OnlineRecord {
+            kernel: KernelRecord::from(&self.kernel),
+            centered: self.center == Center::Yes,
+            rule: self.rule.name().to_owned(),
+            learning_rate: self.learning_rate,
+            schedule: self.schedule.name().to_owned(),
+            tau: (self.schedule == Schedule::Anneal).then(|| self.annealing_time()),
+            beta: (self.rule == Rule::Simultaneous).then(|| self.beta.unwrap_or(1.0)),
+            budget: self.budget,
+            policy: self.budget.map(|_| self.policy.unwrap_or_default().name().to_owned()),
+            forgetting: self.forgetting,
+        }
+    }
+
+    /// The first setting in which another learner differs, with the two values: `None` if both learn the same from the same rows.
+    /// Where components start is not compared.
+    ///
+    /// ```
+    /// use mercer::{Kernel, online::OnlineKernelPca};
+    ///
+    /// let settings = OnlineKernelPca::new(Kernel::gaussian(0.5)?).budget(20);
+    /// assert_eq!(settings.difference(&settings), None);
+    /// let other = settings.clone().budget(30);
+    /// assert_eq!(settings.difference(&other), Some(("budget", "20".to_owned(), "30".to_owned())));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
+        let [mine, theirs] = [self, other].map(Self::described);
+        mine.into_iter().zip(theirs).find(|(a, b)| a != b).map(|((name, a), (_, b))| (name, a, b))
+    }
+
+    /// Every setting by name, with its value for people.
+    fn described(&self) -> [(&'static str, String); 11] {
+        fn shown<T: ToString>(value: Option<T>, otherwise: &str) -> String {
+            value.map_or_else(|| otherwise.to_owned(), |value| value.to_string())
+        }
+        let record = KernelRecord::from(&self.kernel);
+        let parameters = [record.gamma, record.degree.map(f64::from), record.coef0, record.alpha];
+        let kernel: Vec<String> =
+            std::iter::once(record.name).chain(parameters.iter().flatten().map(f64::to_string)).collect();
+        [
+            ("kernel", kernel.join(" ")),
+            ("n_components", self.n_components.to_string()),
+            ("rule", self.rule.to_string()),
+            ("learning_rate", shown(self.learning_rate, "automatic")),
+            ("schedule", self.schedule.to_string()),
+            ("tau", shown(self.tau, "its default")),
+            ("beta", shown(self.beta, "its default")),
+            ("center", if self.center == Center::Yes { "yes" } else { "no" }.to_owned()),
+            ("budget", shown(self.budget, "none")),
+            ("policy", shown(self.policy, "its default")),
+            ("forgetting", shown(self.forgetting, "none")),
+        ]
+    }
+
+    /// Rows after which an annealed rate has halved.
+    pub(super) fn annealing_time(&self) -> f64 {
+        self.tau.unwrap_or(1000.0)
+    }
+
     /// A learner that has seen nothing yet.
     ///
     /// # Errors
     ///
-    /// If a setting is out of its domain, or a start point has no length in feature space.
+    /// If a setting is out of its domain or has no effect with the others, or a start point has no length in feature space.
     pub fn learner(&self) -> Result<Learner> {
         self.validate()?;
         Learner::new(self.clone())
@@ -196,9 +291,20 @@ impl OnlineKernelPca {
         if self.rule == Rule::Oja && p > 1 {
             return Err(Error::invalid("n_components", "1 for the rule oja, which finds the first component only", p));
         }
-        Error::require_positive("learning_rate", self.learning_rate)?;
-        Error::require_positive("tau", self.tau)?;
-        Error::require_positive("beta", self.beta)?;
+        for (name, value) in [("learning_rate", self.learning_rate), ("tau", self.tau), ("beta", self.beta)] {
+            value.map_or(Ok(()), |value| Error::require_positive(name, value))?;
+        }
+        if let (Some(tau), false) = (self.tau, self.schedule == Schedule::Anneal) {
+            let requirement = format!("left out with the schedule {}, which does not use it", self.schedule);
+            return Err(Error::invalid("tau", requirement, tau));
+        }
+        if let (Some(beta), false) = (self.beta, self.rule == Rule::Simultaneous) {
+            let requirement = format!("left out with the rule {}, which does not use it", self.rule);
+            return Err(Error::invalid("beta", requirement, beta));
+        }
+        if let (Some(policy), None) = (self.policy, self.budget) {
+            return Err(Error::invalid("policy", "left out without a budget, which it is about", policy));
+        }
         if let Some(share) = self.forgetting
             && !(share > 0.0 && share < 1.0)
         {

@@ -2,8 +2,11 @@
 
 use faer::Mat;
 
+use super::block::Block;
+use super::factor::WIDTH;
 use super::learner::{DEPENDENT, Learner};
-use super::memory::{Memory, dot};
+use super::memory::Memory;
+use super::passes;
 use super::settings::Rule;
 use super::update::Place;
 use crate::data::Points;
@@ -25,6 +28,7 @@ impl Learner {
         next.check(&x, 0)?;
         next.settings.n_components = p + 1;
         next.settings.rule = Rule::Apex;
+        next.settings.beta = None;
         next.finished = p;
         next.n_since = 0;
         for numbers in [&mut next.with_mean, &mut next.variances, &mut next.budget_error] {
@@ -37,7 +41,7 @@ impl Learner {
             Some(memory) => memory,
             None => Memory::new(kernel, x.len(), p, factored),
         };
-        memory.components.push(vec![0.0; memory.len()]);
+        memory.components.push(vec![0.0; memory.rows.padded_len()]);
         next.memory = Some(memory);
         next.pin(&x, p)?;
         next.started = p + 1;
@@ -67,48 +71,58 @@ impl Learner {
             ));
         }
         let memory = self.memory.as_mut().expect("made before components start");
-        let mut k = Vec::new();
-        memory.kernel_row(x, &mut k)?;
+        let k = memory.kernel_row(x)?;
         let scale = 1.0 / square.sqrt();
-        for j in 0..component {
-            let product = scale * dot(&memory.components[j], &k);
+        let expansions = memory.components.iter().take(component).chain(std::iter::once(&memory.mean));
+        let products: Vec<f64> = passes::products(memory.isa, expansions, &k).iter().map(|x| scale * x).collect();
+        for (j, &product) in products[..component].iter().enumerate() {
             self.inner[(component, j)] = product;
             self.inner[(j, component)] = product;
         }
         self.inner[(component, component)] = 1.0;
-        self.with_mean[component] = scale * dot(&memory.mean, &k);
+        self.with_mean[component] = products[component];
         let slot = if let Some(slot) = memory.place_of(x) {
             slot
         } else {
             if let Some(factor) = &mut memory.factor {
-                let z = factor.forward(&k);
+                let wide = |x: f64| std::array::from_fn(|w| if w == 0 { x } else { 0.0 });
+                let half: Vec<[f64; WIDTH]> = factor.forward(|slot| wide(k[slot]));
+                let combination = factor.backward(half.clone());
+                let mut coefficients = vec![0.0; factor.len()];
+                factor.by_slot(&combination, 0, &mut coefficients);
                 // Start points are kept even if they depend on others; the factor then has a short last row.
-                let residual = (square - dot(&z, &z)).max(DEPENDENT * square);
-                factor.push(z, residual);
+                let residual = square - half.iter().map(|z| z[0] * z[0]).sum::<f64>();
+                factor.push(half.iter().map(|z| z[0]), residual.max(DEPENDENT * square), &coefficients);
             }
-            memory.push(x, 0)
+            memory.push(x, square, 0)
         };
         memory.arrivals[slot] = 0;
         memory.components[component][slot] += scale;
         Ok(())
     }
 
-    /// The next component starts at a row that is not like those that others started from.
-    pub(super) fn start_component(&mut self, place: &Place, k: &[f64], square: f64) {
+    /// The next component starts at row `i` of a block, which has just been learned, if it is not like those that others started from.
+    pub(super) fn start_component(&mut self, place: &Place, block: &Block, i: usize, square: f64) {
         let is_new = !matches!(place, Place::Slot { is_new: false, .. });
         if self.started == self.settings.n_components || !is_new || square <= 0.0 {
             return;
         }
         let memory = self.memory.as_mut().expect("made before the first row");
+        let k = block.values(i, memory);
         let scale = 1.0 / square.sqrt();
         let p = self.started;
-        for j in 0..p {
-            let product = scale * dot(&memory.components[j], k);
+        let expansions = memory.components.iter().take(p).chain(std::iter::once(&memory.mean));
+        let products: Vec<f64> = passes::products(memory.isa, expansions, k).iter().map(|x| scale * x).collect();
+        for (j, &product) in products[..p].iter().enumerate() {
             self.inner[(p, j)] = product;
             self.inner[(j, p)] = product;
         }
-        self.inner[(p, p)] = 1.0;
-        self.with_mean[p] = scale * dot(&memory.mean, k);
+        let lost = match place {
+            Place::Slot { .. } => 0.0,
+            Place::Combination { residual, .. } => residual / square,
+        };
+        self.inner[(p, p)] = 1.0 - lost;
+        self.with_mean[p] = products[p];
         memory.components[p].fill(0.0);
         place.add(&mut memory.components[p], scale);
         self.started += 1;

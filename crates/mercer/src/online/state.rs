@@ -1,27 +1,32 @@
 //! The whole state of a learner as bytes, so that a stream that was cut off goes on as if it had not been.
 //!
-//! The bytes are JSON with every number in full, so what comes back is what went in, to the bit.
+//! A line that says what the bytes are, with a digest of the others; then JSON with every number in full, so what comes back is what
+//! went in, to the bit.
 
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
-use super::factor::Factor;
+use super::factor::{Factor, SavedFactor};
 use super::learner::Learner;
 use super::memory::Memory;
 use super::settings::OnlineKernelPca;
 use crate::choices::Center;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::model::recorded_kernel;
+use crate::model::{digest, recorded_kernel};
 use crate::record::KernelRecord;
 
 /// Version of the layout.
 const FORMAT_VERSION: u32 = 1;
 
+/// What the bytes begin with.
+const MAGIC: &str = "mercer learner";
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct State {
     format_version: u32,
+    note: String,
     settings: SettingsState,
     memory: Option<MemoryState>,
     n_seen: usize,
@@ -33,9 +38,11 @@ struct State {
     inner: Vec<Vec<f64>>,
     lateral: Vec<Vec<f64>>,
     variances: Vec<f64>,
+    total_variance: f64,
     budget_error: Vec<f64>,
     n_shrunk: usize,
-    removals: usize,
+    given_up: usize,
+    kernel_entries: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -44,13 +51,13 @@ struct SettingsState {
     kernel: KernelRecord,
     n_components: usize,
     rule: String,
-    learning_rate: f64,
+    learning_rate: Option<f64>,
     schedule: String,
-    tau: f64,
-    beta: f64,
+    tau: Option<f64>,
+    beta: Option<f64>,
     centered: bool,
     budget: Option<usize>,
-    policy: String,
+    policy: Option<String>,
     forgetting: Option<f64>,
 }
 
@@ -62,7 +69,8 @@ struct MemoryState {
     components: Vec<Vec<f64>>,
     mean: Vec<f64>,
     arrivals: Vec<usize>,
-    factor: Option<Factor>,
+    squares: Vec<f64>,
+    factor: Option<SavedFactor>,
 }
 
 impl Learner {
@@ -85,6 +93,15 @@ impl Learner {
     ///
     /// If the kernel is a function, which cannot be written down.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.to_bytes_with_note("")
+    }
+
+    /// The whole state of the learner, and a note that comes back with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`to_bytes`](Self::to_bytes).
+    pub fn to_bytes_with_note(&self, note: &str) -> Result<Vec<u8>> {
         if let Kernel::Custom(custom) = &self.settings.kernel {
             return Err(Error::UnsuitableKernel {
                 what: "saving a learner",
@@ -95,6 +112,7 @@ impl Learner {
         let settings = &self.settings;
         let state = State {
             format_version: FORMAT_VERSION,
+            note: note.to_owned(),
             settings: SettingsState {
                 kernel: KernelRecord::from(&settings.kernel),
                 n_components: settings.n_components,
@@ -105,16 +123,17 @@ impl Learner {
                 beta: settings.beta,
                 centered: settings.center == Center::Yes,
                 budget: settings.budget,
-                policy: settings.policy.name().to_owned(),
+                policy: settings.policy.map(|policy| policy.name().to_owned()),
                 forgetting: settings.forgetting,
             },
             memory: self.memory.as_ref().map(|memory| MemoryState {
                 n_features: memory.rows.n_features(),
                 rows: (0..memory.len()).map(|slot| memory.rows.row(slot)).collect(),
-                components: memory.components.clone(),
-                mean: memory.mean.clone(),
+                components: memory.components.iter().map(|component| component[..memory.len()].to_vec()).collect(),
+                mean: memory.mean[..memory.len()].to_vec(),
                 arrivals: memory.arrivals.clone(),
-                factor: memory.factor.clone(),
+                squares: memory.squares.clone(),
+                factor: memory.factor.as_ref().map(Factor::saved),
             }),
             n_seen: self.n_seen,
             started: self.started,
@@ -125,20 +144,39 @@ impl Learner {
             inner: self.inner.row_iter().map(|row| row.iter().copied().collect()).collect(),
             lateral: self.lateral.clone(),
             variances: self.variances.clone(),
+            total_variance: self.total_variance,
             budget_error: self.budget_error.clone(),
             n_shrunk: self.n_shrunk,
-            removals: self.removals,
+            given_up: self.given_up,
+            kernel_entries: self.kernel_entries,
         };
-        serde_json::to_vec(&state).map_err(|error| unreadable(&format!("it cannot be written: {error}")))
+        let json =
+            serde_json::to_string(&state).map_err(|error| unreadable(&format!("it cannot be written: {error}")))?;
+        Ok(format!("{MAGIC} {}\n{json}", checksum(&json)).into_bytes())
     }
 
     /// The learner that `to_bytes` was called on.
     ///
     /// # Errors
     ///
-    /// If the bytes are not the state of a learner, or of one that a later version wrote.
+    /// If the bytes are not the state of a learner, have been altered, or were written by a later version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let state: State = serde_json::from_slice(bytes).map_err(|error| unreadable(&error.to_string()))?;
+        Self::from_bytes_with_note(bytes).map(|(learner, _)| learner)
+    }
+
+    /// The learner that `to_bytes_with_note` was called on, and the note.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Self::from_bytes).
+    pub fn from_bytes_with_note(bytes: &[u8]) -> Result<(Self, String)> {
+        let text = std::str::from_utf8(bytes).map_err(|_| unreadable("it is not text"))?;
+        let rest = text.strip_prefix(MAGIC).ok_or_else(|| unreadable("it does not begin as one does"))?;
+        let (expected, json) = rest.split_once('\n').ok_or_else(|| unreadable("it ends too early"))?;
+        if checksum(json) != expected.trim() {
+            return Err(unreadable("it has been altered or ends too early: its contents do not match its digest"));
+        }
+        let state: State = serde_json::from_str(json).map_err(|error| unreadable(&error.to_string()))?;
         if state.format_version != FORMAT_VERSION {
             let found = state.format_version;
             return Err(unreadable(&format!("it has format {found}, but this version reads format {FORMAT_VERSION}")));
@@ -146,19 +184,19 @@ impl Learner {
         if !state.is_consistent() {
             return Err(unreadable("its parts do not fit together"));
         }
-        let SettingsState { kernel, n_components, rule, learning_rate, schedule, tau, beta, centered, .. } =
-            &state.settings;
-        let mut settings = OnlineKernelPca::new(recorded_kernel(kernel)?)
-            .n_components(*n_components)
-            .rule(rule.parse()?)
-            .learning_rate(*learning_rate)
-            .schedule(schedule.parse()?)
-            .tau(*tau)
-            .beta(*beta)
-            .center(if *centered { Center::Yes } else { Center::No })
-            .policy(state.settings.policy.parse()?);
-        settings.budget = state.settings.budget;
-        settings.forgetting = state.settings.forgetting;
+        let saved = &state.settings;
+        let mut settings = OnlineKernelPca::new(recorded_kernel(&saved.kernel)?)
+            .n_components(saved.n_components)
+            .rule(saved.rule.parse()?)
+            .schedule(saved.schedule.parse()?)
+            .center(if saved.centered { Center::Yes } else { Center::No });
+        settings.learning_rate = saved.learning_rate;
+        settings.tau = saved.tau;
+        settings.beta = saved.beta;
+        settings.budget = saved.budget;
+        settings.policy = saved.policy.as_deref().map(str::parse).transpose()?;
+        settings.forgetting = saved.forgetting;
+        let p = saved.n_components;
         let mut learner = settings.learner()?;
         learner.memory = state.memory.map(|saved| saved.restore(&learner.settings.kernel));
         learner.n_seen = state.n_seen;
@@ -167,13 +205,15 @@ impl Learner {
         learner.n_since = state.n_since;
         learner.with_mean = state.with_mean;
         learner.mean_squared = state.mean_squared;
-        learner.inner = Mat::from_fn(*n_components, *n_components, |i, j| state.inner[i][j]);
+        learner.inner = Mat::from_fn(p, p, |i, j| state.inner[i][j]);
         learner.lateral = state.lateral;
         learner.variances = state.variances;
+        learner.total_variance = state.total_variance;
         learner.budget_error = state.budget_error;
         learner.n_shrunk = state.n_shrunk;
-        learner.removals = state.removals;
-        Ok(learner)
+        learner.given_up = state.given_up;
+        learner.kernel_entries = state.kernel_entries;
+        Ok((learner, state.note))
     }
 }
 
@@ -201,21 +241,65 @@ impl MemoryState {
             && self.components.iter().all(|component| component.len() == m)
             && self.mean.len() == m
             && self.arrivals.len() == m
+            && self.squares.len() == m
             && self.factor.as_ref().is_none_or(|factor| factor.is_consistent(m))
     }
 
     fn restore(self, kernel: &Kernel) -> Memory {
         let mut memory = Memory::new(kernel.clone(), self.n_features, self.components.len(), false);
-        for (row, &arrival) in self.rows.iter().zip(&self.arrivals) {
-            memory.push(row, arrival);
+        for ((row, &square), &arrival) in self.rows.iter().zip(&self.squares).zip(&self.arrivals) {
+            memory.push(row, square, arrival);
         }
+        let padded = memory.rows.padded_len();
         memory.components = self.components;
         memory.mean = self.mean;
-        memory.factor = self.factor;
+        memory.expansions().for_each(|expansion| expansion.resize(padded, 0.0));
+        memory.factor = self.factor.map(SavedFactor::restore);
         memory
     }
 }
 
+fn checksum(json: &str) -> String {
+    digest(json, std::iter::empty::<(&str, &[usize], &[u8])>())
+}
+
 fn unreadable(why: &str) -> Error {
     Error::invalid("state", "that of an online learner", format!("not readable ({why})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::online::OnlineLearner as _;
+
+    fn bytes(json: &str) -> Vec<u8> {
+        format!("{MAGIC} {}\n{json}", checksum(json)).into_bytes()
+    }
+
+    #[test]
+    fn whole_bytes_of_another_version_or_of_parts_that_do_not_fit_are_refused() {
+        let rows =
+            crate::Points::from_f64((0..24).map(f64::from).collect::<Vec<_>>(), 12, 2).expect("twelve rows of two");
+        let settings = OnlineKernelPca::new(Kernel::gaussian(0.1).expect("positive")).budget(5);
+        let mut learner = settings.learner().expect("the settings fit together");
+        learner.learn(&rows).expect("finite rows");
+        let whole = String::from_utf8(learner.to_bytes().expect("no function")).expect("JSON");
+        let (_, json) = whole.split_once('\n').expect("a line before the JSON");
+        assert!(Learner::from_bytes(&bytes(json)).is_ok());
+        let say = |from: &str, to: &str| {
+            assert!(json.contains(from), "{from}");
+            Learner::from_bytes(&bytes(&json.replacen(from, to, 1)))
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
+        let refused = |why: &str| format!("`state` must be that of an online learner, but it is not readable ({why})");
+        assert_eq!(
+            say("\"format_version\":1", "\"format_version\":9"),
+            refused("it has format 9, but this version reads format 1")
+        );
+        assert_eq!(say("\"n_components\":2", "\"n_components\":3"), refused("its parts do not fit together"));
+        assert_eq!(say("\"started\":2", "\"started\":5"), refused("its parts do not fit together"));
+        assert!(say("\"n_seen\"", "\"n_saw\"").contains("unknown field `n_saw`"));
+    }
 }

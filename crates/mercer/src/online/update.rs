@@ -18,8 +18,10 @@ pub(super) struct Update {
 
 /// Where the image of a row is.
 pub(super) enum Place {
+    /// In a slot of the memory.
     Slot { slot: usize, is_new: bool },
-    Combination(Vec<f64>),
+    /// Near a combination of the rows in memory: the squared distance is `residual`.
+    Combination { coefficients: Vec<f64>, residual: f64 },
 }
 
 impl Place {
@@ -27,7 +29,7 @@ impl Place {
     pub(super) fn add(&self, expansion: &mut [f64], factor: f64) {
         match self {
             Self::Slot { slot, .. } => expansion[*slot] += factor,
-            Self::Combination(coefficients) => {
+            Self::Combination { coefficients, .. } => {
                 for (x, coefficient) in expansion.iter_mut().zip(coefficients) {
                     *x += factor * coefficient;
                 }

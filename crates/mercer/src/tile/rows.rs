@@ -1,10 +1,14 @@
-//! The kernel of one point with many that come and go: for learners that see one row at a time.
+//! The kernel of a few points with many that come and go: for learners that see one row at a time.
 //!
 //! # Method
 //!
 //! Points are kept in panels as the tile engine has them, one lane per point, so that a row of kernel values is made by whole
-//! registers. Distances are sums of differences and not of norms and products: with one query at a time the
-//! difference costs one more instruction and loses no digits, however far from the origin the data lies.
+//! registers. Distances are sums of differences and not of norms and products: the difference costs one more instruction and
+//! loses no digits, however far from the origin the data lies. Several queries share the loads of a panel, which stays in
+//! the first-level cache for all of them; the sums of each pair have the same order with one query as with many, so a
+//! value does not depend on what it was computed together with.
+
+use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::kernel::{Formula, Kernel, Pairing, with_formula};
@@ -62,31 +66,71 @@ impl RowPanels {
         }
     }
 
-    /// Writes the kernel of `query` with every point.
+    /// Points of a panel.
+    pub(crate) fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    /// The number of points, rounded up to whole panels.
+    pub(crate) fn padded_len(&self) -> usize {
+        self.len.next_multiple_of(self.lanes)
+    }
+
+    /// The panels there are.
+    pub(crate) fn panels(&self) -> Range<usize> {
+        0..self.padded_len() / self.lanes
+    }
+
+    /// The panel that a point is in.
+    pub(crate) fn panel_of(&self, index: usize) -> Range<usize> {
+        index / self.lanes..index / self.lanes + 1
+    }
+
+    /// Whether values can be computed for several queries together: the user's own function is called for one at a time.
+    pub(crate) fn is_vectorised(&self) -> bool {
+        !matches!(self.kernel, Kernel::Custom(_) | Kernel::Precomputed)
+    }
+
+    /// Writes the kernel of every query with every point of some panels: that of query `q` with point `i` to place
+    /// `q stride + i`. Lanes past the last point get finite numbers that mean nothing.
     ///
     /// # Errors
     ///
-    /// If a value is not finite, which only a custom kernel or numbers beyond the range can cause.
-    pub(crate) fn kernel_row(&self, query: &[f64], out: &mut Vec<f64>) -> Result<()> {
-        assert_eq!(query.len(), self.n_features, "a row of the same width");
-        out.clear();
-        out.resize(self.len.next_multiple_of(self.lanes), 0.0);
+    /// If the user's function fails. Values that are not finite are left to [`check_row`](Self::check_row).
+    pub(crate) fn kernel_rows(
+        &self,
+        queries: &[f64],
+        panels: Range<usize>,
+        out: &mut [f64],
+        stride: usize,
+    ) -> Result<()> {
+        assert!(queries.len().is_multiple_of(self.n_features), "whole rows of the same width");
+        assert!(panels.end * self.lanes <= stride, "room for a row of the result");
+        assert!(queries.len() / self.n_features * stride <= out.len(), "room for the result");
         match &self.kernel {
-            Kernel::Custom(_) | Kernel::Precomputed => {
-                for (index, value) in out.iter_mut().take(self.len).enumerate() {
-                    *value = self.kernel.evaluate(&self.row(index), query)?;
+            _ if panels.is_empty() => {}
+            Kernel::Custom(custom) => {
+                let points = panels.start * self.lanes..self.len.min(panels.end * self.lanes);
+                let rows: Vec<f64> = points.clone().flat_map(|index| self.row(index)).collect();
+                for (query, out) in queries.chunks_exact(self.n_features).zip(out.chunks_exact_mut(stride)) {
+                    custom.fill(query, &rows, self.n_features, &mut out[points.clone()])?;
                 }
             }
             kernel => {
                 with_formula!(kernel, formula => {
-                    self.isa.run(Fill { panels: self, query, formula: *formula, out });
-                }, else unreachable!("matched above"));
+                    self.isa.run(Fill { points: self, panels, queries, formula: *formula, out, stride });
+                }, else unreachable!("learners refuse given matrices"));
             }
         }
-        out.truncate(self.len);
-        match out.iter().position(|value| !value.is_finite()) {
+        Ok(())
+    }
+
+    /// Refuses a row of values that are not finite, which only a custom kernel or numbers beyond the range can cause.
+    pub(crate) fn check_row(&self, values: &[f64], row: usize) -> Result<()> {
+        match values[..self.len].iter().position(|value| !value.is_finite()) {
             Some(column) => {
-                Err(Error::CustomKernel { kernel: self.kernel.name().to_owned(), row: 0, column, value: out[column] })
+                let value = values[column];
+                Err(Error::CustomKernel { kernel: self.kernel.name().to_owned(), row, column, value })
             }
             None => Ok(()),
         }
@@ -115,22 +159,54 @@ impl Job for LaneCount {
 }
 
 struct Fill<'a, F> {
-    panels: &'a RowPanels,
-    query: &'a [f64],
+    points: &'a RowPanels,
+    panels: Range<usize>,
+    queries: &'a [f64],
     formula: F,
     out: &'a mut [f64],
+    stride: usize,
 }
+
+/// Queries that share the loads of a panel: with two chains of sums each, they keep both multipliers busy.
+const TOGETHER: usize = 4;
 
 impl<F: Formula> Job for Fill<'_, F> {
     type Output = ();
 
     #[inline(always)]
-    fn run<G: Target>(self) {
-        let size = G::F64::COUNT * self.query.len();
-        let query_norm = self.query.iter().map(|x| x * x).sum::<f64>().sqrt();
-        for (panel, out) in self.panels.values.chunks_exact(size.max(1)).zip(self.out.chunks_exact_mut(G::F64::COUNT)) {
-            let scalar = scalars::<G::F64>(panel, self.query, query_norm, F::PAIRING);
-            // SAFETY: a chunk of the result is one vector.
+    fn run<G: Target>(mut self) {
+        let d = self.points.n_features;
+        let norms: Vec<f64> = match F::PAIRING {
+            Pairing::Cosine => {
+                self.queries.chunks_exact(d).map(|query| query.iter().map(|x| x * x).sum::<f64>().sqrt()).collect()
+            }
+            _ => vec![0.0; self.queries.len() / d],
+        };
+        for panel in self.panels.clone() {
+            let mut first = 0;
+            while first + TOGETHER <= norms.len() {
+                self.fill::<G::F64, TOGETHER>(panel, first, &norms);
+                first += TOGETHER;
+            }
+            while first < norms.len() {
+                self.fill::<G::F64, 1>(panel, first, &norms);
+                first += 1;
+            }
+        }
+    }
+}
+
+impl<F: Formula> Fill<'_, F> {
+    /// The values of `N` queries, from `first` on, with the points of a panel.
+    #[inline(always)]
+    fn fill<L: Lanes<Elem = f64>, const N: usize>(&mut self, panel: usize, first: usize, norms: &[f64]) {
+        let d = self.points.n_features;
+        let points = &self.points.values[panel * L::COUNT * d..][..L::COUNT * d];
+        let queries: [&[f64]; N] = std::array::from_fn(|q| &self.queries[(first + q) * d..][..d]);
+        let scalars = scalars::<L, N>(points, queries, &norms[first..], F::PAIRING);
+        for (q, scalar) in scalars.into_iter().enumerate() {
+            let out = &mut self.out[(first + q) * self.stride + panel * L::COUNT..][..L::COUNT];
+            // SAFETY: the slice is as long as a vector.
             #[expect(unsafe_code, reason = "raw stores of whole vectors")]
             unsafe {
                 self.formula.value(scalar).store(out.as_mut_ptr());
@@ -139,38 +215,118 @@ impl<F: Formula> Job for Fill<'_, F> {
     }
 }
 
-/// The scalar of the query with each point of a panel.
+/// The scalar of each query with each point of a panel.
 #[inline(always)]
 #[expect(unsafe_code, reason = "raw loads of whole vectors")]
-fn scalars<L: Lanes<Elem = f64>>(panel: &[f64], query: &[f64], query_norm: f64, pairing: Pairing) -> L {
+fn scalars<L: Lanes<Elem = f64>, const N: usize>(
+    panel: &[f64],
+    queries: [&[f64]; N],
+    query_norms: &[f64],
+    pairing: Pairing,
+) -> [L; N] {
     let zero = L::constant(0.0);
-    // Two chains of sums, so that one need not wait for the other.
-    let (mut sums, mut norms) = ([zero; 2], [zero; 2]);
-    for (k, (points, &x)) in panel.chunks_exact(L::COUNT).zip(query).enumerate() {
-        // SAFETY: a chunk of the panel is one vector.
-        let points = unsafe { L::load(points.as_ptr()) };
-        let x = L::splat(x);
-        let sum = &mut sums[k % 2];
-        match pairing {
-            Pairing::InnerProduct => *sum = points.mul_add(x, *sum),
-            Pairing::SquaredDistance => {
-                let difference = points - x;
-                *sum = difference.mul_add(difference, *sum);
-            }
-            Pairing::ManhattanDistance => *sum = *sum + (points - x).abs(),
-            Pairing::Cosine => {
-                *sum = points.mul_add(x, *sum);
-                norms[k % 2] = points.mul_add(points, norms[k % 2]);
-            }
+    // Two chains of sums per query, even and odd features, so that one need not wait for the other.
+    let (mut even, mut odd) = ([zero; N], [zero; N]);
+    let mut norms = [zero; 2];
+    let d = queries[0].len();
+    let load = |k: usize| {
+        let points = &panel[k * L::COUNT..][..L::COUNT];
+        // SAFETY: the slice is as long as a vector.
+        unsafe { L::load(points.as_ptr()) }
+    };
+    let mut k = 0;
+    while k + 1 < d {
+        let points = [load(k), load(k + 1)];
+        if pairing == Pairing::Cosine {
+            norms = [points[0].mul_add(points[0], norms[0]), points[1].mul_add(points[1], norms[1])];
+        }
+        for q in 0..N {
+            even[q] = with_feature(points[0], queries[q][k], even[q], pairing);
+            odd[q] = with_feature(points[1], queries[q][k + 1], odd[q], pairing);
+        }
+        k += 2;
+    }
+    if k < d {
+        let points = load(k);
+        if pairing == Pairing::Cosine {
+            norms[0] = points.mul_add(points, norms[0]);
+        }
+        for q in 0..N {
+            even[q] = with_feature(points, queries[q][k], even[q], pairing);
         }
     }
-    let sum = sums[0] + sums[1];
-    match pairing {
-        Pairing::Cosine => {
+    std::array::from_fn(|q| {
+        let sum = even[q] + odd[q];
+        if pairing == Pairing::Cosine {
             // Points of no length have no direction: their inner products are zero, and stay so.
-            let norm = (norms[0] + norms[1]).sqrt() * L::splat(query_norm);
+            let norm = (norms[0] + norms[1]).sqrt() * L::splat(query_norms[q]);
             sum / norm.max(L::constant(f64::MIN_POSITIVE))
+        } else {
+            sum
         }
-        _ => sum,
+    })
+}
+
+/// A sum with the part of one more feature.
+#[inline(always)]
+fn with_feature<L: Lanes<Elem = f64>>(points: L, x: f64, sum: L, pairing: Pairing) -> L {
+    let x = L::splat(x);
+    match pairing {
+        Pairing::InnerProduct | Pairing::Cosine => points.mul_add(x, sum),
+        Pairing::SquaredDistance => {
+            let difference = points - x;
+            difference.mul_add(difference, sum)
+        }
+        Pairing::ManhattanDistance => sum + (points - x).abs(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn panels(kernel: Kernel, isa: Isa) -> RowPanels {
+        let mut panels = RowPanels::new(kernel, 3);
+        (panels.isa, panels.lanes) = (isa, isa.run(LaneCount));
+        for i in 0..11 {
+            panels.push(&row(i));
+        }
+        panels
+    }
+
+    fn row(i: usize) -> Vec<f64> {
+        (0..3).map(|k| ((i * 7 + k * 5) % 13) as f64 * 0.25 - 1.0).collect()
+    }
+
+    #[test]
+    fn values_are_those_of_the_kernel_and_do_not_depend_on_their_company() {
+        let queries: Vec<f64> = (20..29).flat_map(row).collect();
+        let kernels = [
+            Kernel::gaussian(0.3).unwrap(),
+            Kernel::laplacian(0.2).unwrap(),
+            Kernel::polynomial(0.5, 1.0, 3).unwrap(),
+            Kernel::cosine(),
+        ];
+        for (kernel, isa) in
+            kernels.iter().flat_map(|kernel| Isa::available().into_iter().map(move |isa| (kernel, isa)))
+        {
+            let mut panels = panels(kernel.clone(), isa);
+            panels.swap_remove(4);
+            let points: Vec<Vec<f64>> = (0..10).map(|i| panels.row(i)).collect();
+            assert_eq!(points[4], row(10));
+            let stride = panels.padded_len();
+            let mut together = vec![0.0; 9 * stride];
+            panels.kernel_rows(&queries, panels.panels(), &mut together, stride).unwrap();
+            for (q, query) in queries.chunks(3).enumerate() {
+                let mut alone = vec![0.0; stride];
+                panels.kernel_rows(query, panels.panels(), &mut alone, stride).unwrap();
+                for i in 0..10 {
+                    let want = kernel.evaluate(&points[i], query).unwrap();
+                    let got = together[q * stride + i];
+                    assert!((got - want).abs() <= 8.0 * f64::EPSILON * want.abs().max(1.0), "{kernel:?}, {isa:?}");
+                    assert_eq!(got.to_bits(), alone[i].to_bits(), "{kernel:?}, {isa:?}, query {q}, point {i}");
+                }
+            }
+        }
     }
 }
