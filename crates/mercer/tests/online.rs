@@ -484,7 +484,7 @@ fn bytes_that_are_no_learner_are_refused() {
     let say = |text: &[u8]| refusal(Learner::from_bytes(text));
     let altered = "`state` must be that of an online learner, but it is not readable (it has been altered or ends too early: \
                    its contents do not match its digest)";
-    assert_eq!(say(whole[..whole.len() / 2].as_bytes()), altered);
+    assert_eq!(say(&whole.as_bytes()[..whole.len() / 2]), altered);
     assert_eq!(say(whole.replace("\"n_seen\":30", "\"n_seen\":31").as_bytes()), altered);
     assert_eq!(
         say(b"mercer learner"),
@@ -528,8 +528,7 @@ fn what_was_learned_is_a_model_like_any_other() {
         let queries = plane(50, 21);
         let scores = model.transform(&queries).unwrap();
         let outputs = learner.outputs(&queries).unwrap();
-        let learned = learner.coefficients();
-        let map = &learned * &gram * alpha;
+        let map = learner.coefficients() * &gram * alpha;
         assert!(
             (&outputs - &scores * map.transpose()).norm_max() < 1e-9,
             "{policy}: outputs are combinations of scores"
