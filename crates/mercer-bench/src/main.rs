@@ -15,6 +15,7 @@ mod failure;
 mod harness;
 mod machine;
 mod memory;
+mod plot;
 mod points_file;
 mod record;
 mod rival;
@@ -64,6 +65,10 @@ enum Command {
     HebbianConvergence(Options),
     /// One pass of the kernel Hebbian algorithm over all of MNIST, rule by rule
     HebbianMnist(Options),
+    /// Rows per second of an online learner against `NumPy`
+    StreamThroughput(Options),
+    /// Variance that online learners capture against batch kernel PCA
+    StreamQuality(Options),
     /// Makes the page of results from the records
     Table(table::TableOptions),
     /// One fit in a process of its own
@@ -106,6 +111,8 @@ fn run(command: Command) -> Result<()> {
         Command::HebbianPass(options) => (Benchmark::HebbianPass, options),
         Command::HebbianMnist(options) => (Benchmark::HebbianMnist, options),
         Command::HebbianConvergence(options) => (Benchmark::HebbianConvergence, options),
+        Command::StreamThroughput(options) => (Benchmark::StreamThroughput, options),
+        Command::StreamQuality(options) => (Benchmark::StreamQuality, options),
         Command::HebbianVsKernlab(options) => (Benchmark::HebbianVsKernlab, options),
         Command::Table(options) => return table::run(&options),
         Command::FitOnce(request) => return child::print(&request.run()?),

@@ -23,7 +23,7 @@ impl PeakMark {
 }
 
 /// Bytes resident now; zero where the system does not tell.
-fn resident() -> u64 {
+pub(crate) fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     kibibytes(&status, "VmRSS:").unwrap_or(0)
 }

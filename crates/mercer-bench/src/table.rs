@@ -48,7 +48,13 @@ fn page(records: &[(Benchmark, Option<Record>)]) -> String {
     for (benchmark, record) in records {
         let _ = write!(text, "\n## {}\n\n{}\n\n", benchmark.name(), benchmark.question());
         match record {
-            Some(record) => section(&mut text, record),
+            Some(record) => {
+                section(&mut text, record);
+                if benchmark.has_plot() {
+                    let name = benchmark.name();
+                    let _ = write!(text, "\n![{name}](../bench/records/{name}.svg)\n");
+                }
+            }
             None => text.push_str("It has not been run yet.\n"),
         }
     }

@@ -1,4 +1,4 @@
-//! The USPS digits of the paper's experiments: the first hundred of each digit.
+//! The USPS digits.
 
 use npyz::npz::NpzArchive;
 
@@ -8,11 +8,36 @@ use crate::setup::Setup;
 /// Pixels of a picture.
 pub(crate) const PIXELS: usize = 256;
 
+/// All training pictures in their order, or the first `rows` of made-up ones in a quick run.
+pub(crate) fn all(setup: &Setup, rows: usize) -> Result<Vec<f32>> {
+    if setup.options.quick {
+        return Ok(made_up(rows));
+    }
+    Ok(read(setup)?.0)
+}
+
 /// The first `each` pictures of every digit, grey values from -1 to 1, digit by digit; in a quick run made-up ones.
 pub(crate) fn first_of_each_digit(setup: &Setup, each: usize) -> Result<Vec<f32>> {
     if setup.options.quick {
         return Ok(made_up(10 * each));
     }
+    let (pictures, labels) = read(setup)?;
+    let mut chosen = Vec::with_capacity(10 * each * PIXELS);
+    for digit in 0..10 {
+        let rows = labels.iter().enumerate().filter(|(_, label)| **label == digit).map(|(row, _)| row);
+        for row in rows.take(each) {
+            chosen.extend_from_slice(&pictures[row * PIXELS..(row + 1) * PIXELS]);
+        }
+    }
+    if chosen.len() != 10 * each * PIXELS {
+        let problem = format!("there are not {each} pictures of every digit");
+        return Err(Failure::Data { path: setup.options.data.join("usps.npz"), problem });
+    }
+    Ok(chosen)
+}
+
+/// Pictures and labels of the training set.
+fn read(setup: &Setup) -> Result<(Vec<f32>, Vec<u8>)> {
     let path = setup.options.data.join("usps.npz");
     let wrong = |problem: &str| Failure::Data { path: path.clone(), problem: problem.to_owned() };
     let mut archive = NpzArchive::open(&path).map_err(Failure::file(&path))?;
@@ -24,17 +49,7 @@ pub(crate) fn first_of_each_digit(setup: &Setup, each: usize) -> Result<Vec<f32>
     if pictures.len() != labels.len() * PIXELS {
         return Err(wrong("X is not one row of 256 pixels per label"));
     }
-    let mut chosen = Vec::with_capacity(10 * each * PIXELS);
-    for digit in 0..10 {
-        let rows = labels.iter().enumerate().filter(|(_, label)| **label == digit).map(|(row, _)| row);
-        for row in rows.take(each) {
-            chosen.extend_from_slice(&pictures[row * PIXELS..(row + 1) * PIXELS]);
-        }
-    }
-    if chosen.len() != 10 * each * PIXELS {
-        return Err(wrong(&format!("there are not {each} pictures of every digit")));
-    }
-    Ok(chosen)
+    Ok((pictures, labels))
 }
 
 /// Ten kinds of waves with a phase that varies.

@@ -10,6 +10,8 @@ mod mnist_full;
 mod plan_estimates;
 mod read_csv;
 mod start_up;
+mod stream_quality;
+mod stream_throughput;
 mod tile_floor;
 mod transform_vs_sklearn;
 
@@ -32,6 +34,8 @@ pub(crate) enum Benchmark {
     HebbianVsKernlab,
     HebbianConvergence,
     HebbianMnist,
+    StreamThroughput,
+    StreamQuality,
 }
 
 /// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
@@ -39,7 +43,7 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::TileFloor,
         Self::FitVsSklearn,
         Self::MnistFull,
@@ -52,6 +56,8 @@ impl Benchmark {
         Self::HebbianVsKernlab,
         Self::HebbianConvergence,
         Self::HebbianMnist,
+        Self::StreamThroughput,
+        Self::StreamQuality,
     ];
 
     /// The name of the command and of the record.
@@ -69,7 +75,14 @@ impl Benchmark {
             Self::HebbianMnist => "hebbian_mnist",
             Self::HebbianConvergence => "hebbian_convergence",
             Self::HebbianVsKernlab => "hebbian_vs_kernlab",
+            Self::StreamThroughput => "stream_throughput",
+            Self::StreamQuality => "stream_quality",
         }
+    }
+
+    /// Whether it draws a picture beside its record.
+    pub(crate) const fn has_plot(self) -> bool {
+        matches!(self, Self::StreamQuality)
     }
 
     /// What is compared with what, in sentences for the page of results.
@@ -87,6 +100,8 @@ impl Benchmark {
             Self::HebbianMnist => hebbian_mnist::QUESTION,
             Self::HebbianConvergence => hebbian_convergence::QUESTION,
             Self::HebbianVsKernlab => hebbian_vs_kernlab::QUESTION,
+            Self::StreamThroughput => stream_throughput::QUESTION,
+            Self::StreamQuality => stream_quality::QUESTION,
         }
     }
 
@@ -106,6 +121,8 @@ impl Benchmark {
             Self::HebbianMnist => hebbian_mnist::measure,
             Self::HebbianConvergence => hebbian_convergence::measure,
             Self::HebbianVsKernlab => hebbian_vs_kernlab::measure,
+            Self::StreamThroughput => stream_throughput::measure,
+            Self::StreamQuality => stream_quality::measure,
         };
         let mut findings = Findings::default();
         measure(setup, &mut findings)?;

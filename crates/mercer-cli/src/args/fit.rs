@@ -155,7 +155,7 @@ pub(crate) enum PrecisionChoice {
 }
 
 /// The kernels that a command can be asked for, with the short names people type.
-fn kernel_names() -> impl TypedValueParser<Value = String> {
+pub(super) fn kernel_names() -> impl TypedValueParser<Value = String> {
     let names = mercer::kernel::NAMES.into_iter().chain(["precomputed"]);
     PossibleValuesParser::new(names.map(|name| {
         let value = PossibleValue::new(name);

@@ -14,6 +14,7 @@ mod plan;
 mod report;
 mod reproduce;
 mod score;
+mod stream;
 mod transform;
 mod values;
 
@@ -33,6 +34,7 @@ pub(crate) use plan::PlanArgs;
 pub(crate) use report::{ProgressChoice, ReportArgs};
 pub(crate) use reproduce::{Experiment, ReproduceArgs};
 pub(crate) use score::ScoreArgs;
+pub(crate) use stream::{BadRows, Emit, EmitFormat, Every, RowArgs, RowFormat, StreamArgs, StreamKernelArgs};
 pub(crate) use transform::TransformArgs;
 pub(crate) use values::{
     ColumnName, Delimiter, Format, Gamma, ImageSize, MethodName, Pixels, RowRange, ScaleFactor, TimeLimit,
@@ -77,6 +79,8 @@ pub(crate) enum Command {
     Score(Box<ScoreArgs>),
     /// Clusters of points, of any shape: spectral clustering
     Cluster(Box<ClusterArgs>),
+    /// Learn from rows on standard input, one at a time, in constant memory
+    Stream(Box<StreamArgs>),
     /// Several methods on the same data: time, memory, residual, angle to the most exact one
     Compare(Box<CompareArgs>),
     /// An experiment of the papers: what they claim beside what comes out

@@ -16,6 +16,7 @@ mod reproduce;
 mod score;
 mod session;
 mod settings;
+mod stream;
 mod transform;
 
 use crate::args::Command;
@@ -29,6 +30,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus> {
         Command::Transform(args) => transform::run(&args),
         Command::Score(args) => score::run(&args),
         Command::Cluster(args) => cluster::run(&args),
+        Command::Stream(args) => stream::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Info(args) => info::run(&args),

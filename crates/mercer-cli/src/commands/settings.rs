@@ -1,9 +1,12 @@
 //! The settings of a fit that flags mean.
 
 use mercer::kernel::{KernelSpec, Width};
-use mercer::{Center, KernelChoice, KernelHebbianPca, KernelPca, Precision};
+use mercer::online::OnlineKernelPca;
+use mercer::{Center, KernelChoice, KernelHebbianPca, KernelPca, Points, Precision};
 
-use crate::args::{Gamma, GramArgs, HebbianArgs, KernelArgs, MethodName, PrecisionChoice, SolveArgs};
+use crate::args::{
+    Gamma, GramArgs, HebbianArgs, KernelArgs, MethodName, PrecisionChoice, SolveArgs, StreamArgs, StreamKernelArgs,
+};
 
 /// The settings that the flags mean.
 pub(super) fn settings(kernel: &KernelArgs, solve: &SolveArgs, method: MethodName) -> KernelPca {
@@ -67,6 +70,31 @@ pub(super) fn gains(kernel: impl Into<KernelChoice>, hebbian: &HebbianArgs) -> K
     let settings = hebbian.rho0.into_iter().fold(settings, KernelHebbianPca::rho0);
     let settings = hebbian.passes.into_iter().fold(settings, KernelHebbianPca::passes);
     hebbian.batch_size.into_iter().fold(settings, KernelHebbianPca::batch_size)
+}
+
+/// The settings of an online learner of rows like this one that the flags mean.
+pub(super) fn online_settings(args: &StreamArgs, row: &Points) -> mercer::Result<OnlineKernelPca> {
+    let learning = &args.learning;
+    let settings = OnlineKernelPca::new(stream_kernel(&args.kernel).resolve(row)?)
+        .rule(learning.rule.unwrap_or_default())
+        .schedule(learning.schedule.unwrap_or_default())
+        .center(if args.kernel.no_center { Center::No } else { Center::Yes });
+    let settings = learning.n_components.into_iter().fold(settings, OnlineKernelPca::n_components);
+    let settings = learning.learning_rate.into_iter().fold(settings, OnlineKernelPca::learning_rate);
+    let settings = learning.tau.into_iter().fold(settings, OnlineKernelPca::tau);
+    let settings = learning.beta.into_iter().fold(settings, OnlineKernelPca::beta);
+    let settings = learning.budget.into_iter().fold(settings, OnlineKernelPca::budget);
+    let settings = learning.policy.into_iter().fold(settings, OnlineKernelPca::policy);
+    Ok(learning.forgetting.into_iter().fold(settings, OnlineKernelPca::forgetting))
+}
+
+fn stream_kernel(args: &StreamKernelArgs) -> KernelSpec {
+    let width = args.gamma.map(Width::Gamma).or(args.bandwidth.map(Width::Bandwidth));
+    let spec = KernelSpec::new(args.kernel.as_deref().unwrap_or("gaussian"));
+    let spec = width.into_iter().fold(spec, KernelSpec::width);
+    let spec = args.degree.into_iter().fold(spec, KernelSpec::degree);
+    let spec = args.coef0.into_iter().fold(spec, KernelSpec::coef0);
+    args.alpha.into_iter().fold(spec, KernelSpec::alpha)
 }
 
 pub(super) const fn precision(choice: PrecisionChoice) -> Precision {

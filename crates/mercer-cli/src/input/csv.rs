@@ -60,7 +60,7 @@ pub(super) fn read(name: &str, source: impl Read + Send, length: Option<u64>, op
 }
 
 /// The first record of a text, and where the text goes on after it.
-fn first_record(text: &[u8], delimiter: u8) -> Option<(ByteRecord, usize)> {
+pub(super) fn first_record(text: &[u8], delimiter: u8) -> Option<(ByteRecord, usize)> {
     let mut reader = reader(text, delimiter);
     let mut record = ByteRecord::new();
     // From memory nothing can fail, and records of any length are allowed.
@@ -83,7 +83,7 @@ fn line_of(text: &[u8], place: usize) -> u64 {
 
 /// Rows that have been read.
 #[derive(Default)]
-struct Rows {
+pub(super) struct Rows {
     values: Vec<f64>,
     labels: Vec<String>,
     ids: Vec<String>,
@@ -91,6 +91,11 @@ struct Rows {
 }
 
 impl Rows {
+    /// The numbers of all rows, one row after the other.
+    pub(super) fn into_values(self) -> Vec<f64> {
+        self.values
+    }
+
     fn append(&mut self, mut other: Self) {
         self.values.append(&mut other.values);
         self.labels.append(&mut other.labels);
@@ -110,14 +115,21 @@ impl Rows {
 }
 
 /// A row that cannot be used.
-struct Wrong {
+pub(super) struct Wrong {
     /// Where in the piece it was looked for.
     offset: usize,
     record: ByteRecord,
     what: What,
 }
 
-enum What {
+impl Wrong {
+    /// A record and what is wrong with it, wherever it is.
+    pub(super) fn new(record: ByteRecord, what: What) -> Self {
+        Self { offset: 0, record, what }
+    }
+}
+
+pub(super) enum What {
     /// Another number of columns than the first row.
     Ragged,
     /// A field that is not a finite number.
@@ -127,7 +139,7 @@ enum What {
 }
 
 /// What is known about the columns from the first row.
-struct Table<'a> {
+pub(super) struct Table<'a> {
     file: &'a str,
     delimiter: u8,
     /// The header, if there is one.
@@ -140,11 +152,27 @@ struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// The columns that the first row has.
-    fn new(file: &'a str, first: &'a ByteRecord, line: u64, delimiter: u8, options: &ReadOptions) -> Result<Self> {
+    pub(super) fn new(
+        file: &'a str,
+        first: &'a ByteRecord,
+        line: u64,
+        delimiter: u8,
+        options: &ReadOptions,
+    ) -> Result<Self> {
         let n_columns = first.len();
         let names = if is_header(first, options) { Some(header_names(file, first, line)?) } else { None };
         let selection = Selection::new(options, file, names.as_deref(), n_columns)?;
         Ok(Self { file, delimiter, names, n_columns, first, first_line: line, selection })
+    }
+
+    /// Whether the first row is a header.
+    pub(super) fn has_names(&self) -> bool {
+        self.names.is_some()
+    }
+
+    /// What separates columns.
+    pub(super) fn delimiter(&self) -> u8 {
+        self.delimiter
     }
 
     /// Reads a text of whole records, in pieces; each comes with its place.
@@ -168,7 +196,7 @@ impl<'a> Table<'a> {
         Ok(rows)
     }
 
-    fn push(&self, record: &ByteRecord, rows: &mut Rows) -> std::result::Result<(), What> {
+    pub(super) fn push(&self, record: &ByteRecord, rows: &mut Rows) -> std::result::Result<(), What> {
         if record.len() != self.n_columns {
             return Err(What::Ragged);
         }
@@ -214,7 +242,7 @@ impl<'a> Table<'a> {
     }
 
     /// What is wrong with a row, and what to do about it.
-    fn complaint(&self, wrong: &Wrong, line: u64) -> InputError {
+    pub(super) fn complaint(&self, wrong: &Wrong, line: u64) -> InputError {
         match wrong.what {
             What::Ragged => self.ragged(&wrong.record, line),
             What::NotANumber(column) => self.not_a_number(line, column, &wrong.record[column]),

@@ -21,6 +21,7 @@ mod npz;
 mod numbers;
 mod options;
 mod parquet;
+mod rows;
 mod source;
 
 use std::ops::Range;
@@ -31,6 +32,7 @@ use mercer::{Model, Points};
 
 pub(crate) use format::format_of;
 pub(crate) use options::ReadOptions;
+pub(crate) use rows::{RowSource, StreamedRow};
 
 use self::array::Array;
 use self::format::NamedFormat;

@@ -114,6 +114,26 @@ impl ReadOptions {
         Self { delimiter: Some(self.delimiter.unwrap_or(usual)), ..self.clone() }
     }
 
+    /// The delimiter of lines of text, unless another was asked for.
+    pub(super) fn text_delimiter(&self, is_tsv: bool) -> u8 {
+        self.delimiter.unwrap_or(if is_tsv { b'\t' } else { b',' })
+    }
+
+    /// Refuses flags that mean nothing for lines of JSON.
+    pub(super) fn refuse_text_flags(&self) -> Result<()> {
+        let flags = [
+            ("--header", self.header == Header::Present),
+            ("--no-header", self.header == Header::Absent),
+            ("--delimiter", self.delimiter.is_some()),
+        ];
+        match flags.into_iter().find(|(_, given)| *given) {
+            Some((flag, _)) => {
+                Err(Failure::usage(format!("{flag} is for text with delimiters only, but the rows are NDJSON")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Refuses flags that mean nothing for a format.
     pub(super) fn check_flags(&self, format: Format) -> Result<()> {
         let is_text = matches!(format, Format::Csv | Format::Tsv);

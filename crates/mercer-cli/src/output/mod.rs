@@ -8,14 +8,19 @@ use std::io::Write;
 use std::path::Path;
 
 pub(crate) use aside::OutputFile;
-pub(crate) use scores::{ScoreWriter, left_out, score_format};
+pub(crate) use scores::{ScoreWriter, left_out, number, score_format};
 pub(crate) use summary::summary;
 
 use crate::failure::Result;
 
 /// Writes a whole text file, aside and renamed.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<()> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// Writes a whole file, aside and renamed.
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = OutputFile::create(path)?;
-    file.write_all(text.as_bytes()).map_err(|error| file.failure(error))?;
+    file.write_all(bytes).map_err(|error| file.failure(error))?;
     file.commit()
 }

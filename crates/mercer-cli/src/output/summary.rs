@@ -52,11 +52,17 @@ pub(crate) fn kernel(kernel: &KernelRecord, centered: bool) -> String {
 }
 
 fn method(record: &RunRecord) -> String {
+    if record.residuals.is_empty() {
+        return format!("{} rule, rows seen once, in {}", record.solver, record.precision);
+    }
     let passes = if record.passes == 1 { "1 pass".to_owned() } else { format!("{} passes", record.passes) };
     format!("{} solver, {} matrix in {}, {passes}", record.solver, record.gram, record.precision)
 }
 
 fn residual(record: &RunRecord) -> String {
+    if record.residuals.is_empty() {
+        return "unknown: rows were seen once".to_owned();
+    }
     let largest = record.residuals.iter().copied().fold(0.0, f64::max);
     if record.solver == "hebbian" {
         // It makes as many passes as it was told to; no residual was asked for.
@@ -75,12 +81,13 @@ fn time(record: &RunRecord) -> String {
 fn components_table(record: &RunRecord) -> String {
     let mut text = String::from("component    eigenvalue  explained  cumulative  residual\n");
     let mut cumulative = 0.0;
-    let rows = record.eigenvalues.iter().zip(&record.explained_variance_ratio).zip(&record.residuals);
-    for (index, ((&eigenvalue, &share), &residual)) in rows.take(SHOWN).enumerate() {
+    let rows = record.eigenvalues.iter().zip(&record.explained_variance_ratio);
+    for (index, (&eigenvalue, &share)) in rows.take(SHOWN).enumerate() {
         cumulative += share;
+        let residual = record.residuals.get(index).map_or_else(|| "-".to_owned(), |residual| format!("{residual:.1e}"));
         let _ = writeln!(
             text,
-            "{:>9}  {:>12}  {:>9}  {:>10}  {residual:>8.1e}",
+            "{:>9}  {:>12}  {:>9}  {:>10}  {residual:>8}",
             index + 1,
             significant(eigenvalue),
             percent(share),

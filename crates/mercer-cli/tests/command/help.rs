@@ -8,11 +8,12 @@ use std::path::Path;
 use super::support::{Directory, bent_line, mercer};
 
 /// Every command, as `mercer --help` lists them.
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "fit",
     "plan",
     "transform",
     "score",
+    "stream",
     "cluster",
     "compare",
     "reproduce",

@@ -21,5 +21,6 @@ mod plan;
 mod records;
 mod reproduce;
 mod score;
+mod stream;
 mod streams;
 mod transform;

@@ -117,13 +117,18 @@ fn records() -> Vec<(&'static str, Value)> {
         ("score", "score points.mercer points.csv --label half -o novelty.csv"),
         ("cluster", "cluster points.csv --labels half -k 2 -o clusters.csv"),
         ("reproduce", "reproduce toy-circles --data . --out circles --quick"),
+        ("stream", "stream --budget 3 --checkpoint state -o learned.mercer"),
         ("compare", "compare points.csv --label half --methods dense,krylov"),
         ("info", "info points.mercer"),
         ("demo", "demo"),
         ("error", "fit none.csv -o x.mercer"),
     ]
     .into_iter()
-    .map(|(name, words)| (name, serde_json::from_str(&directory.run(&format!("{words} --json")).stdout).unwrap()))
+    .map(|(name, words)| {
+        // Only one of them reads it.
+        let outcome = directory.run_with_input(&format!("{words} --json"), b"1,2\n2,3\n4,1\n3,3\n");
+        (name, serde_json::from_str(&outcome.stdout).unwrap())
+    })
     .collect()
 }
 

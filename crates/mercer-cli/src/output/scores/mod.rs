@@ -175,7 +175,7 @@ fn put(file: &mut OutputFile, bytes: &[u8]) -> Result<()> {
 }
 
 /// The shortest text that reads back as the same number.
-fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     let plain = (1e-5..1e16).contains(&x.abs()) || x == 0.0;
     if plain { x.to_string() } else { format!("{x:e}") }
 }

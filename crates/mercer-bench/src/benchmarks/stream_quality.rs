@@ -1,0 +1,93 @@
+//! How much of the variance that batch kernel PCA finds do online learners find, after how many rows?
+
+use mercer::online::{OnlineKernelPca, OnlineLearner, Rule};
+use mercer::{Kernel, KernelPca, Points, Precision};
+
+use crate::failure::{Failure, Result};
+use crate::harness::{Contender, alternate};
+use crate::plot::{Series, line_chart};
+use crate::record::{Bar, Findings, Quantity};
+use crate::setup::Setup;
+use crate::usps;
+
+use super::GAMMA;
+
+/// For the page of results.
+pub(super) const QUESTION: &str = "\
+    All 7291 training digits of USPS in their order, again and again, Gaussian kernel of bandwidth 8: the variance of these digits \
+    in the span of the components, as a share of what as many components of batch kernel PCA hold, after 1, 3 and 10 \
+    epochs; with all rows in memory and with 500, the others projected onto them. One component for Oja's rule, 16 for the \
+    others; all other settings are the defaults.";
+
+const EPOCHS: [usize; 3] = [1, 3, 10];
+const COMPONENTS: usize = 16;
+const BUDGET: usize = 500;
+/// What the simultaneous rule with the budget has to capture at the end.
+const BAR: f64 = 0.95;
+/// No span holds more than the best, but for the batch's tolerance.
+const ABOVE_LIMIT: f64 = 1e-4;
+
+pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
+    let values = usps::all(setup, 300)?;
+    let rows = values.len() / usps::PIXELS;
+    let points = Points::from_f32(values, rows, usps::PIXELS)?;
+    let budget = setup.size(BUDGET, 60);
+    findings.setting("rows", rows);
+    findings.setting("epochs", EPOCHS.to_vec());
+    findings.setting("components", COMPONENTS);
+    findings.setting("budget", budget);
+    findings.setting("gamma", GAMMA);
+    findings.setting("data", if setup.options.quick { "made-up waves" } else { "USPS" });
+    let kernel = Kernel::gaussian(GAMMA)?;
+    let batch = KernelPca::new(kernel.clone()).n_components(COMPONENTS).precision(Precision::F64).fit(&points)?;
+    let batch = batch.require_converged()?;
+
+    let mut series = Vec::new();
+    for (rule, components) in [(Rule::Oja, 1), (Rule::Apex, COMPONENTS), (Rule::Simultaneous, COMPONENTS)] {
+        for budget in [None, Some(budget)] {
+            let memory = budget.map_or_else(|| "all rows".to_owned(), |budget| format!("{budget} rows"));
+            let name = format!("{rule}, {memory}");
+            let settings = OnlineKernelPca::new(kernel.clone()).rule(rule).n_components(components);
+            let settings = budget.into_iter().fold(settings, OnlineKernelPca::budget);
+            let best: f64 = batch.eigenvalues()[..components].iter().sum::<f64>() / rows as f64;
+            let mut shares = Vec::new();
+            let run = Contender::timed(name.clone(), || {
+                shares.clear();
+                let mut learner = settings.learner()?;
+                for epoch in 1..=EPOCHS[EPOCHS.len() - 1] {
+                    learner.learn(&points)?;
+                    if EPOCHS.contains(&epoch) {
+                        shares.push(captured(&learner.model()?.transform(&points)?) / best);
+                    }
+                }
+                Ok(())
+            });
+            findings.timings(&alternate(vec![run], setup.rounds(1))?);
+            for (epochs, &share) in EPOCHS.into_iter().zip(&shares) {
+                findings.check(format!("{name}, {epochs} epochs: more than the best"), share - 1.0, ABOVE_LIMIT)?;
+                let bar = (rule == Rule::Simultaneous && budget.is_some() && epochs == 10).then_some(Bar::AtLeast(BAR));
+                let ours = Quantity::new("captured variance", share * best, "");
+                let what = format!("{name}: captured after {epochs} epochs");
+                findings.ratio(what, ours, Quantity::new("captured by batch", best, ""), bar);
+            }
+            let places = EPOCHS.into_iter().map(|epochs| epochs as f64).zip(shares).collect();
+            series.push(Series { name, places });
+        }
+    }
+    let picture = line_chart("Captured variance, relative to batch kernel PCA", "epochs", &series);
+    let path = setup.records().join("stream_quality.svg");
+    std::fs::create_dir_all(setup.records()).map_err(Failure::file(setup.records()))?;
+    std::fs::write(&path, picture).map_err(Failure::file(&path))
+}
+
+/// The variance of scores along orthonormal directions, all together.
+fn captured(scores: &faer::Mat<f64>) -> f64 {
+    let n = scores.nrows() as f64;
+    scores
+        .col_iter()
+        .map(|column| {
+            let mean = column.iter().sum::<f64>() / n;
+            column.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / n
+        })
+        .sum()
+}

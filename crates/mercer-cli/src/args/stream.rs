@@ -1,0 +1,263 @@
+//! Arguments of `mercer stream`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use mercer::online::{Policy, Rule, Schedule};
+
+use super::fit::{choice, kernel_names};
+use super::report::ReportArgs;
+use super::values::{ColumnName, Delimiter, TimeLimit};
+
+/// Arguments of `mercer stream`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mercer stream --n-components 4 --budget 500 --emit scores,novelty
+
+Rows of a file, with a state to go on from and a model at the end:
+  tail -n +1 -f sensors.csv | mercer stream --budget 300 --checkpoint state --checkpoint-every 30s --resume -o sensors.mercer")]
+pub(crate) struct StreamArgs {
+    /// Learner to go on with: a checkpoint of an earlier stream [default: a new one]
+    #[arg(value_name = "LEARNER")]
+    pub(crate) learner: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) rows: RowArgs,
+    #[command(flatten)]
+    pub(crate) kernel: StreamKernelArgs,
+    #[command(flatten)]
+    pub(crate) learning: LearningArgs,
+    #[command(flatten)]
+    pub(crate) checkpoint: StreamCheckpointArgs,
+    /// What is written to standard output for every row, as soon as it has come
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, help_heading = "Output")]
+    pub(crate) emit: Vec<Emit>,
+    /// How it is written [default: csv]
+    #[arg(long, value_name = "FORMAT", value_enum, requires = "emit", help_heading = "Output")]
+    pub(crate) emit_format: Option<EmitFormat>,
+    /// Where the model of what was learned goes at the end
+    #[arg(short, long, value_name = "MODEL", help_heading = "Output")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+}
+
+/// Flags that say how rows are read.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Reading the rows")]
+pub(crate) struct RowArgs {
+    /// How rows are written [default: ndjson if the first line begins with [ or {, else csv]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub(crate) format: Option<RowFormat>,
+    /// What is done about a row that cannot be used
+    #[arg(long, value_name = "CHOICE", value_enum, default_value_t)]
+    pub(crate) bad_rows: BadRows,
+    /// Columns to use, by name or number or as 3-10, in this order [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) columns: Vec<ColumnName>,
+    /// Columns to leave out
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) drop: Vec<ColumnName>,
+    /// The first row is a header, whatever it looks like
+    #[arg(long, conflicts_with = "no_header")]
+    pub(crate) header: bool,
+    /// The first row is data (without either flag, it is a header if it is not all numbers)
+    #[arg(long)]
+    pub(crate) no_header: bool,
+    /// What separates columns: one character, `tab` or `space`
+    #[arg(long, value_name = "CHARACTER")]
+    pub(crate) delimiter: Option<Delimiter>,
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RowFormat {
+    #[value(help = None)]
+    Csv,
+    #[value(help = None)]
+    Tsv,
+    #[value(help = None)]
+    Ndjson,
+}
+
+/// What is done about a row that cannot be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BadRows {
+    #[default]
+    #[value(help = None)]
+    Fail,
+    #[value(help = None)]
+    Skip,
+}
+
+/// What is written for every row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Emit {
+    #[value(help = None)]
+    Line,
+    #[value(help = None)]
+    Scores,
+    #[value(help = None)]
+    Novelty,
+}
+
+/// How it is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EmitFormat {
+    #[default]
+    #[value(help = None)]
+    Csv,
+    #[value(help = None)]
+    Ndjson,
+}
+
+/// Flags that choose the kernel. Its width cannot come from rows that are still to come.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Kernel")]
+pub(crate) struct StreamKernelArgs {
+    /// Kernel function [default: gaussian]
+    #[arg(long, value_name = "NAME", value_parser = kernel_names())]
+    pub(crate) kernel: Option<String>,
+    /// Inverse width [default: 1 / columns]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) gamma: Option<f64>,
+    /// Width sigma, instead of gamma = 1 / (2 sigma^2)
+    #[arg(long, value_name = "SIGMA", conflicts_with = "gamma", allow_negative_numbers = true)]
+    pub(crate) bandwidth: Option<f64>,
+    /// Degree of the polynomial kernel [default: 3]
+    #[arg(long, value_name = "DEGREE")]
+    pub(crate) degree: Option<u32>,
+    /// Constant term of the polynomial and sigmoid kernels [default: 1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) coef0: Option<f64>,
+    /// Tail exponent of the rational quadratic kernel [default: 1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) alpha: Option<f64>,
+    /// Do not subtract the running mean in feature space
+    #[arg(long)]
+    pub(crate) no_center: bool,
+}
+
+/// Flags that say how components are learned.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Learning")]
+pub(crate) struct LearningArgs {
+    /// Number of components [default: 2]
+    #[arg(short, long, value_name = "K")]
+    pub(crate) n_components: Option<usize>,
+    /// How components learn [default: simultaneous]
+    #[arg(long, value_name = "RULE", value_parser = choice::<Rule>(Rule::NAMES))]
+    pub(crate) rule: Option<Rule>,
+    /// Learning rate [default: 0.05 / the variance of the rows so far]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) learning_rate: Option<f64>,
+    /// How the rate changes with the number of rows [default: constant]
+    #[arg(long, value_name = "NAME", value_parser = choice::<Schedule>(Schedule::NAMES))]
+    pub(crate) schedule: Option<Schedule>,
+    /// Rows after which an annealed rate has halved [default: 1000]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) tau: Option<f64>,
+    /// How much of what earlier components explain the simultaneous rule subtracts [default: 1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) beta: Option<f64>,
+    /// Rows to remember; time and memory per row do not grow beyond that [default: all]
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) budget: Option<usize>,
+    /// What happens to a row that the budget has no room for [default: project]
+    #[arg(long, value_name = "POLICY", value_parser = choice::<Policy>(Policy::NAMES))]
+    pub(crate) policy: Option<Policy>,
+    /// Share of the running mean that every row replaces, at least [default: all rows count alike]
+    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    pub(crate) forgetting: Option<f64>,
+}
+
+/// Flags that let a stream be cut off and go on.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Long streams")]
+pub(crate) struct StreamCheckpointArgs {
+    /// Keep the state of the learner in a file, now and then and at the end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// How often: a number of rows (10000) or a time (30s) [default: 10s]
+    #[arg(long, value_name = "ROWS|TIME", requires = "checkpoint")]
+    pub(crate) checkpoint_every: Option<Every>,
+    /// Go on from the checkpoint, if there is one
+    #[arg(long, requires = "checkpoint", conflicts_with = "learner")]
+    pub(crate) resume: bool,
+    /// The rows begin again from the first one: leave out those that were read before the checkpoint
+    #[arg(long)]
+    pub(crate) replay: bool,
+}
+
+/// How often something is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Every {
+    /// After so many rows.
+    Rows(usize),
+    /// After this time.
+    Time(Duration),
+}
+
+impl Default for Every {
+    fn default() -> Self {
+        Self::Time(Duration::from_secs(10))
+    }
+}
+
+impl FromStr for Every {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.parse::<usize>() {
+            Ok(rows) if rows > 0 => Ok(Self::Rows(rows)),
+            Err(_) if text.ends_with(|c: char| c.is_ascii_alphabetic()) => {
+                text.parse().map(|TimeLimit(time)| Self::Time(time))
+            }
+            _ => Err("give a number of rows such as 10000, or a time such as 30s".to_owned()),
+        }
+    }
+}
+
+impl StreamArgs {
+    /// The first flag that describes a learner, if there is one: a learner that goes on has its own.
+    pub(crate) fn describes_a_learner(&self) -> Option<&'static str> {
+        let (kernel, learning) = (&self.kernel, &self.learning);
+        [
+            ("--kernel", kernel.kernel.is_some()),
+            ("--gamma", kernel.gamma.is_some()),
+            ("--bandwidth", kernel.bandwidth.is_some()),
+            ("--degree", kernel.degree.is_some()),
+            ("--coef0", kernel.coef0.is_some()),
+            ("--alpha", kernel.alpha.is_some()),
+            ("--no-center", kernel.no_center),
+            ("--n-components", learning.n_components.is_some()),
+            ("--rule", learning.rule.is_some()),
+            ("--learning-rate", learning.learning_rate.is_some()),
+            ("--schedule", learning.schedule.is_some()),
+            ("--tau", learning.tau.is_some()),
+            ("--beta", learning.beta.is_some()),
+            ("--budget", learning.budget.is_some()),
+            ("--policy", learning.policy.is_some()),
+            ("--forgetting", learning.forgetting.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(name, given)| given.then_some(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checkpoints_come_after_rows_or_time() {
+        assert_eq!("10000".parse(), Ok(Every::Rows(10_000)));
+        assert_eq!("30s".parse(), Ok(Every::Time(Duration::from_secs(30))));
+        assert_eq!("250ms".parse(), Ok(Every::Time(Duration::from_millis(250))));
+        for wrong in ["", "0", "-5", "0s", "5 rows", "1.5"] {
+            assert!(wrong.parse::<Every>().is_err(), "{wrong:?} was accepted");
+        }
+    }
+}

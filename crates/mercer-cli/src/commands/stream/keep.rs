@@ -1,0 +1,141 @@
+//! The state of a stream in a file, so that it can go on.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use mercer::Points;
+use mercer::online::Learner;
+use serde::{Deserialize, Serialize};
+
+use super::online_settings;
+use crate::args::{Every, StreamArgs};
+use crate::failure::{Failure, Result};
+use crate::output;
+
+/// How far a stream is: what goes beside the learner.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Position {
+    /// Rows of the input, good and bad.
+    rows_read: u64,
+    bad_rows: u64,
+}
+
+/// Keeps the state of a stream.
+pub(super) struct Keeper {
+    path: Option<PathBuf>,
+    every: Every,
+    position: Position,
+    /// The position and the time of what is in the file.
+    kept: Position,
+    when: Instant,
+}
+
+impl Keeper {
+    /// A keeper, and the learner that the stream goes on with.
+    pub(super) fn open(args: &StreamArgs) -> Result<(Self, Option<Learner>)> {
+        let path = args.checkpoint.checkpoint.clone();
+        let from = match (&args.learner, &path) {
+            (Some(learner), _) => Some(learner),
+            (None, Some(path)) if args.checkpoint.resume && path.exists() => Some(path),
+            _ => None,
+        };
+        let (learner, position) = match from {
+            Some(path) => read(path).map(|(learner, position)| (Some(learner), position))?,
+            None => (None, Position::default()),
+        };
+        let every = args.checkpoint.checkpoint_every.unwrap_or_default();
+        Ok((Self { path, every, position, kept: position, when: Instant::now() }, learner))
+    }
+
+    /// Rows of the input so far, good and bad.
+    pub(super) fn rows_read(&self) -> u64 {
+        self.position.rows_read
+    }
+
+    /// Those that could not be used.
+    pub(super) fn bad_rows(&self) -> u64 {
+        self.position.bad_rows
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// So many rows have been learned.
+    pub(super) fn count(&mut self, learned: usize) {
+        self.position.rows_read += learned as u64;
+    }
+
+    /// A row could not be used.
+    pub(super) fn count_bad(&mut self) {
+        self.position.rows_read += 1;
+        self.position.bad_rows += 1;
+    }
+
+    /// Refuses to go on from a checkpoint with other settings than those that flags mean.
+    pub(super) fn check(&self, args: &StreamArgs, learner: &Learner, points: &Points) -> Result<()> {
+        if !args.checkpoint.resume {
+            return Ok(());
+        }
+        let asked = online_settings(args, points)?;
+        match (asked.difference(learner.settings()), &self.path) {
+            (Some((name, asked, found)), Some(path)) => Err(Failure::usage(format!(
+                "{}: the checkpoint belongs to another stream ({name}: {found} there, {asked} here)",
+                path.display()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the state should be kept once so many more rows have been learned.
+    pub(super) fn is_due_after(&self, more: usize) -> bool {
+        let since = self.position.rows_read + more as u64 - self.kept.rows_read;
+        self.path.is_some() && matches!(self.every, Every::Rows(rows) if since >= rows as u64)
+    }
+
+    /// Keeps the state, if it is time to and something has happened.
+    pub(super) fn keep_if_due(&mut self, learner: Option<&Learner>) -> Result<()> {
+        let is_due = match self.every {
+            Every::Rows(_) => self.is_due_after(0),
+            Every::Time(time) => self.when.elapsed() >= time,
+        };
+        if is_due && self.position != self.kept {
+            self.keep(learner)?;
+            self.kept = self.position;
+            self.when = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Keeps the state, aside first and then under its name, so that there is always a whole one.
+    pub(super) fn keep(&self, learner: Option<&Learner>) -> Result<()> {
+        let (Some(path), Some(learner)) = (&self.path, learner) else { return Ok(()) };
+        let note = serde_json::to_string(&self.position)
+            .map_err(|error| Failure::usage(format!("the checkpoint cannot be written: {error}")))?;
+        output::write_bytes(path, &learner.to_bytes_with_note(&note)?)
+    }
+}
+
+/// Reads a learner and how far its stream was.
+fn read(path: &Path) -> Result<(Learner, Position)> {
+    let bytes = std::fs::read(path).map_err(Failure::file("reading", path))?;
+    let refuse = |why: String| Failure::usage(format!("{}: {why}", path.display()));
+    let (learner, note) = Learner::from_bytes_with_note(&bytes).map_err(|error| match error {
+        _ if mercer::Model::load(path).is_ok() => refuse(
+            "this is a model, which does not hold what a learner needs to go on: give what --checkpoint wrote"
+                .to_owned(),
+        ),
+        mercer::Error::InvalidParameter { value, .. } => refuse(format!("this is not the state of a learner: {value}")),
+        other => refuse(other.to_string()),
+    })?;
+    // A learner that a program saved has no note, and has read what it has learned.
+    let position = if note.is_empty() {
+        let rows_read = mercer::online::OnlineLearner::n_seen(&learner) as u64;
+        Position { rows_read, bad_rows: 0 }
+    } else {
+        serde_json::from_str(&note).map_err(|error| refuse(format!("its note cannot be read: {error}")))?
+    };
+    Ok((learner, position))
+}

@@ -1,0 +1,309 @@
+//! `mercer stream`: learn from standard input, row by row.
+
+mod emit;
+mod keep;
+mod rows;
+
+use std::path::Path;
+
+use mercer::Points;
+use mercer::online::{Learner, OnlineLearner, OnlineRecord};
+use serde::Serialize;
+
+use self::emit::Emitter;
+use self::keep::Keeper;
+use self::rows::{Arrival, Arrivals};
+use super::session::Session;
+use super::settings::online_settings;
+use crate::args::{BadRows, ProgressChoice, StreamArgs};
+use crate::failure::{ExitStatus, Failure, InputError, Result};
+use crate::input::StreamedRow;
+use crate::output::summary::{percent, short};
+use crate::records::Common;
+
+/// Rows that are learned before anything else is looked at.
+const ROWS_AT_ONCE: usize = 256;
+/// Bad rows that are complained about one by one.
+const COMPLAINTS: usize = 10;
+
+/// What the record of a stream has of its own.
+#[derive(Serialize)]
+struct StreamBody {
+    #[serde(flatten)]
+    common: Common,
+    #[serde(flatten)]
+    settings: Option<OnlineRecord>,
+    rows_read: u64,
+    bad_rows: u64,
+    n_samples: usize,
+    n_features: usize,
+    n_components: usize,
+    n_remembered: usize,
+    variances: Vec<f64>,
+    explained_variance_ratio: Vec<f64>,
+    total_variance: f64,
+    budget_error: Vec<f64>,
+    n_shrunk: usize,
+    resumed_after_rows: Option<usize>,
+    interrupted: bool,
+    model: Option<String>,
+    checkpoint: Option<String>,
+}
+
+/// A stream at work.
+struct Stream<'a> {
+    args: &'a StreamArgs,
+    learner: Option<Learner>,
+    emitter: Emitter,
+    keeper: Keeper,
+    /// Rows still to be left out, because the learner has seen them.
+    to_leave_out: u64,
+    resumed_after_rows: Option<usize>,
+}
+
+/// Why a stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    OfInput,
+    /// Nobody reads what is written any more.
+    OfReader,
+    Interrupted,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &StreamArgs) -> Result<ExitStatus> {
+    let mut session = Session::start("stream", &args.report, ProgressChoice::None)?;
+    check(args)?;
+    let kept = args.checkpoint.checkpoint.as_deref();
+    let inputs: Vec<(&str, &Path)> = args.learner.iter().map(|path| ("learner", path.as_path())).collect();
+    session.check_outputs(args.output.as_deref().into_iter().chain(kept), &[])?;
+    session.check_outputs(args.output.as_deref(), &inputs)?;
+    let mut stream = Stream::new(args)?;
+    // From the first row on there is something to lose.
+    session.interrupt.wait_for_safe_points();
+    let end = session.timed("stream", |session| stream.read_all(session))?;
+    stream.finish(end, &mut session)
+}
+
+fn check(args: &StreamArgs) -> Result<()> {
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage("a model is not text: give the name of a file with --output"));
+    }
+    if args.report.json && !args.emit.is_empty() {
+        return Err(Failure::usage("--json prints where the rows go: leave --emit out, or use --record"));
+    }
+    if let (Some(learner), Some(flag)) = (&args.learner, args.describes_a_learner()) {
+        return Err(Failure::usage(format!(
+            "{} is a learner with its own settings: leave {flag} out",
+            learner.display()
+        )));
+    }
+    if args.checkpoint.replay && args.learner.is_none() && !args.checkpoint.resume {
+        return Err(Failure::usage(
+            "--replay is for streams that go on: give a LEARNER, or --checkpoint with --resume",
+        ));
+    }
+    Ok(())
+}
+
+impl<'a> Stream<'a> {
+    fn new(args: &'a StreamArgs) -> Result<Self> {
+        let (keeper, learner) = Keeper::open(args)?;
+        let resumed_after_rows = learner.as_ref().map(OnlineLearner::n_seen);
+        let to_leave_out = if args.checkpoint.replay { keeper.rows_read() } else { 0 };
+        let emitter = Emitter::new(&args.emit, args.emit_format.unwrap_or_default());
+        Ok(Self { args, learner, emitter, keeper, to_leave_out, resumed_after_rows })
+    }
+
+    fn read_all(&mut self, session: &Session<'_>) -> Result<End> {
+        let mut arrivals = Arrivals::from_standard_input(&self.args.rows);
+        if let Some(rows) = self.resumed_after_rows {
+            session.console.note(&format!("going on after {rows} rows"));
+        }
+        loop {
+            if session.interrupt.is_set() {
+                return Ok(End::Interrupted);
+            }
+            match self.learn_next(&mut arrivals, session) {
+                Ok(true) => {}
+                Ok(false) => return Ok(End::OfInput),
+                Err(failure) if failure.is_broken_pipe() => return Ok(End::OfReader),
+                Err(failure) => {
+                    // What was learned before is not lost.
+                    self.keeper.keep(self.learner.as_ref())?;
+                    return Err(failure);
+                }
+            }
+        }
+    }
+
+    /// Learns from what comes next; `false` at the end of the input.
+    fn learn_next(&mut self, arrivals: &mut Arrivals, session: &Session<'_>) -> Result<bool> {
+        let goes_on = match arrivals.next()? {
+            Arrival::Rows(rows) => self.learn(rows, session).map(|()| true),
+            Arrival::Nothing => Ok(true),
+            Arrival::End(row) => self.learn(row.into_iter().collect(), session).map(|()| false),
+        }?;
+        self.keeper.keep_if_due(self.learner.as_ref())?;
+        Ok(goes_on)
+    }
+
+    /// Learns rows and writes what is asked for about each.
+    fn learn(&mut self, rows: Vec<StreamedRow>, session: &Session<'_>) -> Result<()> {
+        let mut waiting: Vec<(u64, Vec<f64>)> = Vec::new();
+        for row in rows {
+            if self.to_leave_out > 0 {
+                self.to_leave_out -= 1;
+                continue;
+            }
+            match row.values {
+                Ok(values) => {
+                    waiting.push((row.line, values));
+                    if waiting.len() == ROWS_AT_ONCE || self.keeper.is_due_after(waiting.len()) {
+                        self.learn_block(&mut waiting, session)?;
+                        self.keeper.keep_if_due(self.learner.as_ref())?;
+                    }
+                }
+                Err(complaint) => {
+                    self.learn_block(&mut waiting, session)?;
+                    self.complain(complaint, session)?;
+                }
+            }
+        }
+        self.learn_block(&mut waiting, session)
+    }
+
+    fn learn_block(&mut self, waiting: &mut Vec<(u64, Vec<f64>)>, session: &Session<'_>) -> Result<()> {
+        while let Some((first_line, first)) = waiting.first() {
+            let width = first.len();
+            let values: Vec<f64> = waiting.iter().flat_map(|(_, values)| values.iter().copied()).collect();
+            let points =
+                Points::from_f64(values, waiting.len(), width).map_err(|error| refused(*first_line, &error))?;
+            let learner = match &mut self.learner {
+                Some(learner) => learner,
+                None => self.learner.insert(online_settings(self.args, &points)?.learner()?),
+            };
+            if learner.n_seen() == 0 || self.resumed_after_rows == Some(learner.n_seen()) {
+                self.keeper.check(self.args, learner, &points)?;
+            }
+            let mut learned = 0;
+            let emitter = &mut self.emitter;
+            let result = learner.learn_each(&points, |seen| {
+                emitter.row(waiting[learned].0, &seen);
+                learned += 1;
+            });
+            self.keeper.count(learned);
+            let written = self.emitter.flush();
+            match result {
+                Ok(()) => waiting.clear(),
+                Err(error) => {
+                    let line = waiting[learned].0;
+                    waiting.drain(..=learned);
+                    written?;
+                    self.complain(refused(line, &error), session)?;
+                    continue;
+                }
+            }
+            written?;
+        }
+        Ok(())
+    }
+
+    /// A row that cannot be used ends the stream, or is left out and counted.
+    fn complain(&mut self, complaint: InputError, session: &Session<'_>) -> Result<()> {
+        if self.args.rows.bad_rows == BadRows::Fail {
+            return Err(complaint.into());
+        }
+        self.keeper.count_bad();
+        match self.keeper.bad_rows() as usize {
+            n if n <= COMPLAINTS => session.console.warning(&format!("{complaint}; the row is left out")),
+            n if n == COMPLAINTS + 1 => session.console.warning("more bad rows are left out without a word"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn finish(self, end: End, session: &mut Session<'_>) -> Result<ExitStatus> {
+        self.keeper.keep(self.learner.as_ref())?;
+        let model = match (&self.args.output, &self.learner) {
+            (Some(output), Some(learner)) => {
+                let model = learner.model()?;
+                for warning in &model.record().warnings {
+                    session.warn(warning.clone());
+                }
+                model.save(output)?;
+                session.console.note(&format!("model saved as {}", output.display()));
+                Some(output.display().to_string())
+            }
+            (Some(_), None) => {
+                return Err(InputError::new("standard input", "there are no rows, so there is no model").into());
+            }
+            (None, _) => None,
+        };
+        if self.keeper.bad_rows() > 0 {
+            session.warn(format!("{} of {} rows were left out", self.keeper.bad_rows(), self.keeper.rows_read()));
+        }
+        let saved = model.is_some() || (self.keeper.path().is_some() && self.learner.is_some());
+        let status = match end {
+            End::OfInput | End::OfReader => ExitStatus::Done,
+            End::Interrupted if saved => ExitStatus::NotConverged,
+            End::Interrupted => ExitStatus::Interrupted,
+        };
+        if end == End::Interrupted {
+            session.console.note(&format!("interrupted after {} rows", self.keeper.rows_read()));
+        }
+        let body = self.body(model, end, session);
+        let table = (self.args.emit.is_empty() && end != End::OfReader).then(|| table(&body));
+        session.finish(status, &body, table.as_deref())
+    }
+
+    fn body(&self, model: Option<String>, end: End, session: &Session<'_>) -> StreamBody {
+        let learner = self.learner.as_ref();
+        let total = learner.map_or(0.0, Learner::total_variance);
+        let variances = learner.map_or_else(Vec::new, |learner| learner.variances().to_vec());
+        StreamBody {
+            common: session.common(),
+            settings: learner.map(|learner| learner.settings().record()),
+            rows_read: self.keeper.rows_read(),
+            bad_rows: self.keeper.bad_rows(),
+            n_samples: learner.map_or(0, OnlineLearner::n_seen),
+            n_features: learner.and_then(Learner::n_features).unwrap_or(0),
+            n_components: learner.map_or(0, Learner::n_components),
+            n_remembered: learner.map_or(0, Learner::n_remembered),
+            explained_variance_ratio: variances.iter().map(|x| if total > 0.0 { x / total } else { 0.0 }).collect(),
+            variances,
+            total_variance: total,
+            budget_error: learner.map_or_else(Vec::new, |learner| learner.budget_error().to_vec()),
+            n_shrunk: learner.map_or(0, Learner::n_shrunk),
+            resumed_after_rows: self.resumed_after_rows,
+            interrupted: end == End::Interrupted,
+            model,
+            checkpoint: self.keeper.path().map(|path| path.display().to_string()),
+        }
+    }
+}
+
+/// What the library says about a row, with its line.
+fn refused(line: u64, error: &mercer::Error) -> InputError {
+    InputError::new("standard input", error.to_string()).at(crate::failure::Place { line, ..Default::default() })
+}
+
+/// The record for people.
+fn table(body: &StreamBody) -> String {
+    let explained: f64 = body.explained_variance_ratio.iter().sum();
+    let lost = body.budget_error.iter().fold(0.0_f64, |m, error| m.max(*error));
+    let mut lines = vec![
+        format!("rows        {} of {} features, {} bad", body.n_samples, body.n_features, body.bad_rows),
+        format!("remembered  {} rows", body.n_remembered),
+        format!("variance    {} components explain {}", body.n_components, percent(explained)),
+    ];
+    if let Some(settings) = &body.settings {
+        let rate = settings.learning_rate.map_or_else(|| "automatic".to_owned(), short);
+        lines.insert(1, format!("learning    {} rule, {} rate {rate}", settings.rule, settings.schedule));
+        if settings.budget.is_some() {
+            lines.push(format!("budget      has cost a component {} of its length at most", percent(lost)));
+        }
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}

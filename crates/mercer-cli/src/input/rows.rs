@@ -1,0 +1,279 @@
+//! Rows that come one after the other: CSV or NDJSON on standard input, one record per line.
+//!
+//! Lines are taken as they come, however they are cut into pieces. What a row must look like is decided by the first one; a
+//! row that does not is a complaint with its line, and the rows after it can still be read.
+
+use csv::ByteRecord;
+use serde_json::Value;
+
+use super::columns::Selection;
+use super::csv::{Rows, Table, Wrong, first_record};
+use super::{ReadOptions, advice};
+use crate::args::RowFormat;
+use crate::failure::{InputError, Place, Result};
+
+/// What messages call the source.
+const NAME: &str = "standard input";
+/// Bytes that a line may have: a source without line breaks must not fill the memory.
+const LONGEST_LINE: usize = 1 << 26;
+
+/// One row, or what is wrong with it, and its line.
+pub(crate) struct StreamedRow {
+    /// The line, counted from one.
+    pub(crate) line: u64,
+    pub(crate) values: std::result::Result<Vec<f64>, InputError>,
+}
+
+/// Turns bytes into rows.
+pub(crate) struct RowSource {
+    options: ReadOptions,
+    format: Option<RowFormat>,
+    layout: Option<Layout>,
+    /// The beginning of a line whose end has not come yet.
+    unfinished: Vec<u8>,
+    line: u64,
+}
+
+/// What the first line says about all.
+enum Layout {
+    Text(Table<'static>),
+    Arrays { n_columns: usize, first_line: u64, selection: Selection },
+    Objects { names: Vec<String>, selection: Selection },
+}
+
+impl RowSource {
+    /// A source of rows in this format, or the one that the first line is in.
+    pub(crate) fn new(options: ReadOptions, format: Option<RowFormat>) -> Self {
+        Self { options, format, layout: None, unfinished: Vec::new(), line: 0 }
+    }
+
+    /// The rows that these bytes complete.
+    ///
+    /// # Errors
+    ///
+    /// If the first line makes it impossible to read any other.
+    pub(crate) fn rows(&mut self, bytes: &[u8]) -> Result<Vec<StreamedRow>> {
+        let mut rows = Vec::new();
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (line, after) = rest.split_at(end);
+            rest = &after[1..];
+            let whole = std::mem::take(&mut self.unfinished);
+            let row = if whole.is_empty() { self.row(line)? } else { self.row(&[whole.as_slice(), line].concat())? };
+            rows.extend(row);
+        }
+        self.unfinished.extend_from_slice(rest);
+        if self.unfinished.len() > LONGEST_LINE {
+            let problem = format!("a line of more than {} MiB", LONGEST_LINE >> 20);
+            return Err(InputError::new(NAME, problem).at(at(self.line + 1)).hint("every row is a line").into());
+        }
+        Ok(rows)
+    }
+
+    /// The row that the end of the input completes, if its last line has no end.
+    ///
+    /// # Errors
+    ///
+    /// As [`rows`](Self::rows).
+    pub(crate) fn last_row(&mut self) -> Result<Option<StreamedRow>> {
+        let line = std::mem::take(&mut self.unfinished);
+        if line.is_empty() { Ok(None) } else { self.row(&line) }
+    }
+
+    fn row(&mut self, line: &[u8]) -> Result<Option<StreamedRow>> {
+        self.line += 1;
+        let text = line.trim_ascii();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let Some(layout) = &self.layout else { return self.first_row(line) };
+        let values = match layout {
+            Layout::Text(table) => text_row(table, &record(line, table.delimiter()), self.line),
+            Layout::Arrays { .. } | Layout::Objects { .. } => json_row(layout, text, self.line),
+        };
+        Ok(Some(StreamedRow { line: self.line, values }))
+    }
+
+    /// Decides what rows look like; a header is none.
+    fn first_row(&mut self, line: &[u8]) -> Result<Option<StreamedRow>> {
+        let text = line.trim_ascii();
+        let format = self.format.unwrap_or(if text.starts_with(b"[") || text.starts_with(b"{") {
+            RowFormat::Ndjson
+        } else {
+            RowFormat::Csv
+        });
+        let values = match format {
+            RowFormat::Csv | RowFormat::Tsv => {
+                let delimiter = self.options.text_delimiter(format == RowFormat::Tsv);
+                let record = record(line, delimiter);
+                let table = Table::new(NAME, &record, self.line, delimiter, &self.options)?;
+                let values = (!table.has_names()).then(|| text_row(&table, &record, self.line));
+                self.layout = Some(Layout::Text(table));
+                values
+            }
+            RowFormat::Ndjson => {
+                self.options.refuse_text_flags()?;
+                let layout = json_layout(text, self.line, &self.options)?;
+                let values = json_row(&layout, text, self.line);
+                self.layout = Some(layout);
+                Some(values)
+            }
+        };
+        Ok(values.map(|values| StreamedRow { line: self.line, values }))
+    }
+}
+
+/// The fields of a line.
+fn record(line: &[u8], delimiter: u8) -> ByteRecord {
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    if memchr::memchr(b'"', line).is_some() {
+        return first_record(line, delimiter).map(|(record, _)| record).unwrap_or_default();
+    }
+    line.split(|&byte| byte == delimiter).collect()
+}
+
+fn text_row(table: &Table<'_>, record: &ByteRecord, line: u64) -> std::result::Result<Vec<f64>, InputError> {
+    let mut rows = Rows::default();
+    match table.push(record, &mut rows) {
+        Ok(()) => Ok(rows.into_values()),
+        Err(what) => Err(table.complaint(&Wrong::new(record.clone(), what), line)),
+    }
+}
+
+fn at(line: u64) -> Place {
+    Place { line, ..Place::default() }
+}
+
+fn parsed(text: &[u8], line: u64) -> std::result::Result<Value, InputError> {
+    serde_json::from_slice(text).map_err(|error| {
+        let shown = advice::quoted(&text[..text.len().min(40)]);
+        InputError::new(NAME, format!("{shown} is not JSON (column {})", error.column()))
+            .at(at(line))
+            .hint("every line must be an array of numbers or an object with numbers")
+    })
+}
+
+fn json_layout(text: &[u8], line: u64, options: &ReadOptions) -> Result<Layout> {
+    match parsed(text, line)? {
+        Value::Array(values) => {
+            let selection = Selection::new(options, NAME, None, values.len())?;
+            Ok(Layout::Arrays { n_columns: values.len(), first_line: line, selection })
+        }
+        Value::Object(fields) => {
+            let names: Vec<String> = fields.keys().cloned().collect();
+            let selection = Selection::new(options, NAME, Some(&names), names.len())?;
+            Ok(Layout::Objects { names, selection })
+        }
+        other => Err(not_a_row(&other, line).into()),
+    }
+}
+
+fn not_a_row(value: &Value, line: u64) -> InputError {
+    InputError::new(NAME, format!("{value} is neither an array nor an object")).at(at(line))
+}
+
+fn json_row(layout: &Layout, text: &[u8], line: u64) -> std::result::Result<Vec<f64>, InputError> {
+    match (layout, parsed(text, line)?) {
+        (Layout::Arrays { n_columns, first_line, selection }, Value::Array(values)) => {
+            if values.len() != *n_columns {
+                let problem = format!("{} numbers, but line {first_line} has {n_columns}", values.len());
+                return Err(InputError::new(NAME, problem).at(at(line)));
+            }
+            let place = |column: usize| Place { line, column: Some(column + 1), column_name: None };
+            selection.features.iter().map(|&column| number(&values[column], place(column))).collect()
+        }
+        (Layout::Objects { names, selection }, Value::Object(fields)) => {
+            let place = |name: &str| Place { line, column: None, column_name: Some(name.to_owned()) };
+            if let Some(unknown) = fields.keys().find(|name| !names.contains(name)) {
+                let problem = format!("{} is not in the first row", advice::quoted(unknown.as_bytes()));
+                return Err(InputError::new(NAME, problem).at(at(line)));
+            }
+            let feature = |&column: &usize| {
+                let name = &names[column];
+                number(fields.get(name).unwrap_or(&Value::Null), place(name))
+            };
+            selection.features.iter().map(feature).collect()
+        }
+        (Layout::Arrays { .. }, Value::Object(_)) => {
+            Err(InputError::new(NAME, "this is an object, but the first row is an array").at(at(line)))
+        }
+        (Layout::Objects { .. }, Value::Array(_)) => {
+            Err(InputError::new(NAME, "this is an array, but the first row is an object").at(at(line)))
+        }
+        (_, other) => Err(not_a_row(&other, line)),
+    }
+}
+
+fn number(value: &Value, place: Place) -> std::result::Result<f64, InputError> {
+    match value.as_f64() {
+        Some(number) if number.is_finite() => Ok(number),
+        _ if value.is_null() => Err(InputError::new(NAME, "the value is missing").at(place).hint(super::FILL_GAPS)),
+        _ => Err(InputError::new(NAME, format!("{value} is not a finite number")).at(place)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::DataArgs;
+
+    fn source(format: Option<RowFormat>) -> RowSource {
+        RowSource::new(ReadOptions::from(&DataArgs::default()), format)
+    }
+
+    fn values(rows: Vec<StreamedRow>) -> Vec<std::result::Result<Vec<f64>, String>> {
+        rows.into_iter().map(|row| row.values.map_err(|error| error.to_string())).collect()
+    }
+
+    #[test]
+    fn rows_do_not_depend_on_how_bytes_come() {
+        let text = b"x,y\r\n1,2\r\n\r\n\"3\", 4\n5,6";
+        for size in 1..text.len() {
+            let mut source = source(None);
+            let mut rows = Vec::new();
+            for piece in text.chunks(size) {
+                rows.extend(source.rows(piece).unwrap());
+            }
+            rows.extend(source.last_row().unwrap());
+            assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4, 5]);
+            assert_eq!(values(rows), [Ok(vec![1.0, 2.0]), Ok(vec![3.0, 4.0]), Ok(vec![5.0, 6.0])], "pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn arrays_and_objects_are_rows() {
+        let rows = source(None).rows(b"[1, 2]\n[3, 4.5]\n").unwrap();
+        assert_eq!(values(rows), [Ok(vec![1.0, 2.0]), Ok(vec![3.0, 4.5])]);
+        let rows = source(None).rows(b"{\"b\": 2, \"a\": 1}\n{\"a\": 3, \"b\": 4}\n").unwrap();
+        assert_eq!(values(rows), [Ok(vec![1.0, 2.0]), Ok(vec![3.0, 4.0])], "by name, in alphabetical order");
+    }
+
+    #[test]
+    fn a_bad_row_is_a_complaint_with_its_line_and_the_next_one_is_read() {
+        let rows = source(None).rows(b"1,2\n3,nan\n4\n5,wide\n6,7\n").unwrap();
+        let texts = [
+            Ok(vec![1.0, 2.0]),
+            Err("standard input, line 2, column 2: \"nan\" is not a finite number".to_owned()),
+            Err("standard input, line 3: 1 column, but line 1 has 2".to_owned()),
+            Err("standard input, line 4, column 2: \"wide\" is not a number".to_owned()),
+            Ok(vec![6.0, 7.0]),
+        ];
+        assert_eq!(values(rows), texts);
+        let text = "{\"a\": 1, \"b\": 2}\n{\"a\": 1}\n{\"a\": 1, \"b\": \"x\"}\n{\"a\": 1, \"c\": 2}\n[1, 2]\nx\n7\n";
+        let wrong: Vec<String> = values(source(None).rows(text.as_bytes()).unwrap())
+            .into_iter()
+            .filter_map(std::result::Result::err)
+            .collect();
+        assert_eq!(
+            wrong,
+            [
+                "standard input, line 2 (b): the value is missing",
+                "standard input, line 3 (b): \"x\" is not a finite number",
+                "standard input, line 4: \"c\" is not in the first row",
+                "standard input, line 5: this is an array, but the first row is an object",
+                "standard input, line 6: \"x\" is not JSON (column 1)",
+                "standard input, line 7: 7 is neither an array nor an object",
+            ]
+        );
+    }
+}

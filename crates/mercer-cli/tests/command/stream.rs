@@ -1,0 +1,405 @@
+//! `mercer stream` with real processes: rows in, scores out, checkpoints, kills.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use mercer::Model;
+
+use super::support::{Directory, Outcome, mercer, numbers};
+
+/// Rows on a bent band, deterministic, as CSV without a header.
+fn rows(range: std::ops::Range<usize>) -> String {
+    let value = |i: usize| ((i * 2_654_435_761) % 1_000_003) as f64 / 1_000_003.0;
+    range.map(|i| format!("{},{},{}\n", 3.0 * value(i), value(i).powi(2) + value(i + 7), value(i * 3 + 1))).collect()
+}
+
+const LEARN: &str = "stream -n 3 --gamma 0.5 --budget 40";
+
+impl Directory {
+    fn stream(&self, words: &str, input: &str) -> Outcome {
+        self.run_with_input(words, input.as_bytes())
+    }
+}
+
+/// A stream with its ends at hand.
+struct Running {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(directory: &Directory, words: &str) -> Self {
+        let mut child = mercer()
+            .args(words.split_whitespace())
+            .current_dir(directory.root())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        Self { child, stdin, stdout }
+    }
+
+    fn say(&mut self, text: &str) {
+        self.stdin.write_all(text.as_bytes()).unwrap();
+        self.stdin.flush().unwrap();
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Closes nothing, sends a signal, and waits.
+    #[cfg(unix)]
+    fn signalled(self, name: &str) -> (Option<i32>, String) {
+        let id = self.child.id().to_string();
+        assert!(std::process::Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
+        // Standard input stays open until the end has come.
+        let Self { child, stdin, .. } = self;
+        let output = child.wait_with_output().unwrap();
+        drop(stdin);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+#[test]
+fn every_row_is_answered_as_soon_as_it_has_come() {
+    let directory = Directory::new();
+    let mut running = Running::start(&directory, "stream -n 2 --gamma 0.5 --emit line,scores,novelty");
+    running.say("x,y\n1,2\n");
+    assert_eq!(running.line(), "line,pc1,pc2,novelty\n");
+    assert!(running.line().starts_with("2,0,0,"));
+    // Nothing else comes until the next row does, in two pieces.
+    for (i, text) in [(3, "1.5,2.5"), (4, "0.5,1")] {
+        running.say(&text[..2]);
+        std::thread::sleep(Duration::from_millis(30));
+        running.say(&format!("{}\n", &text[2..]));
+        assert!(running.line().starts_with(&format!("{i},")));
+    }
+    drop(running.stdin);
+    assert!(running.child.wait().unwrap().success());
+}
+
+#[test]
+fn answers_do_not_depend_on_the_format_of_the_rows() {
+    let directory = Directory::new();
+    let words = format!("{LEARN} --emit scores,novelty");
+    let csv = directory.stream(&words, &rows(0..300)).done().stdout;
+    assert_eq!(numbers(&csv).len(), 300);
+    assert_eq!(csv.lines().next(), Some("pc1,pc2,pc3,novelty"));
+    let arrays: String = rows(0..300).lines().map(|line| format!("[{line}]\n")).collect();
+    assert_eq!(directory.stream(&words, &arrays).done().stdout, csv);
+    let objects: String = rows(0..300)
+        .lines()
+        .map(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            format!("{{\"c\": {}, \"a\": {}, \"b\": {}}}\n", fields[2], fields[0], fields[1])
+        })
+        .collect();
+    assert_eq!(directory.stream(&words, &objects).done().stdout, csv);
+    let tabs = rows(0..300).replace(',', "\t");
+    assert_eq!(directory.stream(&format!("{words} --format tsv"), &tabs).done().stdout, csv);
+    let more: String = rows(0..300).lines().map(|line| format!("7,{line}\n")).collect();
+    assert_eq!(directory.stream(&format!("{words} --columns 2-4"), &more).done().stdout, csv);
+    let json = directory.stream(&format!("{words} --emit-format ndjson"), &rows(0..300)).done().stdout;
+    let first: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    let last = numbers(&csv).pop().unwrap();
+    assert_eq!(first["scores"][2].as_f64(), Some(last[2]));
+    assert_eq!(first["novelty"].as_f64(), Some(last[3]));
+}
+
+#[test]
+fn the_model_at_the_end_transforms_and_scores() {
+    let directory = Directory::new();
+    let outcome = directory.stream(&format!("{LEARN} -o rows.mercer"), &rows(0..2000)).done();
+    assert!(
+        outcome.stdout.starts_with("rows        2000 of 3 features, 0 bad\nlearning    simultaneous rule"),
+        "{outcome:?}"
+    );
+    assert!(outcome.stdout.contains("remembered  40 rows"), "{}", outcome.stdout);
+    let model = Model::load(&directory.path("rows.mercer")).unwrap();
+    assert_eq!((model.n_components(), model.basis().n_samples(), model.n_samples()), (3, 40, 2000));
+    directory.write("new.csv", rows(5000..5020));
+    assert_eq!(numbers(&directory.run("transform rows.mercer new.csv").done().stdout).len(), 20);
+    directory.run("score rows.mercer new.csv -o novelty.csv").done();
+    let info = directory.run("info rows.mercer").done().stdout;
+    assert!(info.contains("method      simultaneous rule, rows seen once, in f64"), "{info}");
+    assert!(info.contains("residual    unknown: rows were seen once"), "{info}");
+}
+
+#[test]
+fn bad_rows_fail_with_their_line_or_are_left_out() {
+    let directory = Directory::new();
+    let text = format!("{}3,wide,1\n1,2\n{}1,nan,3\n4,5,6\n", rows(0..5), rows(5..8));
+    let outcome = directory.stream(&format!("{LEARN} --emit novelty --checkpoint state"), &text);
+    assert_eq!(outcome.code, Some(2));
+    assert_eq!(outcome.stdout.lines().count(), 1 + 5, "the rows before it are answered");
+    let first = outcome.stderr.lines().next();
+    assert_eq!(first, Some("error: standard input, line 6, column 2: \"wide\" is not a number"));
+    let record = directory.stream(&format!("{LEARN} --bad-rows skip --record run.json"), &text).done();
+    assert!(
+        record
+            .stderr
+            .contains("warning: standard input, line 6, column 2: \"wide\" is not a number; the row is left out\n")
+    );
+    assert!(
+        record.stderr.contains("warning: standard input, line 7: 2 columns, but line 1 has 3; the row is left out\n")
+    );
+    assert!(record.stderr.contains("warning: 3 of 12 rows were left out\n"), "{}", record.stderr);
+    let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    assert_eq!((&record["rows_read"], &record["bad_rows"], &record["n_samples"]), (&12.into(), &3.into(), &9.into()));
+}
+
+#[test]
+fn wrong_calls_say_what_is_wrong() {
+    let directory = Directory::new();
+    let say = |words: &str, input: &str| {
+        let outcome = directory.stream(words, input);
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        outcome.stderr.lines().next().unwrap_or_default().to_owned()
+    };
+    for (words, message) in [
+        (
+            "stream --budget 2",
+            "error: --budget must be at least one more than the number of components (3), but it is 2",
+        ),
+        (
+            "stream --policy oldest",
+            "error: --policy must be left out without a budget, which it is about, but it is oldest",
+        ),
+        (
+            "stream --tau 5",
+            "error: --tau must be left out with the schedule constant, which does not use it, but it is 5",
+        ),
+        (
+            "stream --rule oja -n 1 --beta 2",
+            "error: --beta must be left out with the rule oja, which does not use it, but it is 2",
+        ),
+        (
+            "stream --rule oja",
+            "error: --n-components must be 1 for the rule oja, which finds the first component only, but it is 2",
+        ),
+        ("stream --learning-rate 0", "error: --learning-rate must be a positive number, but it is 0"),
+        ("stream --degree 2", "error: --degree must be left out: the gaussian kernel has none, but it is 2"),
+        ("stream --emit scores --json", "error: --json prints where the rows go: leave --emit out, or use --record"),
+        ("stream --replay", "error: --replay is for streams that go on: give a LEARNER, or --checkpoint with --resume"),
+        ("stream -o -", "error: a model is not text: give the name of a file with --output"),
+        ("stream nowhere", "error: reading nowhere: no such file or directory"),
+        (
+            "stream --kernel precomputed",
+            "error: online learning does not work with the precomputed kernel: rows that are still to come have no place in a matrix",
+        ),
+    ] {
+        let found = say(words, "1,2\n3,4\n5,6\n");
+        if words.contains("degree") {
+            assert!(found.contains("degree"), "{found}");
+        } else {
+            assert_eq!(found, message, "{words}");
+        }
+    }
+    assert_eq!(say("stream -o out.mercer", ""), "error: standard input: there are no rows, so there is no model");
+    assert_eq!(say("stream -o out.mercer -n 3", "1,2\n"), "error: kernel PCA needs at least 3 rows, but there is 1");
+    assert!(directory.files().is_empty(), "{:?}", directory.files());
+    assert_eq!(directory.stream("stream --emit scores", "").done().stdout, "", "a stream without rows is none");
+}
+
+#[test]
+fn a_stream_in_parts_is_the_stream_as_a_whole() {
+    let directory = Directory::new();
+    let words = format!("{LEARN} --emit scores,novelty");
+    let whole = directory.stream(&format!("{words} --checkpoint whole"), &rows(0..500)).done().stdout;
+    let words = format!("{words} --checkpoint state --resume");
+    let first = directory.stream(&words, &rows(0..180)).done();
+    let second = directory.stream(&words, &rows(180..500)).done();
+    assert!(second.stderr.contains("going on after 180 rows\n"), "{}", second.stderr);
+    let rest = second.stdout.split_once('\n').unwrap().1;
+    assert_eq!(format!("{}{rest}", first.stdout), whole);
+    assert_eq!(directory.read("state"), directory.read("whole"), "the learner is the same, to the bit");
+    // The same rows from the beginning, of which the first ones are left out; and a learner by its file.
+    directory.stream(&words.replace("state", "again"), &rows(0..180)).done();
+    let replayed = directory.stream(&format!("{} --replay", words.replace("state", "again")), &rows(0..500)).done();
+    assert_eq!(replayed.stdout.split_once('\n').unwrap().1, rest);
+    directory.stream(&words.replace("state", "third"), &rows(0..180)).done();
+    let named = directory.stream("stream third --emit scores,novelty --checkpoint third", &rows(180..500)).done();
+    assert_eq!(named.stdout.split_once('\n').unwrap().1, rest);
+    assert_eq!(directory.read("third"), directory.read("whole"));
+}
+
+#[test]
+fn what_a_stream_cannot_go_on_from_is_refused() {
+    let directory = Directory::new();
+    directory.stream(&format!("{LEARN} --checkpoint state -o rows.mercer"), &rows(0..60)).done();
+    let say = |words: &str| {
+        let outcome = directory.stream(words, &rows(60..70));
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        outcome.stderr.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        say("stream -n 3 --gamma 0.5 --budget 50 --checkpoint state --resume"),
+        "error: state: the checkpoint belongs to another stream (budget: 40 there, 50 here)"
+    );
+    assert_eq!(
+        say("stream -n 3 --budget 40 --checkpoint state --resume"),
+        "error: state: the checkpoint belongs to another stream (kernel: gaussian 0.5 there, gaussian 0.3333333333333333 here)"
+    );
+    assert_eq!(say("stream state --budget 40"), "error: state is a learner with its own settings: leave --budget out");
+    assert_eq!(
+        say("stream rows.mercer"),
+        "error: rows.mercer: this is a model, which does not hold what a learner needs to go on: give what --checkpoint wrote"
+    );
+    let whole = directory.read("state");
+    directory.write("half", &whole[..whole.len() / 2]);
+    assert_eq!(
+        say("stream half"),
+        "error: half: this is not the state of a learner: not readable (it has been altered or ends too early: its contents do \
+         not match its digest)"
+    );
+    let narrow = directory.stream("stream state", "1,2\n");
+    assert_eq!(
+        (narrow.code, narrow.stderr.lines().last()),
+        (Some(2), Some("error: standard input, line 1: the stream has 2 columns, but the model was fitted on 3"))
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_stream_loses_only_what_came_after_its_checkpoint() {
+    let directory = Directory::new();
+    let words = format!("{LEARN} --emit novelty --checkpoint state --checkpoint-every 100");
+    let mut running = Running::start(&directory, &words);
+    running.say(&rows(0..250));
+    // 250 answers have come, so the checkpoints after 100 and 200 rows have been written.
+    for _ in 0..=250 {
+        running.line();
+    }
+    // SIGKILL: the process has no say in it.
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    let resumed = directory.stream(&format!("{words} --resume --replay"), &rows(0..500)).done();
+    assert!(resumed.stderr.contains("going on after 200 rows\n"), "{}", resumed.stderr);
+    assert_eq!(resumed.stdout.lines().count(), 1 + 300);
+    directory.stream(&words.replace("state", "whole"), &rows(0..500)).done();
+    assert_eq!(directory.read("state"), directory.read("whole"), "as if nothing had happened, to the bit");
+    assert_eq!(directory.files(), ["state", "whole"], "nothing half-written is left");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_stream_killed_at_any_moment_has_a_whole_checkpoint() {
+    let directory = Directory::new();
+    let words = format!("{LEARN} --checkpoint state --checkpoint-every 1");
+    let all = rows(0..3000);
+    for delay in [40, 90, 170] {
+        let mut running = Running::start(&directory, &format!("{words} --resume --replay"));
+        let writer = {
+            let (mut stdin, all) = (running.stdin, all.clone());
+            std::thread::spawn(move || drop(stdin.write_all(all.as_bytes())))
+        };
+        std::thread::sleep(Duration::from_millis(delay));
+        running.child.kill().unwrap();
+        running.child.wait().unwrap();
+        writer.join().unwrap();
+        if directory.path("state").exists() {
+            let bytes = std::fs::read(directory.path("state")).unwrap();
+            assert!(mercer::online::Learner::from_bytes(&bytes).is_ok(), "after {delay} ms");
+        }
+    }
+    directory.stream(&format!("{LEARN} --checkpoint state --resume --replay"), &rows(0..800)).done();
+    directory.stream(&format!("{LEARN} --checkpoint whole"), &rows(0..800)).done();
+    assert_eq!(directory.read("state"), directory.read("whole"));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_and_a_request_to_terminate_save_and_end() {
+    for signal in ["INT", "TERM"] {
+        let directory = Directory::new();
+        let mut running =
+            Running::start(&directory, &format!("{LEARN} --emit novelty --checkpoint state -o rows.mercer"));
+        running.say(&rows(0..90));
+        for _ in 0..=90 {
+            running.line();
+        }
+        let from = Instant::now();
+        let (code, said) = running.signalled(signal);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(from.elapsed() < Duration::from_secs(2), "{:?}", from.elapsed());
+        assert!(said.contains("interrupted after 90 rows"), "{said}");
+        assert_eq!(Model::load(&directory.path("rows.mercer")).unwrap().n_samples(), 90);
+        directory.stream("stream state", &rows(90..95)).done();
+    }
+    // With nothing to save it is an interruption like any other.
+    let directory = Directory::new();
+    let mut running = Running::start(&directory, "stream --emit novelty");
+    running.say("1,2\n");
+    running.line();
+    assert_eq!(running.signalled("INT").0, Some(130));
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_stream_and_what_was_learned_is_kept() {
+    let directory = Directory::new();
+    let mut running = Running::start(&directory, &format!("{LEARN} --emit scores --checkpoint state"));
+    drop(running.stdout);
+    // More than a pipe holds.
+    let text = rows(0..20_000);
+    let writer = std::thread::spawn(move || drop(running.stdin.write_all(text.as_bytes())));
+    let output = running.child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), said.contains("error")), (Some(0), false), "{said}");
+    assert!(directory.path("state").exists());
+}
+
+#[test]
+fn checkpoints_come_with_time_even_if_nothing_else_does() {
+    let directory = Directory::new();
+    let mut running =
+        Running::start(&directory, &format!("{LEARN} --emit novelty --checkpoint state --checkpoint-every 50ms"));
+    running.say(&rows(0..3));
+    for _ in 0..=3 {
+        running.line();
+    }
+    let from = Instant::now();
+    while !directory.path("state").exists() {
+        assert!(from.elapsed() < Duration::from_secs(20), "no checkpoint appears");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    drop(running.stdin);
+    assert!(running.child.wait().unwrap().success());
+}
+
+#[test]
+fn the_record_says_what_was_learned_and_how() {
+    let directory = Directory::new();
+    let words = format!("{LEARN} --schedule anneal --tau 200 --forgetting 0.01 --json");
+    let outcome = directory.stream(&words, &rows(0..400)).done();
+    let record: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    for (field, want) in [
+        ("command", serde_json::json!("stream")),
+        ("rule", "simultaneous".into()),
+        ("schedule", "anneal".into()),
+        ("tau", 200.0.into()),
+        ("beta", 1.0.into()),
+        ("budget", 40.into()),
+        ("policy", "project".into()),
+        ("forgetting", 0.01.into()),
+        ("learning_rate", serde_json::Value::Null),
+        ("n_samples", 400.into()),
+        ("n_features", 3.into()),
+        ("n_components", 3.into()),
+        ("n_remembered", 40.into()),
+        ("interrupted", false.into()),
+        ("model", serde_json::Value::Null),
+    ] {
+        assert_eq!(record[field], want, "{field}: {record}");
+    }
+    assert_eq!(record["budget_error"].as_array().unwrap().len(), 3);
+    let shares: f64 = record["explained_variance_ratio"].as_array().unwrap().iter().filter_map(|x| x.as_f64()).sum();
+    assert!(shares > 0.3 && shares < 1.0, "{shares}");
+}
