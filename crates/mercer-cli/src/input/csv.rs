@@ -145,7 +145,7 @@ pub(super) struct Table<'a> {
     /// The header, if there is one.
     names: Option<Vec<String>>,
     n_columns: usize,
-    first: &'a ByteRecord,
+    first: ByteRecord,
     first_line: u64,
     selection: Selection,
 }
@@ -154,7 +154,7 @@ impl<'a> Table<'a> {
     /// The columns that the first row has.
     pub(super) fn new(
         file: &'a str,
-        first: &'a ByteRecord,
+        first: &ByteRecord,
         line: u64,
         delimiter: u8,
         options: &ReadOptions,
@@ -162,7 +162,7 @@ impl<'a> Table<'a> {
         let n_columns = first.len();
         let names = if is_header(first, options) { Some(header_names(file, first, line)?) } else { None };
         let selection = Selection::new(options, file, names.as_deref(), n_columns)?;
-        Ok(Self { file, delimiter, names, n_columns, first, first_line: line, selection })
+        Ok(Self { file, delimiter, names, n_columns, first: first.clone(), first_line: line, selection })
     }
 
     /// Whether the first row is a header.
