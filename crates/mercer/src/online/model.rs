@@ -129,6 +129,8 @@ impl Learner {
             plan: self.described(memory),
             warnings,
             control_limits: None,
+            expansion: None,
+            nystrom: None,
         }
     }
 
@@ -143,9 +145,11 @@ impl Learner {
         };
         Plan {
             gram: GRAM.to_owned(),
+            method: None,
             solver: settings.rule.name().to_owned(),
             precision: Precision::F64,
             tile: memory.rows.lanes(),
+            packs_per_tile: false,
             block: settings.n_components,
             max_subspace: settings.n_components,
             store_bytes: 0,
