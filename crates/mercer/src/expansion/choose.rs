@@ -30,7 +30,7 @@ pub(super) struct Fast {
 /// What is going to be used.
 pub(super) enum Choice {
     /// An engine, its method, its terms and its bound.
-    Fast(Fast, ExpansionMethod, usize, f64),
+    Fast(Box<Fast>, ExpansionMethod, usize, f64),
     /// Tiles, and why.
     Tiles(String),
 }
@@ -338,7 +338,7 @@ fn build(kernel: &Kernel, points: &Points, best: Candidate, context: &Context<'_
             let again = Terms::of(kernel).map(|terms| terms.features(points.n_features())).transpose()?;
             let terms = features.terms();
             let fast = Fast { features: again, ..fast(Box::new(features), Cover::Everything) };
-            Choice::Fast(fast, ExpansionMethod::Polynomial, terms, bound)
+            Choice::Fast(Box::new(fast), ExpansionMethod::Polynomial, terms, bound)
         }
         Candidate::Series { center, radius, order, terms, .. } => {
             let features = series::features(gamma, center.clone(), order.terms)?;
@@ -346,21 +346,21 @@ fn build(kernel: &Kernel, points: &Points, best: Candidate, context: &Context<'_
             let cover = Cover::Ball { center, radius };
             let fast = Fast { features: Some(again), ..fast(Box::new(features), cover) };
             // Rounding is never less than this.
-            Choice::Fast(fast, ExpansionMethod::Series, terms, order.bound.max(64.0 * f64::EPSILON))
+            Choice::Fast(Box::new(fast), ExpansionMethod::Series, terms, order.bound.max(64.0 * f64::EPSILON))
         }
         Candidate::Clusters(plan) => {
             let Some(clusters) = Clusters::new(&plan, points, context)? else {
                 return Ok(Choice::Tiles("clusters: a point lies far from all others".to_owned()));
             };
             let (terms, bound) = (clusters.terms(), clusters.bound());
-            Choice::Fast(fast(Box::new(clusters), Cover::Everything), ExpansionMethod::Clusters, terms, bound)
+            Choice::Fast(Box::new(fast(Box::new(clusters), Cover::Everything)), ExpansionMethod::Clusters, terms, bound)
         }
         Candidate::Grid { plan, mixture, near, region, .. } => {
             let (terms, bound) = (plan.nodes(), plan.bound);
             let grid = Grid::new(*plan, &mixture, context);
             let cover = Cover::Box { low: region.low, high: region.high };
             let fast = Fast { near, ..fast(Box::new(grid), cover) };
-            Choice::Fast(fast, ExpansionMethod::Grid, terms, bound)
+            Choice::Fast(Box::new(fast), ExpansionMethod::Grid, terms, bound)
         }
     })
 }

@@ -139,7 +139,7 @@ struct Cluster {
 
 /// The engine.
 pub(super) struct Clusters {
-    clusters: Vec<Cluster>,
+    all: Vec<Cluster>,
     /// Sources by cluster: their rows and coordinates.
     order: Vec<usize>,
     coordinates: Vec<f64>,
@@ -183,24 +183,22 @@ impl Clusters {
             let step = if largest > 0.0 { (16.0 * radius / largest).ceil() as usize } else { 0 };
             let radius = largest * step as f64 / 16.0;
             let within = radius + plan.reach;
-            let needed = match by_radius.get(&step) {
-                Some(known) => *known,
-                None => {
-                    // The plan saw a sample; sources further out ask for more terms than it counted on.
-                    let found = Order::for_radii(plan.gamma, radius, within, plan.tolerance);
-                    let few = |order: &Order| Monomials::count(d, order.terms - 1).is_some_and(|n| n <= 4 * MOST_TERMS);
-                    let Some(found) = found.filter(few) else { return Ok(None) };
-                    by_radius.insert(step, found);
-                    found
-                }
+            let needed = if let Some(known) = by_radius.get(&step) {
+                *known
+            } else {
+                // The plan saw a sample; sources further out ask for more terms than it counted on.
+                let found = Order::for_radii(plan.gamma, radius, within, plan.tolerance);
+                let few = |order: &Order| Monomials::count(d, order.terms - 1).is_some_and(|n| n <= 4 * MOST_TERMS);
+                let Some(found) = found.filter(few) else { return Ok(None) };
+                by_radius.insert(step, found);
+                found
             };
-            let features = match by_order.get(&needed.terms) {
-                Some(features) => Arc::clone(features),
-                None => {
-                    let made = Arc::new(series::features(plan.gamma, vec![0.0; d], needed.terms)?);
-                    by_order.insert(needed.terms, Arc::clone(&made));
-                    made
-                }
+            let features = if let Some(known) = by_order.get(&needed.terms) {
+                Arc::clone(known)
+            } else {
+                let made = Arc::new(series::features(plan.gamma, vec![0.0; d], needed.terms)?);
+                by_order.insert(needed.terms, Arc::clone(&made));
+                made
             };
             bound = bound.max(needed.bound);
             let first = order.len();
@@ -216,7 +214,7 @@ impl Clusters {
             terms += count;
         }
         let coordinates = order.iter().flat_map(|&row| points.row(row)).collect();
-        Ok(Some(Self { clusters, order, coordinates, n_features: d, terms, bound }))
+        Ok(Some(Self { all: clusters, order, coordinates, n_features: d, terms, bound }))
     }
 
     pub(super) fn terms(&self) -> usize {
@@ -237,7 +235,7 @@ impl Engine for Clusters {
     fn compress(&self, _: &Places, vectors: MatRef<'_, f64>, context: &Context<'_>) -> Result<Mat<f64>> {
         let (d, b) = (self.n_features, vectors.ncols());
         let parts: Vec<Result<Mat<f64>>> = context.threads.run(|| {
-            self.clusters
+            self.all
                 .par_iter()
                 .map(|cluster| {
                     let mut scratch = cluster.features.scratch();
@@ -259,7 +257,7 @@ impl Engine for Clusters {
                 .collect()
         });
         let mut all = Mat::zeros(self.terms, b);
-        for (cluster, part) in self.clusters.iter().zip(parts) {
+        for (cluster, part) in self.all.iter().zip(parts) {
             all.as_mut().subrows_mut(cluster.terms.start, cluster.terms.len()).copy_from(part?);
         }
         Ok(all)
@@ -298,7 +296,7 @@ impl Clusters {
         let (mut inside, mut chosen) = (Vec::new(), Vec::new());
         let mut sums = Mat::zeros(BLOCK, b);
         out.fill(0.0);
-        for cluster in self.clusters.iter().filter(|cluster| !cluster.sources.is_empty()) {
+        for cluster in self.all.iter().filter(|cluster| !cluster.sources.is_empty()) {
             inside.clear();
             chosen.clear();
             for (row, x) in x.chunks_exact(d).enumerate() {

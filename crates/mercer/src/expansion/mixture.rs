@@ -138,13 +138,13 @@ mod tests {
     #[test]
     fn mixtures_are_their_kernels_beyond_the_cut() {
         let kernels = [
-            Kernel::exponential(1.5).unwrap(),
-            Kernel::matern32(1.5).unwrap(),
-            Kernel::matern52(1.5).unwrap(),
-            Kernel::rational_quadratic(1.5, 2.0).unwrap(),
+            Kernel::exponential(1.5).expect("in its domain"),
+            Kernel::matern32(1.5).expect("in its domain"),
+            Kernel::matern52(1.5).expect("in its domain"),
+            Kernel::rational_quadratic(1.5, 2.0).expect("in its domain"),
         ];
         for kernel in kernels {
-            let mixture = Mixture::new(&kernel, 400.0, 1e-8).unwrap();
+            let mixture = Mixture::new(&kernel, 400.0, 1e-8).expect("in its domain");
             assert!(mixture.error <= 1e-8 && mixture.near < 0.5, "{}: {}", kernel.name(), mixture.near);
             for r in [0.5_f64, 1.0, 2.0, 5.0] {
                 let difference = (kernel.value(r * r) - mixture.value(r * r)).abs();

@@ -124,7 +124,7 @@ pub struct Expansion {
 }
 
 enum Made {
-    Fast { fast: Fast, sources: Places },
+    Fast { fast: Box<Fast>, sources: Places },
     Tiles(Box<KernelGram<f64>>),
 }
 

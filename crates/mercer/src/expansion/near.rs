@@ -188,7 +188,9 @@ impl Cells {
                 ((at[0] * counts[1] + at[1]) * counts[2] + at[2]) as u32
             })
             .collect();
-        keys.iter().for_each(|&key| cells.starts[key as usize + 1] += 1);
+        for &key in &keys {
+            cells.starts[key as usize + 1] += 1;
+        }
         for i in 1..cells.starts.len() {
             cells.starts[i] += cells.starts[i - 1];
         }

@@ -181,9 +181,9 @@ mod tests {
                 let (mut head, mut tail) = (0.0, 0.0);
                 for m in 0..200 {
                     if m < p {
-                        head += term
+                        head += term;
                     } else {
-                        tail += term
+                        tail += term;
                     }
                     term *= mean / f64::from(m + 1);
                 }
@@ -207,8 +207,8 @@ mod tests {
 
     #[test]
     fn two_equal_radii_ask_for_about_as_much_as_one() {
-        let one = Order::for_radius(0.5, 2.0, 1e-8).unwrap();
-        let two = Order::for_radii(0.5, 2.0, 2.0, 1e-8).unwrap();
+        let one = Order::for_radius(0.5, 2.0, 1e-8).expect("in its domain");
+        let two = Order::for_radii(0.5, 2.0, 2.0, 1e-8).expect("in its domain");
         assert!(two.terms >= one.terms && two.terms <= one.terms + 2, "{one:?} and {two:?}");
     }
 }

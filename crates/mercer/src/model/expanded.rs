@@ -85,7 +85,7 @@ impl Prepared {
         ));
         plan.expected_memory_bytes += found.bytes;
         if self.has_features(settings, n) {
-            plan.solver = SolverChoice::Dense.name().to_owned();
+            SolverChoice::Dense.name().clone_into(&mut plan.solver);
             plan.reasons.retain(|reason| !reason.contains("solver, because") && !reason.starts_with("starts from"));
             plan.reasons.push(format!("dense solver, because {} features are few", found.terms));
             plan.expected_memory_bytes += 64 * (found.terms as u64 + 64) * found.terms as u64;

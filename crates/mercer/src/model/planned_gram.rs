@@ -15,7 +15,7 @@ use crate::watch::Context;
 
 /// The Gram matrix as the plan wants it.
 pub(super) enum PlannedGram<T> {
-    Tiles(KernelGram<T>),
+    Tiles(Box<KernelGram<T>>),
     Expansion(Box<Expansion>, ExpansionRecord),
 }
 
@@ -43,7 +43,8 @@ impl<T: Element> PlannedGram<T> {
             plan.method = None;
         }
         let copy = if plan.packs_per_tile { PackedCopy::PerTile } else { PackedCopy::Kept };
-        context.threads.run(|| KernelGram::<T>::with_copy(copy, points, &prepared.kernel, store)).map(Self::Tiles)
+        let tiles = context.threads.run(|| KernelGram::<T>::with_copy(copy, points, &prepared.kernel, store))?;
+        Ok(Self::Tiles(Box::new(tiles)))
     }
 
     pub(super) fn expansion(&self) -> Option<&Expansion> {
@@ -78,7 +79,7 @@ impl<T: Element> PlannedGram<T> {
 impl<T: Element> SymmetricOperator for PlannedGram<T> {
     fn dim(&self) -> usize {
         match self {
-            Self::Tiles(tiles) => SymmetricOperator::dim(tiles),
+            Self::Tiles(tiles) => SymmetricOperator::dim(&**tiles),
             Self::Expansion(expansion, _) => expansion.dim(),
         }
     }

@@ -45,8 +45,8 @@ fn every_solver_finds_over_an_expansion_what_it_finds_over_tiles() {
                 assert!(sine < 1e-3, "{what}: {sine}");
                 // The same points and others, inside the box of the first and outside.
                 let again = found.transform(&points).unwrap();
-                let size = found.training_scores().norm_max();
-                assert!((&again - found.training_scores()).norm_max() <= 1e-4 * size, "{what}");
+                let largest = found.training_scores().norm_max();
+                assert!((&again - found.training_scores()).norm_max() <= 1e-4 * largest, "{what}");
                 let signs: Vec<f64> = (0..4)
                     .map(|j| (found.eigenvectors().col(j).transpose() * exact.eigenvectors().col(j)).signum())
                     .collect();
@@ -54,7 +54,7 @@ fn every_solver_finds_over_an_expansion_what_it_finds_over_tiles() {
                 for j in 0..4 {
                     for i in 0..40 {
                         let difference = (signs[j] * new[(i, j)] - expected[(i, j)]).abs();
-                        assert!(difference <= 2e-3 * size, "{what}, row {i}, component {j}: {difference}");
+                        assert!(difference <= 2e-3 * largest, "{what}, row {i}, component {j}: {difference}");
                     }
                 }
             }

@@ -125,7 +125,7 @@ mod tests {
         let s = 4.0;
         for (width, n) in [(5, 28), (6, 32), (8, 60)] {
             let window = Window::new(width, 2.0);
-            let axis = Axis::new(extent, 2.5, n, &window, s).unwrap();
+            let axis = Axis::new(extent, 2.5, n, &window, s).expect("in its domain");
             let bound = axis.error(s) + 4.0 * (-s * 2.5_f64 * 2.5).exp();
             let wave = |x: f64, k: usize| {
                 let (first, values) = window.at::<8>(axis.place(x));

@@ -96,10 +96,10 @@ pub(super) fn merge_plane(shape: Shape, buffers: &[Buffer<f64>], vector: usize, 
     out.fill(0.0);
     let last = plane / shape.slab;
     let first = plane.saturating_sub(shape.touched[0] - 1) / shape.slab;
-    for slab in first..=last {
+    for (slab, buffer) in buffers.iter().enumerate().take(last + 1).skip(first) {
         let inside = plane - slab * shape.slab;
         let start = (vector * shape.slab_planes() + inside) * shape.plane();
-        let part = &buffers[slab][start..start + shape.plane()];
+        let part = &buffer[start..start + shape.plane()];
         out.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
     }
 }

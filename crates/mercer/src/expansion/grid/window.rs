@@ -12,7 +12,7 @@ use std::f64::consts::{PI, TAU};
 
 /// Nodes of the widest window.
 pub(super) const MAX_WIDTH: usize = 16;
-/// Places in a cell at which the response is measured; it is dominated by its first harmonic.
+/// Places in a cell at which the response is measured, beside its ends; it is dominated by its first harmonic.
 const PLACES: usize = 12;
 /// What the largest measured deviation is multiplied by, for places in between.
 const BETWEEN: f64 = 1.05;
@@ -73,13 +73,11 @@ impl Window {
     /// little on the place of `x` in its cell.
     pub(super) fn response(&self, n: usize, matters: impl Fn(usize) -> bool) -> Response {
         let mut response = Response { factor: vec![1.0; n / 2 + 1], deviation: vec![0.0; n / 2 + 1] };
-        let values: Vec<(f64, Vec<f64>)> = (0..PLACES)
-            .map(|place| {
-                let t = (place as f64 + 0.5) / PLACES as f64;
-                let x = 0.5 * self.width as f64 - t + 1.0;
-                (t, self.values(x))
-            })
-            .collect();
+        // The ends of a cell come last: they count for the deviation, which jumps there, but not for the mean.
+        let middles = (0..PLACES).map(|place| (place as f64 + 0.5) / PLACES as f64);
+        let places = middles.chain([0.0, 1.0 - 1e-9]);
+        let values: Vec<(f64, Vec<f64>)> =
+            places.map(|t| (t, self.values(0.5 * self.width as f64 - t + 1.0))).collect();
         for k in (0..=n / 2).take_while(|&k| matters(k)) {
             let wave = TAU * k as f64 / n as f64;
             let sums: Vec<(f64, f64)> = values
@@ -91,7 +89,7 @@ impl Window {
                     })
                 })
                 .collect();
-            let factor = sums.iter().map(|(re, _)| re).sum::<f64>() / PLACES as f64;
+            let factor = sums.iter().take(PLACES).map(|(re, _)| re).sum::<f64>() / PLACES as f64;
             let worst = sums.iter().map(|(re, im)| (re - factor).hypot(*im)).fold(0.0, f64::max);
             response.factor[k] = factor;
             response.deviation[k] = if factor.abs() > 0.0 { BETWEEN * worst / factor.abs() } else { f64::INFINITY };
