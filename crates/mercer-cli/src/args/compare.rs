@@ -19,8 +19,8 @@ pub(crate) struct CompareArgs {
     /// standard input
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
-    /// Methods, separated by commas: a solver (dense, krylov, lanczos, subspace, power, auto), or tiled/SOLVER
-    /// or stored/SOLVER [default: krylov, lanczos and subspace on kept tiles, krylov on recomputed ones; dense
+    /// Methods, separated by commas: a solver (dense, krylov, lanczos, subspace, power, auto), or tiled/SOLVER,
+    /// stored/SOLVER or expansion/SOLVER [default: krylov, lanczos and subspace on kept tiles, krylov on recomputed ones; dense
     /// up to 3000 points]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = method_names(), hide_possible_values = true)]
     pub(crate) methods: Vec<MethodName>,

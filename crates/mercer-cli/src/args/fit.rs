@@ -142,7 +142,7 @@ pub(crate) struct SolveArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Components and method")]
 pub(crate) struct GramArgs {
-    /// Whether the kernel matrix is kept in memory or recomputed tile by tile in every pass
+    /// Whether the kernel matrix is kept in memory, recomputed tile by tile in every pass, or expanded
     #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<GramChoice>(GramChoice::NAMES))]
     pub(crate) gram: GramChoice,
 }

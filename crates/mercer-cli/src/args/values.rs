@@ -161,7 +161,7 @@ pub(crate) fn method_names() -> impl TypedValueParser<Value = MethodName> {
 }
 
 fn all_methods() -> impl Iterator<Item = MethodName> {
-    let grams = [GramChoice::Auto, GramChoice::Tiled, GramChoice::Stored];
+    let grams = [GramChoice::Auto, GramChoice::Tiled, GramChoice::Stored, GramChoice::Expansion];
     let solvers = SolverChoice::NAMES.iter().filter_map(|name| name.parse().ok());
     solvers.flat_map(move |solver| grams.map(|gram| MethodName { gram, solver }))
 }

@@ -147,3 +147,25 @@ fn all_the_variance_there_is_is_enough() {
     directory.run("fit points.csv --label half --kernel linear --variance 1 -o points.mercer").done();
     assert_eq!(Model::load(&directory.path("points.mercer")).unwrap().n_components(), 2);
 }
+
+#[test]
+fn an_expansion_is_fitted_recorded_and_used_for_new_points() {
+    let directory = Directory::new();
+    let rows: Vec<String> = (0..400).map(|i| format!("{},{}\n", (i * 37) % 101, (i * 53) % 97)).collect();
+    directory.write("points.csv", rows.concat());
+    let fit = "fit points.csv --kernel gaussian --bandwidth 20 -n 3 --tolerance 1e-6 --json";
+    let run = |more: &str| directory.run(&format!("{fit} {more}")).done();
+    let expanded: serde_json::Value =
+        serde_json::from_str(&run("--gram expansion --solver lanczos -o fast.mercer").stdout).unwrap();
+    assert_eq!((&expanded["gram"], &expanded["solver"]), (&"expansion".into(), &"lanczos".into()));
+    let certificate = &expanded["expansion"];
+    assert!(certificate["measured_error"].as_f64() <= certificate["bound"].as_f64(), "{certificate}");
+    run("--gram tiled -o tiled.mercer");
+    let scores = |name: &str| {
+        let model = Model::load(&directory.path(name)).unwrap();
+        directory.run(&format!("transform {name} points.csv -o {name}.csv")).done();
+        model.training_scores()
+    };
+    let difference = (scores("fast.mercer") - scores("tiled.mercer")).norm_max();
+    assert!(difference < 1e-3, "{difference}");
+}
