@@ -11,6 +11,7 @@
 mod answers;
 mod benchmarks;
 mod child;
+mod cube;
 mod failure;
 mod harness;
 mod machine;
@@ -69,6 +70,13 @@ enum Command {
     StreamThroughput(Options),
     /// Variance that online learners capture against batch kernel PCA
     StreamQuality(Options),
+    /// One product with the kernel matrix of a million points in three dimensions
+    #[command(name = "fast_sum_3d")]
+    FastSum3d(Options),
+    /// Kernel PCA of a million points in three dimensions
+    KpcaMillion(Options),
+    /// From how many points on expansions are faster than tiles
+    FastVsDirect(Options),
     /// Makes the page of results from the records
     Table(table::TableOptions),
     /// One fit in a process of its own
@@ -113,6 +121,9 @@ fn run(command: Command) -> Result<()> {
         Command::HebbianConvergence(options) => (Benchmark::HebbianConvergence, options),
         Command::StreamThroughput(options) => (Benchmark::StreamThroughput, options),
         Command::StreamQuality(options) => (Benchmark::StreamQuality, options),
+        Command::FastSum3d(options) => (Benchmark::FastSum3d, options),
+        Command::KpcaMillion(options) => (Benchmark::KpcaMillion, options),
+        Command::FastVsDirect(options) => (Benchmark::FastVsDirect, options),
         Command::HebbianVsKernlab(options) => (Benchmark::HebbianVsKernlab, options),
         Command::Table(options) => return table::run(&options),
         Command::FitOnce(request) => return child::print(&request.run()?),

@@ -166,6 +166,29 @@ fn hebbian_mnist_writes_a_complete_record() {
 }
 
 #[test]
+fn fast_sum_3d_writes_a_complete_record() {
+    let ratios = ["0.05", "0.2", "1"].map(|bandwidth| {
+        ["a product to two seconds", "tiles to a product", "time per point, all to a tenth of the points"]
+            .map(|what| format!("bandwidth {bandwidth}: {what}"))
+    });
+    check_complete("fast_sum_3d", 2, &ratios.concat().iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn kpca_million_writes_a_complete_record() {
+    check_complete("kpca_million", 2, &["a fit to a minute", "peak memory beyond the data to two gigabytes"]);
+}
+
+#[test]
+fn fast_vs_direct_writes_a_complete_record() {
+    let ratios = [2, 3, 5, 8].map(|d| {
+        ["polynomial p=2,", "polynomial p=3,", "polynomial p=4,", "gaussian "]
+            .map(|kernel| format!("{kernel}d={d}: tiles to expansion at the break-even"))
+    });
+    check_complete("fast_vs_direct", 2, &ratios.concat().iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
 fn the_page_of_results_is_what_the_records_say() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_mercer-bench"))

@@ -1,11 +1,14 @@
 //! The benchmarks, one file per question.
 
+mod fast_sum_3d;
+mod fast_vs_direct;
 mod fit_vs_sklearn;
 mod growth;
 mod hebbian_convergence;
 mod hebbian_mnist;
 mod hebbian_pass;
 mod hebbian_vs_kernlab;
+mod kpca_million;
 mod mnist_full;
 mod plan_estimates;
 mod read_csv;
@@ -36,6 +39,9 @@ pub(crate) enum Benchmark {
     HebbianMnist,
     StreamThroughput,
     StreamQuality,
+    FastSum3d,
+    KpcaMillion,
+    FastVsDirect,
 }
 
 /// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
@@ -43,7 +49,7 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::TileFloor,
         Self::FitVsSklearn,
         Self::MnistFull,
@@ -58,6 +64,9 @@ impl Benchmark {
         Self::HebbianMnist,
         Self::StreamThroughput,
         Self::StreamQuality,
+        Self::FastSum3d,
+        Self::KpcaMillion,
+        Self::FastVsDirect,
     ];
 
     /// The name of the command and of the record.
@@ -77,6 +86,9 @@ impl Benchmark {
             Self::HebbianVsKernlab => "hebbian_vs_kernlab",
             Self::StreamThroughput => "stream_throughput",
             Self::StreamQuality => "stream_quality",
+            Self::FastSum3d => "fast_sum_3d",
+            Self::KpcaMillion => "kpca_million",
+            Self::FastVsDirect => "fast_vs_direct",
         }
     }
 
@@ -102,6 +114,9 @@ impl Benchmark {
             Self::HebbianVsKernlab => hebbian_vs_kernlab::QUESTION,
             Self::StreamThroughput => stream_throughput::QUESTION,
             Self::StreamQuality => stream_quality::QUESTION,
+            Self::FastSum3d => fast_sum_3d::QUESTION,
+            Self::KpcaMillion => kpca_million::QUESTION,
+            Self::FastVsDirect => fast_vs_direct::QUESTION,
         }
     }
 
@@ -123,6 +138,9 @@ impl Benchmark {
             Self::HebbianVsKernlab => hebbian_vs_kernlab::measure,
             Self::StreamThroughput => stream_throughput::measure,
             Self::StreamQuality => stream_quality::measure,
+            Self::FastSum3d => fast_sum_3d::measure,
+            Self::KpcaMillion => kpca_million::measure,
+            Self::FastVsDirect => fast_vs_direct::measure,
         };
         let mut findings = Findings::default();
         measure(setup, &mut findings)?;
