@@ -62,6 +62,7 @@ def kernel_product(
     kernel_params: dict[str, Any] | None = None,
     queries: Any = None,
     gram: str = "auto",
+    method: str = "auto",
     tolerance: float | None = None,
     center: bool = False,
     precision: str | None = None,
@@ -81,10 +82,15 @@ def kernel_product(
         As in :class:`KernelPCA`.
     queries : array-like of shape (n_queries, n_features), optional
         Points that the rows of the matrix belong to, instead of ``X``.
-    gram : {"auto", "tiled", "stored"}
-        Whether the matrix is recomputed or kept when there are more vectors than are multiplied at a time.
+    gram : {"auto", "tiled", "stored", "expansion"}
+        Whether the matrix is recomputed or kept when there are more vectors than are multiplied at a time, or expanded: then the
+        product takes time proportional to the number of points, and ``tolerance`` bounds its error.
+    method : {"auto", "polynomial", "series", "clusters", "grid"}
+        With ``gram="expansion"``, which expansion; by default the cheapest that reaches the tolerance, tiles among them.
     tolerance : float, optional
-        What the measured error must not exceed; single precision gives way to double if it does.
+        What the measured error must not exceed; single precision gives way to double if it does. With ``gram="expansion"``, the
+        largest error of an entry of ``K @ V`` relative to the sum of the absolute values of its column of ``V`` (times the largest
+        value of the kernel, which is 1 for kernels of distances); 1e-6 by default.
     center : bool
         Whether the points are centred in feature space.
     precision : {"float32", "float64"}, optional
@@ -93,7 +99,7 @@ def kernel_product(
         As in :class:`KernelPCA`.
     return_record : bool
         Whether to return, beside the product, a dictionary with the method, the measured error, the entries computed and the
-        seconds.
+        seconds; for an expansion also ``method``, ``terms`` and ``bound``, which the measured error does not exceed.
 
     Returns
     -------
@@ -108,10 +114,11 @@ def kernel_product(
         ),
         "center": _checks.boolean(owner, "center", center),
         "gram": _checks.choice(owner, "gram", gram, _mercer.GRAMS),
+        "method": _checks.choice(owner, "method", method, ("auto", "polynomial", "series", "clusters", "grid")),
         "precision": precision,
         "tolerance": _checks.real(owner, "tolerance", tolerance, 0, above=True, optional=True),
-        # The check is worth its time only if somebody looks at it.
-        "checked_rows": 8 if return_record or tolerance is not None else 0,
+        # The check is worth its time only if somebody looks at it, or if there is an error to be told of.
+        "checked_rows": 8 if return_record or tolerance is not None or gram == "expansion" else 0,
         "memory_limit": _checks.memory_limit(owner, memory_limit),
         "threads": _checks.threads(owner, n_jobs),
     }

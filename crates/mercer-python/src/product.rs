@@ -19,6 +19,7 @@ pub(crate) struct ProductSettings<'py> {
     kernel: KernelSettings<'py>,
     center: bool,
     gram: String,
+    method: String,
     precision: Option<String>,
     tolerance: Option<f64>,
     checked_rows: usize,
@@ -40,6 +41,7 @@ pub(crate) fn kernel_product<'py>(
     let mut product = KernelProduct::new(settings.kernel.resolve(&points)?)
         .center(center(settings.center))
         .gram(settings.gram.parse().map_err(to_python)?)
+        .method(settings.method.parse().map_err(to_python)?)
         .checked_rows(settings.checked_rows)
         .memory(memory(settings.memory_limit.as_deref())?);
     if let Some(name) = &settings.precision {
