@@ -108,6 +108,11 @@ struct TuningPage;
 #[doc = include_str!("../../../docs/fast.md")]
 struct FastPage;
 
+/// The code blocks of the page on landmarks are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/nystrom.md")]
+struct NystromPage;
+
 /// The code blocks of the README are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

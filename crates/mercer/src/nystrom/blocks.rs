@@ -70,26 +70,26 @@ enum Kept {
 /// A uniform sample of at most `size` rows, from one pass, and the number of all rows.
 pub(super) fn reservoir(source: &mut dyn RowBlocks, size: usize, seed: u64) -> Result<(Points, usize)> {
     let d = source.n_features();
-    let (mut kept, mut seen, mut random) = (Kept::Nothing, 0_usize, Random::new(seed));
+    let (mut kept, mut n_rows, mut random) = (Kept::Nothing, 0_usize, Random::new(seed));
     source.visit(&mut |block| {
-        check_block(block, d, seen)?;
+        check_block(block, d, n_rows)?;
         for row in 0..block.n_samples() {
-            let place = if seen < size { seen } else { random.below(seen + 1) };
+            let place = if n_rows < size { n_rows } else { random.below(n_rows + 1) };
             if place < size {
                 keep(&mut kept, place, block.rows(row..row + 1))?;
             }
-            seen += 1;
+            n_rows += 1;
         }
         Ok(())
     })?;
-    let n = seen.min(size);
+    let n = n_rows.min(size);
     let sample = match kept {
         Kept::Nothing => Points::from_f64(Vec::new(), 0, d)?,
         Kept::F32(values) => Points::from_f32(values, n, d)?,
         Kept::F64(values) => Points::from_f64(values, n, d)?,
         Kept::U8(values, scale) => Points::from_u8(values, n, d, scale)?,
     };
-    Ok((sample, seen))
+    Ok((sample, n_rows))
 }
 
 /// Refuses a block of another width, or with a number that is not finite, which it names by its row among all.
@@ -140,8 +140,8 @@ mod tests {
         let mut points = Points::from_f64((0..n).map(f64::from).collect::<Vec<_>>(), n as usize, 1).expect("a column");
         let mut counts = vec![0; n as usize];
         for seed in 0..4000 {
-            let (sample, seen) = reservoir(&mut points, 10, seed).expect("finite");
-            assert_eq!((sample.n_samples(), seen), (10, 50));
+            let (sample, n_rows) = reservoir(&mut points, 10, seed).expect("finite");
+            assert_eq!((sample.n_samples(), n_rows), (10, 50));
             (0..10).for_each(|i| counts[sample.row(i)[0] as usize] += 1);
         }
         // 4000 draws of a fifth: five standard deviations.

@@ -71,7 +71,7 @@ impl<'a, T: Element> Clustering<'a, T> {
         let mut labels = vec![usize::MAX; n];
         for round in 0..ROUNDS {
             context.report_fraction(round as f64 / ROUNDS as f64);
-            let nearest = self.nearest(&self.as_points(&centers, d)?, context)?;
+            let nearest = self.nearest(&Self::as_points(&centers, d)?, context)?;
             let moved = labels.iter().zip(&nearest).filter(|(before, now)| before != now).count();
             labels = nearest;
             self.move_to_means(&mut centers, &labels, context);
@@ -79,10 +79,10 @@ impl<'a, T: Element> Clustering<'a, T> {
                 break;
             }
         }
-        self.as_points(&centers, d)
+        Self::as_points(&centers, d)
     }
 
-    fn as_points(&self, values: &[f64], d: usize) -> Result<Points> {
+    fn as_points(values: &[f64], d: usize) -> Result<Points> {
         let n = values.len() / d;
         match T::PRECISION {
             Precision::F32 => Points::from_f32(values.iter().map(|&x| x as f32).collect::<Vec<_>>(), n, d),
@@ -164,7 +164,9 @@ impl<'a, T: Element> Clustering<'a, T> {
                 for &row in rows {
                     center.iter_mut().zip(self.points.row(row)).for_each(|(sum, x)| *sum += x);
                 }
-                center.iter_mut().for_each(|sum| *sum /= rows.len() as f64);
+                for sum in center.iter_mut() {
+                    *sum /= rows.len() as f64;
+                }
             });
         });
     }

@@ -93,16 +93,12 @@ impl Pool {
 
     /// The kernel matrix of some of the pool's rows.
     pub(super) fn square(&self, places: &[usize], context: &Context<'_>) -> Result<Mat<f64>> {
-        match &self.entries {
-            Entries::Given(matrix) => {
-                let lines: Vec<Vec<f64>> = places.iter().map(|&place| matrix.row(self.rows[place])).collect();
-                let at = |i: usize, j: usize| lines[i][self.rows[places[j]]];
-                Ok(Mat::from_fn(places.len(), places.len(), |i, j| 0.5 * (at(i, j) + at(j, i))))
-            }
-            _ => {
-                self.computed.fetch_add((places.len() * places.len()) as u64, Ordering::Relaxed);
-                square_matrix(&self.kernel, &self.points.select(places), context)
-            }
+        if let Entries::Given(matrix) = &self.entries {
+            let lines: Vec<Vec<f64>> = places.iter().map(|&place| matrix.row(self.rows[place])).collect();
+            let at = |i: usize, j: usize| lines[i][self.rows[places[j]]];
+            return Ok(Mat::from_fn(places.len(), places.len(), |i, j| 0.5 * (at(i, j) + at(j, i))));
         }
+        self.computed.fetch_add((places.len() * places.len()) as u64, Ordering::Relaxed);
+        square_matrix(&self.kernel, &self.points.select(places), context)
     }
 }

@@ -67,7 +67,9 @@ pub(super) fn choose(pool: &Pool, m: usize, seed: u64, context: &Context<'_>) ->
             let explained: f64 = columns.col(i).iter().map(|x| x * x).sum();
             *left = (*left - explained).max(0.0);
         }
-        taken.iter().for_each(|&place| left[place] = 0.0);
+        for &place in &taken {
+            left[place] = 0.0;
+        }
         factor.as_mut().subcols_mut(k, taken.len()).copy_from(columns.transpose());
         chosen.extend(taken);
     }
@@ -126,12 +128,12 @@ mod tests {
             let chosen = choose(&pool, 2, seed, &context).expect("finite");
             counts[chosen[0]][chosen[1]] += 1;
         }
-        for i in 0..5 {
+        for (i, row) in counts.iter().enumerate() {
             let left = |j: usize| k(j, j) - k(i, j).powi(2) / k(i, i);
             let rest: f64 = (0..5).filter(|&j| j != i).map(left).sum();
             for j in (0..5).filter(|&j| j != i) {
                 let chance = k(i, i) / total * left(j) / rest;
-                let (expected, found) = (chance * runs as f64, f64::from(counts[i][j]));
+                let (expected, found) = (chance * runs as f64, f64::from(row[j]));
                 // Five standard deviations.
                 let allowed = 5.0 * (expected * (1.0 - chance)).sqrt() + 1e-9;
                 assert!((found - expected).abs() < allowed, "{i} then {j}: {found} times, expected {expected:.1}");
