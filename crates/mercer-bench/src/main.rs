@@ -77,6 +77,8 @@ enum Command {
     KpcaMillion(Options),
     /// From how many points on expansions are faster than tiles
     FastVsDirect(Options),
+    /// Landmarks: what they miss, the angle to the exact components, and time, against scikit-learn
+    NystromLandmarks(Options),
     /// Makes the page of results from the records
     Table(table::TableOptions),
     /// One fit in a process of its own
@@ -125,6 +127,7 @@ fn run(command: Command) -> Result<()> {
         Command::KpcaMillion(options) => (Benchmark::KpcaMillion, options),
         Command::FastVsDirect(options) => (Benchmark::FastVsDirect, options),
         Command::HebbianVsKernlab(options) => (Benchmark::HebbianVsKernlab, options),
+        Command::NystromLandmarks(options) => (Benchmark::NystromLandmarks, options),
         Command::Table(options) => return table::run(&options),
         Command::FitOnce(request) => return child::print(&request.run()?),
         Command::PlanOnce(request) => return child::print(&request.run()?),

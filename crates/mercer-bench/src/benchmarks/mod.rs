@@ -10,6 +10,7 @@ mod hebbian_pass;
 mod hebbian_vs_kernlab;
 mod kpca_million;
 mod mnist_full;
+mod nystrom_landmarks;
 mod plan_estimates;
 mod read_csv;
 mod start_up;
@@ -42,6 +43,7 @@ pub(crate) enum Benchmark {
     FastSum3d,
     KpcaMillion,
     FastVsDirect,
+    NystromLandmarks,
 }
 
 /// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
@@ -49,7 +51,7 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::TileFloor,
         Self::FitVsSklearn,
         Self::MnistFull,
@@ -67,6 +69,7 @@ impl Benchmark {
         Self::FastSum3d,
         Self::KpcaMillion,
         Self::FastVsDirect,
+        Self::NystromLandmarks,
     ];
 
     /// The name of the command and of the record.
@@ -89,6 +92,7 @@ impl Benchmark {
             Self::FastSum3d => "fast_sum_3d",
             Self::KpcaMillion => "kpca_million",
             Self::FastVsDirect => "fast_vs_direct",
+            Self::NystromLandmarks => "nystrom_landmarks",
         }
     }
 
@@ -117,6 +121,7 @@ impl Benchmark {
             Self::FastSum3d => fast_sum_3d::QUESTION,
             Self::KpcaMillion => kpca_million::QUESTION,
             Self::FastVsDirect => fast_vs_direct::QUESTION,
+            Self::NystromLandmarks => nystrom_landmarks::QUESTION,
         }
     }
 
@@ -141,6 +146,7 @@ impl Benchmark {
             Self::FastSum3d => fast_sum_3d::measure,
             Self::KpcaMillion => kpca_million::measure,
             Self::FastVsDirect => fast_vs_direct::measure,
+            Self::NystromLandmarks => nystrom_landmarks::measure,
         };
         let mut findings = Findings::default();
         measure(setup, &mut findings)?;

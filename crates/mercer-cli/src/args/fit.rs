@@ -9,6 +9,7 @@ use mercer::{GramChoice, MemoryBudget, Negative};
 
 use super::data::DataArgs;
 use super::hebbian::{FitSolver, HebbianArgs, solvers};
+use super::nystrom::{FitGram, NystromArgs, grams};
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::{Gamma, TimeLimit};
 
@@ -22,7 +23,10 @@ Images in a NumPy array, as many components as explain 90 % of the variance, in 
   mercer fit images.npy --scale 1/255 --bandwidth 8 --variance 0.9 --memory 2GiB -o images.mercer
 
 By iteration, with gains that are found by trying:
-  mercer fit points.csv --solver hebbian --gain smd --passes 20 -n 3 -o points.mercer")]
+  mercer fit points.csv --solver hebbian --gain smd --passes 20 -n 3 -o points.mercer
+
+Over 1000 landmarks, an approximation whose error is part of the record:
+  mercer fit images.npy --gram nystrom --n-landmarks 1000 -n 20 -o images.mercer")]
 pub(crate) struct FitArgs {
     /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
     /// standard input
@@ -34,8 +38,12 @@ pub(crate) struct FitArgs {
     pub(crate) kernel: KernelArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
-    #[command(flatten)]
-    pub(crate) gram: GramArgs,
+    /// Whether the kernel matrix is kept in memory, recomputed tile by tile in every pass, or replaced by what landmarks make of it
+    #[arg(
+        long, value_name = "CHOICE", default_value = "auto", value_parser = grams(),
+        help_heading = "Components and method"
+    )]
+    pub(crate) gram: FitGram,
     /// How components are found
     #[arg(
         long, value_name = "CHOICE", default_value = "auto", value_parser = solvers(),
@@ -44,6 +52,8 @@ pub(crate) struct FitArgs {
     pub(crate) solver: FitSolver,
     #[command(flatten)]
     pub(crate) hebbian: HebbianArgs,
+    #[command(flatten)]
+    pub(crate) nystrom: NystromArgs,
     #[command(flatten)]
     pub(crate) checkpoint: CheckpointArgs,
     /// Where the model goes

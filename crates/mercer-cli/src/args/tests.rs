@@ -2,7 +2,7 @@ use std::path::Path;
 
 use clap::{CommandFactory, Parser};
 
-use super::{Cli, ColumnName, Command, FitArgs, Gamma};
+use super::{Cli, ColumnName, Command, FitArgs, FitGram, Gamma};
 
 fn parse(words: &[&str]) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(std::iter::once("mercer").chain(words.iter().copied()))
@@ -32,7 +32,7 @@ fn a_fit_needs_only_data_and_a_place_for_the_model() {
     assert_eq!(args.output.as_deref(), Some(Path::new("out.mercer")));
     assert_eq!(args.kernel.kernel, "gaussian");
     assert_eq!(args.solve.n_components, None);
-    assert_eq!(args.gram.gram, mercer::GramChoice::Auto);
+    assert_eq!(args.gram, FitGram::Exact(mercer::GramChoice::Auto));
     assert!(!args.report.json && !args.report.quiet && !args.dry_run);
 }
 

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use mercer::{Checkpoint, RunRecord};
 
-use super::hebbian;
 use super::learn::{Limits, complete, learn};
 use super::plan::{self, Planned};
 use super::session::Session;
-use super::settings::settings;
+use super::settings::{exact_gram, settings};
+use super::{hebbian, nystrom};
 use crate::args::{CheckpointArgs, DataArgs, FitArgs, FitSolver, KernelArgs, MethodName};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::output;
@@ -21,13 +21,14 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
     }
     check_standardize(&args.data, &args.kernel)?;
     hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;
+    nystrom::check_flags(args)?;
     let kept = args.checkpoint.checkpoint.as_deref().filter(|_| !args.dry_run);
     session.check_outputs(args.output.as_deref().into_iter().chain(kept), &[("data", &args.points)])?;
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let output = match &args.output {
         Some(output) if !args.dry_run => output,
         _ => {
-            let (kernel, solve, gram) = (&args.kernel, &args.solve, &args.gram);
+            let (kernel, solve, gram) = (&args.kernel, &args.solve, exact_gram(args.gram));
             let planned = Planned { kernel, solve, gram, solver: args.solver, hebbian: &args.hebbian };
             return plan::show(planned, &data, session);
         }
@@ -36,7 +37,12 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         FitSolver::Eigen(solver) => solver,
         FitSolver::Hebbian => return hebbian::run(args, output, &data, &session),
     };
-    let settings = settings(&args.kernel, &args.solve, MethodName::new(args.gram.gram, solver));
+    if nystrom::is_allowed(args)
+        && let Some(status) = nystrom::run(args, output, &data, &session)?
+    {
+        return Ok(status);
+    }
+    let settings = settings(&args.kernel, &args.solve, MethodName::new(exact_gram(args.gram), solver));
     let checkpoint = checkpoint(&args.checkpoint);
     let settings = match &checkpoint {
         Some(checkpoint) => settings.checkpoint(checkpoint.clone()),

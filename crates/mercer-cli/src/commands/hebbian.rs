@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::fit::{checkpoint, settle};
 use super::learn::{complete, scaled, watched};
 use super::session::Session;
-use super::settings::hebbian_settings;
+use super::settings::{exact_gram, hebbian_settings};
 use crate::args::{FitArgs, FitSolver, HebbianArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
@@ -74,7 +74,7 @@ pub(super) fn refuse_unread(args: &HebbianArgs) -> Result<()> {
 /// Learns, and saves the model of what was learned.
 pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<'_>) -> Result<ExitStatus> {
     let checkpoint = checkpoint(&args.checkpoint);
-    let settings = hebbian_settings(&args.kernel, &args.solve, &args.gram, &args.hebbian);
+    let settings = hebbian_settings(&args.kernel, &args.solve, exact_gram(args.gram), &args.hebbian);
     let settings = match &checkpoint {
         Some(checkpoint) => settings.checkpoint(checkpoint.clone()),
         None => settings,

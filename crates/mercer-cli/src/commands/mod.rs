@@ -11,6 +11,7 @@ mod help;
 mod info;
 mod learn;
 mod man;
+mod nystrom;
 mod plan;
 mod reproduce;
 mod score;

@@ -3,14 +3,14 @@
 use std::fmt::Write;
 
 use mercer::record::PlanRecord;
-use mercer::{Points, format_bytes};
+use mercer::{GramChoice, Points, format_bytes};
 use serde::Serialize;
 
 use super::fit::check_standardize;
 use super::hebbian;
 use super::session::Session;
 use super::settings::{hebbian_settings, settings};
-use crate::args::{FitSolver, GramArgs, HEBBIAN, HebbianArgs, KernelArgs, MethodName, PlanArgs, SolveArgs};
+use crate::args::{FitSolver, HEBBIAN, HebbianArgs, KernelArgs, MethodName, PlanArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output::summary::{kernel, percent, seconds};
@@ -22,7 +22,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
     check_standardize(&args.data, &args.kernel)?;
     hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
-    let (kernel, solve, gram) = (&args.kernel, &args.solve, &args.gram);
+    let (kernel, solve, gram) = (&args.kernel, &args.solve, args.gram.gram);
     show(Planned { kernel, solve, gram, solver: args.solver, hebbian: &args.hebbian }, &data, session)
 }
 
@@ -31,7 +31,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
 pub(super) struct Planned<'a> {
     pub(super) kernel: &'a KernelArgs,
     pub(super) solve: &'a SolveArgs,
-    pub(super) gram: &'a GramArgs,
+    pub(super) gram: GramChoice,
     pub(super) solver: FitSolver,
     pub(super) hebbian: &'a HebbianArgs,
 }
@@ -40,7 +40,7 @@ impl Planned<'_> {
     fn record(self, points: &Points) -> mercer::Result<PlanRecord> {
         match self.solver {
             FitSolver::Eigen(solver) => {
-                settings(self.kernel, self.solve, MethodName::new(self.gram.gram, solver)).plan_record(points)
+                settings(self.kernel, self.solve, MethodName::new(self.gram, solver)).plan_record(points)
             }
             FitSolver::Hebbian => {
                 hebbian_settings(self.kernel, self.solve, self.gram, self.hebbian).plan_record(points)

@@ -1,11 +1,13 @@
 //! The settings of a fit that flags mean.
 
 use mercer::kernel::{KernelSpec, Width};
+use mercer::nystrom::{Nystrom, NystromPca};
 use mercer::online::OnlineKernelPca;
-use mercer::{Center, KernelChoice, KernelHebbianPca, KernelPca, Points, Precision};
+use mercer::{Center, GramChoice, KernelChoice, KernelHebbianPca, KernelPca, Points, Precision};
 
 use crate::args::{
-    Gamma, GramArgs, HebbianArgs, KernelArgs, MethodName, PrecisionChoice, SolveArgs, StreamArgs, StreamKernelArgs,
+    FitArgs, FitGram, Gamma, HebbianArgs, KernelArgs, MethodName, PrecisionChoice, SolveArgs, StreamArgs,
+    StreamKernelArgs,
 };
 
 /// The settings that the flags mean.
@@ -44,13 +46,13 @@ pub(super) fn settings(kernel: &KernelArgs, solve: &SolveArgs, method: MethodNam
 pub(super) fn hebbian_settings(
     kernel: &KernelArgs,
     solve: &SolveArgs,
-    gram: &GramArgs,
+    gram: GramChoice,
     hebbian: &HebbianArgs,
 ) -> KernelHebbianPca {
     let settings = gains(kernel_spec(kernel), hebbian)
         .center(if kernel.no_center { Center::No } else { Center::Yes })
         .negative(kernel.negative)
-        .gram(gram.gram)
+        .gram(gram)
         .seed(solve.seed);
     let settings = solve.n_components.into_iter().fold(settings, KernelHebbianPca::n_components);
     let settings = solve.memory.into_iter().fold(settings, KernelHebbianPca::memory);
@@ -95,6 +97,29 @@ fn stream_kernel(args: &StreamKernelArgs) -> KernelSpec {
     let spec = args.degree.into_iter().fold(spec, KernelSpec::degree);
     let spec = args.coef0.into_iter().fold(spec, KernelSpec::coef0);
     args.alpha.into_iter().fold(spec, KernelSpec::alpha)
+}
+
+/// How products with the exact matrix are made, where landmarks were not asked for.
+pub(super) const fn exact_gram(gram: FitGram) -> GramChoice {
+    match gram {
+        FitGram::Exact(gram) => gram,
+        FitGram::Nystrom => GramChoice::Auto,
+    }
+}
+
+/// The settings of kernel PCA over landmarks that the flags mean.
+pub(super) fn nystrom_settings(args: &FitArgs) -> NystromPca {
+    let (kernel, solve, nystrom) = (&args.kernel, &args.solve, &args.nystrom);
+    let landmarks = Nystrom::new(kernel_spec(kernel)).seed(solve.seed);
+    let landmarks = nystrom.landmarks.clone().into_iter().fold(landmarks, Nystrom::landmarks);
+    let landmarks = nystrom.n_landmarks.into_iter().fold(landmarks, Nystrom::n_landmarks);
+    let landmarks = solve.memory.into_iter().fold(landmarks, Nystrom::memory);
+    let landmarks = solve.threads.into_iter().fold(landmarks, Nystrom::threads);
+    let landmarks = solve.precision.map(precision).into_iter().fold(landmarks, Nystrom::precision);
+    let center = if kernel.no_center { Center::No } else { Center::Yes };
+    let settings = NystromPca::new(landmarks).center(center);
+    let settings = solve.n_components.into_iter().fold(settings, NystromPca::n_components);
+    nystrom.accuracy.into_iter().fold(settings, NystromPca::accuracy)
 }
 
 pub(super) const fn precision(choice: PrecisionChoice) -> Precision {

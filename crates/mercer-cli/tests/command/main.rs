@@ -17,6 +17,7 @@ mod guide;
 mod hebbian;
 mod help;
 mod interrupt;
+mod nystrom;
 mod plan;
 mod records;
 mod reproduce;

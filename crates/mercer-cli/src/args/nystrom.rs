@@ -1,0 +1,60 @@
+//! Flags of `mercer fit --gram nystrom`.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use mercer::GramChoice;
+use mercer::nystrom::Landmarks;
+
+/// What a fit multiplies with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FitGram {
+    /// The kernel matrix.
+    Exact(GramChoice),
+    /// What landmarks make of it.
+    Nystrom,
+}
+
+/// The name of landmarks among ways to make products.
+const NYSTROM: &str = "nystrom";
+
+/// The ways that a fit can be asked for; clap suggests the nearest name for a wrong one.
+pub(super) fn grams() -> impl TypedValueParser<Value = FitGram> {
+    let names = GramChoice::NAMES.iter().copied().chain([NYSTROM]);
+    PossibleValuesParser::new(names).try_map(|name| match name.as_str() {
+        NYSTROM => Ok(FitGram::Nystrom),
+        other => other.parse().map(FitGram::Exact),
+    })
+}
+
+/// Flags that only an approximation has.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Approximation (--gram nystrom, or allowed by --accuracy)")]
+pub(crate) struct NystromArgs {
+    /// How landmarks are chosen [default: rpcholesky]
+    #[arg(long, value_name = "RULE", value_parser = landmarks())]
+    pub(crate) landmarks: Option<Landmarks>,
+    /// Number of landmarks [default: 100; as many as --accuracy takes]
+    #[arg(long, value_name = "M")]
+    pub(crate) n_landmarks: Option<usize>,
+    /// Allow components whose residual against the exact kernel matrix, relative to the first eigenvalue, is up to this
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) accuracy: Option<f64>,
+}
+
+impl NystromArgs {
+    /// The flags that were given, by name.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("--landmarks", self.landmarks.is_some()),
+            ("--n-landmarks", self.n_landmarks.is_some()),
+            ("--accuracy", self.accuracy.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(name, given)| given.then_some(name))
+    }
+}
+
+/// A rule by which landmarks are chosen.
+fn landmarks() -> impl TypedValueParser<Value = Landmarks> {
+    PossibleValuesParser::new(Landmarks::NAMES).try_map(|name| name.parse::<Landmarks>())
+}

@@ -1,0 +1,84 @@
+//! `mercer fit --gram nystrom`, and `--accuracy`.
+
+use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
+use mercer::{Kernel, Model, Points};
+use serde_json::Value;
+
+use super::support::{Directory, npy};
+
+const ROWS: usize = 2400;
+
+/// Points on a curve, deterministic.
+fn values() -> Vec<f64> {
+    (0..ROWS).flat_map(|i| [3.0, 5.0, 7.0].map(|step| (i as f64 * 0.01 * step).sin())).collect()
+}
+
+fn with_points() -> Directory {
+    let directory = Directory::new();
+    let bytes: Vec<u8> = values().iter().flat_map(|x| x.to_le_bytes()).collect();
+    directory.write("points.npy", npy("<f8", &format!("({ROWS}, 3)"), &bytes));
+    directory
+}
+
+fn model(directory: &Directory) -> Model {
+    Model::load(&directory.path("points.mercer")).unwrap()
+}
+
+#[test]
+fn the_command_learns_what_the_library_learns_and_says_how_good_it_is() {
+    let directory = with_points();
+    for rule in Landmarks::NAMES {
+        let call = format!("fit points.npy --gram nystrom --landmarks {rule} --n-landmarks 40 -n 3 --gamma 0.5 --json");
+        let outcome = directory.run(&format!("{call} -o points.mercer")).done();
+        let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let settings = Nystrom::new(Kernel::gaussian(0.5).unwrap()).landmarks(rule.parse().unwrap()).n_landmarks(40);
+        let points = Points::from_f64(values(), ROWS, 3).unwrap();
+        let expected = NystromPca::new(settings).n_components(3).fit(&points).unwrap();
+        assert_eq!(model(&directory).eigenvalues(), expected.eigenvalues(), "{rule}");
+        assert_eq!((&record["gram"], &record["nystrom"]["landmarks"]), (&"nystrom".into(), &(*rule).into()));
+        assert!(record["nystrom"]["relative_trace_error"].as_f64().unwrap() < 0.1, "{rule}");
+        assert!(outcome.stderr.contains("an approximation over 40 landmarks"), "{}", outcome.stderr);
+    }
+    directory.run("transform points.mercer points.npy -o scores.csv").done();
+    directory.run("score points.mercer points.npy -o novelty.csv").done();
+    assert!(directory.run("info points.mercer").done().stdout.contains("nystrom"));
+}
+
+#[test]
+fn an_approximation_is_made_only_if_it_is_allowed_and_only_as_rough_as_that() {
+    let directory = with_points();
+    let fit = "fit points.npy -n 2 --gamma 0.5 -o points.mercer --json";
+    let record = |call: &str| -> Value { serde_json::from_str(&directory.run(call).done().stdout).unwrap() };
+    assert_ne!(record(fit)["gram"], "nystrom");
+    let allowed = record(&format!("{fit} --accuracy 0.01"));
+    assert_eq!(allowed["gram"], "nystrom");
+    for residual in allowed["residuals"].as_array().unwrap() {
+        assert!(residual.as_f64().unwrap() <= 0.01);
+    }
+    // A kernel so narrow that every row is a dimension of its own: only the whole matrix will do.
+    let narrow = directory.run("fit points.npy -n 2 --gamma 1e6 --accuracy 1e-6 -o points.mercer --json").done();
+    assert_ne!(serde_json::from_str::<Value>(&narrow.stdout).unwrap()["gram"], "nystrom");
+    assert!(narrow.stderr.contains("the fit is exact"), "{}", narrow.stderr);
+}
+
+#[test]
+fn flags_that_mean_nothing_together_are_refused() {
+    let directory = with_points();
+    for (flags, message) in [
+        ("--landmarks kmeans", "--landmarks is for --gram nystrom, or with --accuracy, only"),
+        ("--n-landmarks 10", "--n-landmarks is for --gram nystrom, or with --accuracy, only"),
+        ("--accuracy 0.1 --n-landmarks 10", "--n-landmarks is for --gram nystrom"),
+        ("--accuracy 0.1 --gram tiled", "--accuracy allows an approximation"),
+        ("--accuracy 7", "--accuracy must be between 0 and 1"),
+        ("--gram nystrom --variance 0.9", "--variance is not for an approximation over landmarks"),
+        ("--gram nystrom --tolerance 0.1", "--tolerance is not for an approximation"),
+        ("--gram nystrom --solver lanczos", "--solver is not for an approximation"),
+        ("--gram nystrom --solver hebbian", "--gram nystrom is not for --solver hebbian"),
+        ("--gram nystrom --dry-run", "--dry-run is not for an approximation"),
+        ("--gram nystrom --n-landmarks 1", "the number of landmarks (1)"),
+    ] {
+        let outcome = directory.run(&format!("fit points.npy {flags} -o points.mercer"));
+        assert_eq!(outcome.code, Some(2), "{flags}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{flags}: {}", outcome.stderr);
+    }
+}
