@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ._load import load
     from ._nystroem import Nystroem
     from ._online import OnlineKernelPCA
+    from ._tune import KernelTuner, TuneResult, tune_kernel
     from ._versions import show_versions
 
 # Where each name that is imported on first use lives.
@@ -25,14 +26,17 @@ _LAZY = {
     "ConvergenceWarning": "_base",
     "KernelHebbianPCA": "_hebbian",
     "KernelPCA": "_kernel_pca",
+    "KernelTuner": "_tune",
     "Nystroem": "_nystroem",
     "OnlineKernelPCA": "_online",
     "Plan": "_functions",
+    "TuneResult": "_tune",
     "block_kernel": "_kernels",
     "kernel_product": "_functions",
     "load": "_load",
     "plan": "_functions",
     "show_versions": "_versions",
+    "tune_kernel": "_tune",
 }
 
 __all__ = [
@@ -40,16 +44,19 @@ __all__ = [
     "ConvergenceWarning",
     "KernelHebbianPCA",
     "KernelPCA",
+    "KernelTuner",
     "MemoryBudgetError",
     "Nystroem",
     "OnlineKernelPCA",
     "Plan",
+    "TuneResult",
     "__version__",
     "block_kernel",
     "kernel_product",
     "load",
     "plan",
     "show_versions",
+    "tune_kernel",
 ]
 
 

@@ -30,9 +30,10 @@ class KernelPCA(Estimator):
         ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"cosine"``, ``"precomputed"`` as in scikit-learn, and ``"laplacian"``,
         ``"exponential"``, ``"matern32"``, ``"matern52"``, ``"rational-quadratic"``, ``"epanechnikov"``. A function is called for
         every pair of points; wrapped in :func:`mercer.block_kernel`, for pairs of blocks of points.
-    gamma : float, "scale" or "median", default=None
+    gamma : float, "auto", "scale" or "median", default=None
         Inverse width. ``None`` is ``1 / n_features``, ``"scale"`` is ``1 / (n_features * X.var())``, ``"median"`` is one over the
-        median of what it multiplies. Kernels without a width ignore a number.
+        median of what it multiplies, ``"auto"`` is where the variances of the components differ most (:func:`mercer.tune_kernel`).
+        Kernels without a width ignore a number.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=1
@@ -83,8 +84,8 @@ class KernelPCA(Estimator):
     time_limit : float, default=None
         Seconds after which the best answer so far is returned, with ``converged_ = False`` and a ``ConvergenceWarning``. An inverse
         transform that they were not enough for is not available then.
-    bandwidth : float, default=None
-        Width sigma in place of ``gamma``: ``gamma = 1 / (2 sigma**2)``.
+    bandwidth : float, "auto", "scale" or "median", default=None
+        Width sigma in place of ``gamma``: ``gamma = 1 / (2 sigma**2)``; found as for ``gamma`` by name.
     center : bool, default=True
         Whether the points are centred in feature space.
     scaling : "standardize", float or None, default=None

@@ -39,6 +39,10 @@ def block_kernel(function: Callable[..., Any]) -> BlockKernel:
     return BlockKernel(function)
 
 
+# Widths that the data gives.
+_FOUND = ("auto", "scale", "median")
+
+
 def describe(
     owner: str,
     kernel: Any,
@@ -63,9 +67,14 @@ def describe(
         if keywords:
             names = ", ".join(map(repr, keywords))
             raise refuse(owner, "kernel_params", f"left out for the kernel {kernel!r}, which has no {names}", kernel_params)
+    if isinstance(bandwidth, str) and gamma is None:
+        # A width that is found is the same by either name.
+        if bandwidth not in _FOUND:
+            raise refuse(owner, "bandwidth", "a float in the range (0, inf), None, 'auto', 'scale' or 'median'", bandwidth)
+        gamma, bandwidth = bandwidth, None
     if isinstance(gamma, str):
-        if gamma not in ("scale", "median"):
-            raise refuse(owner, "gamma", "a float in the range (0, inf), None, 'scale' or 'median'", gamma)
+        if gamma not in _FOUND:
+            raise refuse(owner, "gamma", "a float in the range (0, inf), None, 'auto', 'scale' or 'median'", gamma)
     else:
         gamma = real(owner, "gamma", gamma, 0, optional=True)
     return {

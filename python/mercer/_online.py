@@ -159,9 +159,10 @@ class OnlineKernelPCA(Estimator):
 
     def _settings(self) -> dict[str, Any]:
         owner = type(self).__name__
-        if isinstance(self.gamma, str):
-            # Rows that are still to come have no variance or median yet.
-            raise _checks.refuse(owner, "gamma", "a float in the range (0, inf) or None", self.gamma)
+        for name in ("gamma", "bandwidth"):
+            if isinstance(getattr(self, name), str):
+                # Rows that are still to come have no variance or median yet.
+                raise _checks.refuse(owner, name, "a float in the range (0, inf) or None", getattr(self, name))
         # A setting that has no effect is refused, unless it is the default.
         beta = _checks.real(owner, "beta", self.beta, 0, above=True)
         policy = _checks.choice(owner, "policy", self.policy, _POLICIES)

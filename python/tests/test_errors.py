@@ -16,7 +16,7 @@ from mercer import KernelPCA
         ({"kernel": 3}, "'kernel' parameter of KernelPCA must be the name of a kernel or a callable. Got 3"),
         ({"kernel": "rbf", "gamma": -1.0}, "'gamma' parameter"),
         ({"kernel": "rbf", "gamma": 0}, "`gamma` must be a positive number, but it is 0"),
-        ({"kernel": "rbf", "gamma": "auto"}, "None, 'scale' or 'median'. Got 'auto'"),
+        ({"kernel": "rbf", "gamma": "wide"}, "None, 'auto', 'scale' or 'median'. Got 'wide'"),
         ({"kernel": "rbf", "gamma": 1.0, "bandwidth": 1.0}, "gamma and bandwidth say the same thing"),
         ({"kernel": "linear", "gamma": "median"}, "linear kernel has no width"),
         ({"kernel": "poly", "degree": 0}, "`degree` must be at least 1, but it is 0"),

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KernelHebbianPCA, KernelPCA, Nystroem
+from mercer import KernelHebbianPCA, KernelPCA, KernelTuner, Nystroem
 
 
 @parametrize_with_checks(
@@ -21,6 +21,8 @@ from mercer import KernelHebbianPCA, KernelPCA, Nystroem
         Nystroem(n_components=5, landmarks="rpcholesky"),
         Nystroem(n_components=3, landmarks="kmeans"),
         Nystroem(n_components=3, kernel="polynomial", landmarks="leverage"),
+        KernelTuner(),
+        KernelTuner(criterion="median"),
     ]
 )
 def test_common_check(estimator, check):

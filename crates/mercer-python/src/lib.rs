@@ -16,6 +16,7 @@ mod plan;
 mod product;
 mod run;
 mod settings;
+mod tune;
 
 use pyo3::prelude::*;
 
@@ -36,6 +37,8 @@ mod _mercer {
     use crate::plan::plan;
     #[pymodule_export]
     use crate::product::{kernel_product, ridge_coefficients};
+    #[pymodule_export]
+    use crate::tune::tune_kernel;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
     use pyo3::types::PyTuple;

@@ -97,8 +97,9 @@ impl KernelSettings<'_> {
             (Some(Gamma::Name(name)), None) => match name.as_str() {
                 "scale" => Ok(Some(Width::Scale)),
                 "median" => Ok(Some(Width::Median)),
+                "auto" => Ok(Some(Width::Auto)),
                 other => Err(PyValueError::new_err(format!(
-                    "`gamma` must be a positive number, None, \"scale\" or \"median\", but it is \"{other}\""
+                    "`gamma` must be a positive number, None, \"auto\", \"scale\" or \"median\", but it is \"{other}\""
                 ))),
             },
         }

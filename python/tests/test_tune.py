@@ -1,0 +1,177 @@
+"""The width of a kernel from the spectrum."""
+
+import pathlib
+import pickle
+import xml.etree.ElementTree
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from mercer import KernelPCA, KernelTuner, TuneResult, tune_kernel
+
+CASE = pathlib.Path(__file__).parents[2] / "testdata" / "reference" / "nogayama.npz"
+
+
+@pytest.fixture(scope="module")
+def case():
+    with np.load(CASE) as arrays:
+        return dict(arrays)
+
+
+def close(found, expected):
+    expected = np.asarray(expected)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max() + 1e-13)
+
+
+def test_the_stored_case(case):
+    result = tune_kernel(case["in_X"], kernel="rbf", bandwidths=case["in_sigmas"])
+    assert isinstance(result, TuneResult)
+    np.testing.assert_array_equal(result.bandwidths, case["in_sigmas"])
+    close(result.values, case["out_E"])
+    close(result.gradients, case["out_dE"])
+    close(result.best_bandwidth, case["out_sigma_star"])
+    assert len(result.maxima) == 1 and result.maxima[0] == result.best_bandwidth
+    assert result.best_gamma == pytest.approx(0.5 / result.best_bandwidth**2, rel=1e-14)
+    assert result.standard_error == 0.0 and result.seconds > 0 and result.method == "exact" and result.converged
+
+
+def test_the_stored_case_without_bandwidths(case):
+    close(tune_kernel(case["in_X"]).best_bandwidth, case["out_sigma_star"])
+
+
+@pytest.mark.parametrize("parameter", ["gamma", "bandwidth"])
+def test_auto_is_what_the_search_finds(case, parameter):
+    X = case["in_X"]
+    fitted = KernelPCA(4, kernel="rbf", **{parameter: "auto"}).fit(X)
+    assert fitted.gamma_ == tune_kernel(X).best_gamma
+    np.testing.assert_allclose(
+        fitted.fit_transform(X), KernelPCA(4, kernel="rbf", gamma=fitted.gamma_).fit_transform(X), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("name", ["scale", "median"])
+def test_a_bandwidth_by_name_is_a_gamma_by_name(name, points):
+    one = KernelPCA(2, kernel="rbf", bandwidth=name).fit(points)
+    other = KernelPCA(2, kernel="rbf", gamma=name).fit(points)
+    assert one.gamma_ == other.gamma_ == pytest.approx(tune_kernel(points, criterion=name).best_gamma)
+
+
+def test_scores_at_a_bandwidth(case):
+    pca = KernelPCA(4, kernel="rbf", bandwidth=1.5).fit(case["in_X"])
+    close(pca.eigenvalues_ / 24, case["out_lambda_4"])
+    close(np.abs(pca.transform(case["in_Xtest"])), np.abs(case["out_psi_test"]))
+
+
+def test_two_scales_have_two_maxima():
+    noise = np.random.default_rng(3).normal(size=(18, 2))
+    X = np.array([[0, 0], [5, 0], [60, 0]])[np.arange(18) % 3] + 0.1 * noise
+    result = tune_kernel(X)
+    assert len(result.maxima) == 2 and result.maxima == sorted(result.maxima)
+    assert result.best_bandwidth in result.maxima
+    assert result.maxima_values[result.maxima.index(result.best_bandwidth)] == max(result.maxima_values)
+
+
+def test_sampling_agrees_with_all_pairs_within_its_error():
+    X = np.random.default_rng(5).normal(size=(4000, 4)).astype(np.float32)
+    exact = tune_kernel(X, method="exact")
+    result = tune_kernel(X, method="sampled", random_state=1)
+    assert result.method == "sampled" and 0 < 2 * result.standard_error <= 0.01 * result.best_bandwidth
+    assert abs(result.best_bandwidth - exact.best_bandwidth) <= 4 * result.standard_error
+    again = tune_kernel(X, method="sampled", random_state=1)
+    assert again.best_bandwidth == result.best_bandwidth
+    assert tune_kernel(X, method="sampled", random_state=2).best_bandwidth != result.best_bandwidth
+
+
+@pytest.mark.parametrize("criterion", ["variance", "median", "scale", "leading", "effective-rank", "reconstruction"])
+def test_every_criterion_finds_a_width_of_the_order_of_the_distances(criterion, points, tmp_path):
+    result = tune_kernel(points, criterion=criterion)
+    distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    assert distances[distances > 0].min() / 10 < result.best_bandwidth < 10 * distances.max()
+    assert result.values.shape == result.gradients.shape == result.bandwidths.shape
+    assert np.isnan(result.gradients).all() == (criterion == "reconstruction")
+    result.plot(tmp_path / "curve.svg")
+    root = xml.etree.ElementTree.parse(tmp_path / "curve.svg").getroot()
+    assert root.tag.endswith("svg")
+    assert "nan" not in (tmp_path / "curve.svg").read_text().lower()
+    assert [path.name for path in tmp_path.iterdir()] == ["curve.svg"]
+
+
+@pytest.mark.parametrize("kernel", ["laplacian", "exponential", "matern32", "matern52", "rational-quadratic"])
+def test_other_kernels(kernel, points):
+    result = tune_kernel(points, kernel)
+    assert result.kernel == kernel and len(result.maxima) >= 1
+    tuner = KernelTuner(kernel).fit(points)
+    one = KernelPCA(2, kernel=kernel, gamma=tuner.gamma_).fit_transform(points)
+    other = KernelPCA(2, kernel=kernel, gamma=0.5).fit_transform(tuner.transform(points))
+    np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_the_estimator_works_in_a_pipeline_and_is_cloned_and_pickled(points):
+    labels = points[:, 0] > 0
+    pipeline = make_pipeline(KernelTuner(), SVC(gamma=0.5)).fit(points, labels)
+    assert pipeline.score(points, labels) > 0.8
+    tuner = KernelTuner(criterion="median").fit(points)
+    assert clone(tuner).get_params() == tuner.get_params()
+    again = pickle.loads(pickle.dumps(tuner))
+    assert again.gamma_ == tuner.gamma_
+    np.testing.assert_array_equal(again.transform(points), tuner.transform(points))
+    assert list(tuner.get_feature_names_out()) == [f"x{i}" for i in range(points.shape[1])]
+
+
+def test_results_do_not_depend_on_threads_or_layout(points):
+    one = tune_kernel(points, n_jobs=1)
+    for other in (tune_kernel(points, n_jobs=2), tune_kernel(np.asfortranarray(points)), tune_kernel(points.tolist())):
+        np.testing.assert_array_equal(one.values, other.values)
+        assert one.best_bandwidth == other.best_bandwidth
+
+
+def test_it_prints_what_it_found(points):
+    assert repr(tune_kernel(points)).startswith("TuneResult(best_bandwidth=")
+
+
+@pytest.mark.parametrize(
+    ("X", "arguments", "words"),
+    [
+        (np.ones((10, 3)), {}, "equal"),
+        ([[0.0], [1.0]], {}, "no maximum"),
+        ([[0.0], [1.0], [1.0], [0.0]], {}, "two points"),
+        ([[1.0]], {}, "at least 2 rows"),
+        ([[1.0], [np.nan], [2.0]], {}, "finite"),
+        (np.eye(5), {"kernel": "linear"}, "linear"),
+        (np.eye(5), {"kernel": "poly"}, "distance"),
+        (np.eye(5), {"kernel": "no such"}, "no such"),
+        (np.eye(5), {"criterion": "best"}, "criterion"),
+        (np.eye(5), {"method": "fast"}, "method"),
+        (np.eye(5), {"bandwidths": []}, "at least one"),
+        (np.eye(5), {"bandwidths": [1.0, -1.0]}, "positive"),
+        (np.eye(5), {"bandwidths": [[1.0]]}, "bandwidths"),
+        (np.eye(5), {"bandwidths": [1.0], "criterion": "median"}, "median"),
+        (np.eye(5), {"method": "sampled"}, "64"),
+        (np.eye(5), {"tolerance": 0}, "tolerance"),
+        (np.eye(5), {"n_components": 2}, "n_components"),
+        (np.eye(5), {"random_state": "x"}, "random_state"),
+        (np.eye(5), {"kernel": lambda x, y: 1.0}, "function"),
+    ],
+)
+def test_bad_input(X, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        tune_kernel(X, **arguments)
+
+
+def test_constant_features_change_nothing(points):
+    padded = np.hstack([points, np.full((len(points), 2), 3.0)])
+    assert tune_kernel(padded).best_bandwidth == pytest.approx(tune_kernel(points).best_bandwidth, rel=1e-8)
+
+
+def test_pictures_are_svg_only(points, tmp_path):
+    with pytest.raises(ValueError, match=r"\.svg"):
+        tune_kernel(points, criterion="median").plot(tmp_path / "curve.png")
+
+
+@pytest.mark.parametrize("name", ["gamma", "bandwidth"])
+def test_a_width_by_an_unknown_name_is_refused(name, points):
+    with pytest.raises(ValueError, match="'auto', 'scale' or 'median'"):
+        KernelPCA(kernel="rbf", **{name: "widest"}).fit(points)
