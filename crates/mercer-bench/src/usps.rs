@@ -52,6 +52,18 @@ fn read(setup: &Setup) -> Result<(Vec<f32>, Vec<u8>)> {
     Ok((pictures, labels))
 }
 
+/// All pictures of the training part; in a quick run `quick` made-up ones.
+pub(crate) fn all(setup: &Setup, quick: usize) -> Result<Vec<f32>> {
+    if setup.options.quick {
+        return Ok(made_up(quick));
+    }
+    let path = setup.options.data.join("usps.npz");
+    let mut archive = NpzArchive::open(&path).map_err(Failure::file(&path))?;
+    let missing = || Failure::Data { path: path.clone(), problem: "there is no array X".to_owned() };
+    let pictures = archive.by_name("X").map_err(Failure::file(&path))?.ok_or_else(missing)?;
+    pictures.into_vec::<f32>().map_err(Failure::file(&path))
+}
+
 /// Ten kinds of waves with a phase that varies.
 fn made_up(rows: usize) -> Vec<f32> {
     (0..rows * PIXELS)

@@ -189,6 +189,25 @@ fn fast_vs_direct_writes_a_complete_record() {
 }
 
 #[test]
+fn tune_speed_writes_a_complete_record() {
+    check_complete(
+        "tune_speed",
+        2,
+        &["scan of 64 bandwidths to one bandwidth", "eigendecomposition per step to the search"],
+    );
+}
+
+#[test]
+fn tune_mnist_writes_a_complete_record() {
+    check_complete("tune_mnist", 2, &["sampling to five seconds"]);
+}
+
+#[test]
+fn tune_tasks_without_scikit_learn_writes_a_record_without_ratios() {
+    check_complete("tune_tasks", 2, &[]);
+}
+
+#[test]
 fn the_page_of_results_is_what_the_records_say() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_mercer-bench"))

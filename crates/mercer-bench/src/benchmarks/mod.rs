@@ -18,6 +18,9 @@ mod stream_quality;
 mod stream_throughput;
 mod tile_floor;
 mod transform_vs_sklearn;
+mod tune_mnist;
+mod tune_speed;
+mod tune_tasks;
 
 use crate::failure::Result;
 use crate::record::{Findings, Record};
@@ -44,6 +47,9 @@ pub(crate) enum Benchmark {
     KpcaMillion,
     FastVsDirect,
     NystromLandmarks,
+    TuneSpeed,
+    TuneMnist,
+    TuneTasks,
 }
 
 /// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
@@ -51,7 +57,7 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 21] = [
         Self::TileFloor,
         Self::FitVsSklearn,
         Self::MnistFull,
@@ -70,6 +76,9 @@ impl Benchmark {
         Self::KpcaMillion,
         Self::FastVsDirect,
         Self::NystromLandmarks,
+        Self::TuneSpeed,
+        Self::TuneMnist,
+        Self::TuneTasks,
     ];
 
     /// The name of the command and of the record.
@@ -93,6 +102,9 @@ impl Benchmark {
             Self::KpcaMillion => "kpca_million",
             Self::FastVsDirect => "fast_vs_direct",
             Self::NystromLandmarks => "nystrom_landmarks",
+            Self::TuneSpeed => "tune_speed",
+            Self::TuneMnist => "tune_mnist",
+            Self::TuneTasks => "tune_tasks",
         }
     }
 
@@ -122,6 +134,9 @@ impl Benchmark {
             Self::KpcaMillion => kpca_million::QUESTION,
             Self::FastVsDirect => fast_vs_direct::QUESTION,
             Self::NystromLandmarks => nystrom_landmarks::QUESTION,
+            Self::TuneSpeed => tune_speed::QUESTION,
+            Self::TuneMnist => tune_mnist::QUESTION,
+            Self::TuneTasks => tune_tasks::QUESTION,
         }
     }
 
@@ -147,6 +162,9 @@ impl Benchmark {
             Self::KpcaMillion => kpca_million::measure,
             Self::FastVsDirect => fast_vs_direct::measure,
             Self::NystromLandmarks => nystrom_landmarks::measure,
+            Self::TuneSpeed => tune_speed::measure,
+            Self::TuneMnist => tune_mnist::measure,
+            Self::TuneTasks => tune_tasks::measure,
         };
         let mut findings = Findings::default();
         measure(setup, &mut findings)?;
