@@ -173,6 +173,8 @@ fn concerns_data(error: &mercer::Error) -> bool {
             | E::TooLarge { .. }
             | E::KernelOverflow { .. }
             | E::NoVariance { .. }
+            | E::NoMaximum { .. }
+            | E::Labels { .. }
             | E::NotSquare { .. }
             | E::ZeroDegree { .. }
             | E::TooFewDistinct { .. }

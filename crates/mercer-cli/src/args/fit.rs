@@ -91,13 +91,13 @@ pub(crate) struct KernelArgs {
     /// Kernel function
     #[arg(long, value_name = "NAME", default_value = "gaussian", value_parser = kernel_names())]
     pub(crate) kernel: String,
-    /// Inverse width: a number, `scale` (1 / (columns x variance)) or `median` (of the distances)
-    /// [default: 1 / columns]
+    /// Inverse width: a number, `auto` (see `mercer tune`), `scale` (1 / (columns x variance)) or `median` (of the
+    /// distances) [default: 1 / columns]
     #[arg(long, value_name = "GAMMA", allow_negative_numbers = true)]
     pub(crate) gamma: Option<Gamma>,
-    /// Width sigma, instead of gamma = 1 / (2 sigma^2)
+    /// Width sigma, instead of gamma = 1 / (2 sigma^2), or how it is found, as for --gamma
     #[arg(long, value_name = "SIGMA", conflicts_with = "gamma", allow_negative_numbers = true)]
-    pub(crate) bandwidth: Option<f64>,
+    pub(crate) bandwidth: Option<Gamma>,
     /// Degree of the polynomial kernel [default: 3]
     #[arg(long, value_name = "DEGREE")]
     pub(crate) degree: Option<u32>,

@@ -1,5 +1,6 @@
 //! What was typed: plain data, checked word by word and no further. One file per command.
 
+mod classify;
 mod cluster;
 mod compare;
 mod completions;
@@ -17,10 +18,12 @@ mod reproduce;
 mod score;
 mod stream;
 mod transform;
+mod tune;
 mod values;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use classify::{ClassifyArgs, UnitChoice};
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use completions::CompletionsArgs;
@@ -38,6 +41,7 @@ pub(crate) use reproduce::{Experiment, ReproduceArgs};
 pub(crate) use score::ScoreArgs;
 pub(crate) use stream::{BadRows, Emit, EmitFormat, Every, RowArgs, RowFormat, StreamArgs, StreamKernelArgs};
 pub(crate) use transform::TransformArgs;
+pub(crate) use tune::TuneArgs;
 pub(crate) use values::{
     ColumnName, Delimiter, Format, Gamma, ImageSize, MethodName, Pixels, RowRange, ScaleFactor, TimeLimit,
 };
@@ -85,6 +89,10 @@ pub(crate) enum Command {
     Stream(Box<StreamArgs>),
     /// Several methods on the same data: time, memory, residual, angle to the most exact one
     Compare(Box<CompareArgs>),
+    /// The width of a kernel that suits the data: the curve, the best, seconds
+    Tune(Box<TuneArgs>),
+    /// How well classes are told apart by kernel PCA and a linear unit, by cross-validation
+    Classify(Box<ClassifyArgs>),
     /// An experiment of the papers: what they claim beside what comes out
     Reproduce(ReproduceArgs),
     /// What a model file holds

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mercer::{GramChoice, SolverChoice};
 
-/// How the width of the kernel was asked for by `--gamma`.
+/// How the width of the kernel was asked for by `--gamma` or `--bandwidth`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Gamma {
     /// A number.
@@ -17,6 +17,8 @@ pub(crate) enum Gamma {
     Scale,
     /// From the median distance.
     Median,
+    /// From the spectrum.
+    Auto,
 }
 
 impl FromStr for Gamma {
@@ -26,7 +28,8 @@ impl FromStr for Gamma {
         match text {
             "scale" => Ok(Self::Scale),
             "median" => Ok(Self::Median),
-            _ => text.parse().map(Self::Value).map_err(|_| "give a number, `scale` or `median`".to_owned()),
+            "auto" => Ok(Self::Auto),
+            _ => text.parse().map(Self::Value).map_err(|_| "give a number, `auto`, `scale` or `median`".to_owned()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One file per command: from what was typed to what it means, and then to work.
 
 mod blocks;
+mod classify;
 mod cluster;
 mod compare;
 mod completions;
@@ -19,6 +20,7 @@ mod session;
 mod settings;
 mod stream;
 mod transform;
+mod tune;
 
 use crate::args::Command;
 use crate::failure::{ExitStatus, Result};
@@ -33,6 +35,8 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus> {
         Command::Cluster(args) => cluster::run(&args),
         Command::Stream(args) => stream::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Tune(args) => tune::run(&args),
+        Command::Classify(args) => classify::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Demo(args) => demo::run(&args),

@@ -130,13 +130,13 @@ pub(super) const fn precision(choice: PrecisionChoice) -> Precision {
 }
 
 pub(super) fn kernel_spec(args: &KernelArgs) -> KernelSpec {
-    let width = match (args.gamma, args.bandwidth) {
-        (Some(Gamma::Value(gamma)), _) => Some(Width::Gamma(gamma)),
-        (Some(Gamma::Scale), _) => Some(Width::Scale),
-        (Some(Gamma::Median), _) => Some(Width::Median),
-        (None, Some(sigma)) => Some(Width::Bandwidth(sigma)),
-        (None, None) => None,
-    };
+    let width = args.gamma.or(args.bandwidth).map(|width| match width {
+        Gamma::Value(gamma) if args.gamma.is_some() => Width::Gamma(gamma),
+        Gamma::Value(sigma) => Width::Bandwidth(sigma),
+        Gamma::Scale => Width::Scale,
+        Gamma::Median => Width::Median,
+        Gamma::Auto => Width::Auto,
+    });
     let spec = KernelSpec::new(&args.kernel);
     let spec = width.into_iter().fold(spec, KernelSpec::width);
     let spec = args.degree.into_iter().fold(spec, KernelSpec::degree);

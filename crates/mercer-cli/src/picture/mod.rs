@@ -6,6 +6,7 @@
 mod axis;
 mod curves;
 mod gallery;
+mod landscape;
 mod palette;
 mod scatter;
 mod scree;
@@ -13,5 +14,6 @@ mod svg;
 
 pub(crate) use curves::{Curve, Curves};
 pub(crate) use gallery::{Gallery, Map};
+pub(crate) use landscape::{Landscape, Panel};
 pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use scree::Scree;

@@ -300,7 +300,7 @@ fn wrong_flags() {
         ("fit x.csv", "the following required arguments were not provided"),
         ("fit x.csv -o m --kernal linear", "tip: a similar argument exists: '--kernel'"),
         ("fit x.csv -o m --kernel gausian", "tip: a similar value exists: 'gaussian'"),
-        ("fit x.csv -o m --gamma wide", "give a number, `scale` or `median`"),
+        ("fit x.csv -o m --gamma wide", "give a number, `auto`, `scale` or `median`"),
         ("fit x.csv -o m --time-limit soon", "give a time such as 90s, 1.5m or 2h"),
         ("fit x.csv -o m --memory lots", "a size such as 500MB or 4GiB"),
     ] {

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::support::{Directory, bent_line, mercer};
 
 /// Every command, as `mercer --help` lists them.
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 15] = [
     "fit",
     "plan",
     "transform",
@@ -16,6 +16,8 @@ const COMMANDS: [&str; 13] = [
     "stream",
     "cluster",
     "compare",
+    "tune",
+    "classify",
     "reproduce",
     "info",
     "demo",

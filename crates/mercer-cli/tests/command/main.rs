@@ -6,6 +6,7 @@ mod support;
 
 mod bad_input;
 mod checkpoint;
+mod classify;
 mod cluster;
 mod compare;
 mod demo;
@@ -25,3 +26,4 @@ mod score;
 mod stream;
 mod streams;
 mod transform;
+mod tune;

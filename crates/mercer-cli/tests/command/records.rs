@@ -120,6 +120,8 @@ fn records() -> Vec<(&'static str, Value)> {
         ("reproduce", "reproduce toy-circles --data . --out circles --quick"),
         ("stream", "stream --budget 3 --checkpoint state -o learned.mercer"),
         ("compare", "compare points.csv --label half --methods dense,krylov"),
+        ("tune", "tune points.csv --label half --bandwidths 0.5,1,2,4 --compare --report tuning"),
+        ("classify", "classify points.csv --label half --folds 3 --repeats 1"),
         ("info", "info points.mercer"),
         ("demo", "demo"),
         ("error", "fit none.csv -o x.mercer"),

@@ -1,0 +1,80 @@
+//! Arguments of `mercer tune`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use mercer::tune::{Criterion, TuneMethod};
+
+use super::data::DataArgs;
+use super::fit::{choice, kernel_names};
+use super::report::{ProgressArgs, ReportArgs};
+
+/// Arguments of `mercer tune`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  mercer tune digits.csv --label digit --scale 1/16
+
+What other criteria would choose, with pictures of the curve and of the components' variances:
+  mercer tune points.csv --compare --report tuning")]
+pub(crate) struct TuneArgs {
+    /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
+    /// standard input
+    #[arg(value_name = "DATA")]
+    pub(crate) points: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Kernel function
+    #[arg(long, value_name = "NAME", default_value = "gaussian", value_parser = kernel_names(), help_heading = "Kernel")]
+    pub(crate) kernel: String,
+    /// Degree of the polynomial kernel [default: 3]
+    #[arg(long, value_name = "DEGREE", help_heading = "Kernel")]
+    pub(crate) degree: Option<u32>,
+    /// Constant term of the polynomial and sigmoid kernels [default: 1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Kernel")]
+    pub(crate) coef0: Option<f64>,
+    /// Tail exponent of the rational quadratic kernel [default: 1]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Kernel")]
+    pub(crate) alpha: Option<f64>,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    /// Directory for the curve and the components' variances, as two pictures and JSON; made if it is not there
+    #[arg(long = "report", value_name = "DIR", help_heading = "Output")]
+    pub(crate) report_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+}
+
+/// Flags that say what is looked for, and how.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub(crate) struct SearchArgs {
+    /// What makes one width better than another
+    #[arg(long, value_name = "NAME", default_value = "variance", value_parser = choice::<Criterion>(Criterion::NAMES))]
+    pub(crate) criterion: Criterion,
+    /// What every criterion would choose, side by side
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// Bandwidths to try, separated by commas; maxima between them are refined [default: up to 64 over the distances of the
+    /// data]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_negative_numbers = true)]
+    pub(crate) bandwidths: Vec<f64>,
+    /// Whether all pairs of points are looked at; auto does up to 10000 points
+    #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<TuneMethod>(TuneMethod::NAMES))]
+    pub(crate) method: TuneMethod,
+    /// How narrow the interval of the best bandwidth must be, relative to it [default: 1e-8, 1e-5 in single precision, 0.01 if
+    /// pairs are sampled]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    pub(crate) tolerance: Option<f64>,
+    /// Components that the criteria `leading` and `reconstruction` count [default: half the columns, from 1 to 10]
+    #[arg(short, long, value_name = "K")]
+    pub(crate) n_components: Option<usize>,
+    /// Seed of samples
+    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Number of threads [default: all processors]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}

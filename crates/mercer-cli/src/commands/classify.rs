@@ -1,0 +1,225 @@
+//! `mercer classify`: how well classes are told apart by kernel PCA and a linear unit.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use mercer::classify::{CrossValidation, KernelClassifier, Unit, Widths};
+use mercer::kernel::{KernelSpec, Width};
+use serde::Serialize;
+
+use super::learn::watched;
+use super::session::{Session, threads};
+use crate::args::{ClassifyArgs, Gamma, UnitChoice};
+use crate::failure::{ExitStatus, Failure, Result};
+use crate::output::summary::{percent, seconds, short};
+use crate::records::Common;
+
+/// What the record of a cross-validation has of its own.
+#[derive(Serialize)]
+struct ClassifyBody {
+    #[serde(flatten)]
+    common: Common,
+    data: String,
+    n_samples: usize,
+    n_features: usize,
+    threads: usize,
+    seed: u64,
+    kernel: String,
+    unit: &'static str,
+    folds: usize,
+    repeats: usize,
+    /// Names of the classes, in the order of `class_counts`.
+    classes: Vec<String>,
+    #[serde(flatten)]
+    result: Measured,
+}
+
+/// What was measured; the seconds are with the others.
+#[derive(Serialize)]
+struct Measured {
+    accuracy: f64,
+    standard_deviation: f64,
+    accuracies: Vec<f64>,
+    gammas: Vec<Vec<f64>>,
+    n_components: Vec<Vec<usize>>,
+    class_counts: Vec<usize>,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
+    let mut session = Session::start("classify", &args.report, args.progress.progress)?;
+    let threads = threads(args.layer.threads)?;
+    session.check_outputs(None, &[("data", &args.points)])?;
+    let classifier = classifier(args)?;
+    // Means of all rows would tell the training folds of the ones held out: the classifier standardizes by itself.
+    let mut reading = args.data.clone();
+    reading.standardize = false;
+    let data = session.read(&args.points, &reading, args.layer.seed)?;
+    let Some(labels) = &data.labels else {
+        return Err(Failure::usage("--label is missing: say which column holds the classes"));
+    };
+    let (classes, numbers) = number(&labels.values);
+    let (folds, repeats) = (args.layer.folds, args.layer.repeats);
+    let result = session.timed("classify", |session| {
+        let work = |watch: &mercer::Watch<'_>| {
+            classifier.cross_validate_watched(&data.points, &numbers, folds, repeats, &threads, watch)
+        };
+        watched(session, &data, None, work).map(|(result, _)| result).map_err(|failure| named(failure, &classes))
+    })?;
+    let table = table(&result, args, &classes);
+    let body = ClassifyBody {
+        common: session.common(),
+        data: data.name.clone(),
+        n_samples: data.points.n_samples(),
+        n_features: data.points.n_features(),
+        threads: threads.count(),
+        seed: args.layer.seed,
+        kernel: args.kernel.clone(),
+        unit: unit_name(args.layer.unit),
+        folds,
+        repeats,
+        classes,
+        result: Measured {
+            accuracy: result.accuracy,
+            standard_deviation: result.standard_deviation,
+            accuracies: result.accuracies,
+            gammas: result.gammas,
+            n_components: result.n_components,
+            class_counts: result.class_counts,
+        },
+    };
+    session.finish(ExitStatus::Done, &body, Some(&table))
+}
+
+const fn unit_name(unit: UnitChoice) -> &'static str {
+    match unit {
+        UnitChoice::Logistic => "logistic",
+        UnitChoice::Sigmoid => "sigmoid",
+    }
+}
+
+/// The names of the classes, sorted, and the place of each label among them.
+fn number(labels: &[String]) -> (Vec<String>, Vec<usize>) {
+    let names: BTreeSet<&String> = labels.iter().collect();
+    let classes: Vec<String> = names.into_iter().cloned().collect();
+    let numbers = labels.iter().map(|label| classes.binary_search(label).expect("every label is a class")).collect();
+    (classes, numbers)
+}
+
+/// A message of the library with the class's name instead of its number.
+fn named(failure: Failure, classes: &[String]) -> Failure {
+    let text = failure.to_string();
+    let Some((before, after)) = text.split_once("class ") else { return failure };
+    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
+    match digits.parse::<usize>().ok().and_then(|class| classes.get(class)) {
+        Some(name) => Failure::usage(format!("{before}class \"{name}\"{}", &after[digits.len()..])),
+        None => failure,
+    }
+}
+
+fn classifier(args: &ClassifyArgs) -> Result<KernelClassifier> {
+    let layer = &args.layer;
+    let unit = match (layer.unit, layer.penalty, layer.learning_rate, layer.epochs) {
+        (UnitChoice::Logistic, penalty, None, None) => {
+            penalty.map_or(Unit::LOGISTIC, |penalty| Unit::Logistic { penalty })
+        }
+        (UnitChoice::Sigmoid, None, rate, epochs) => match Unit::SIGMOID {
+            Unit::Sigmoid { learning_rate, epochs: usual } => {
+                Unit::Sigmoid { learning_rate: rate.unwrap_or(learning_rate), epochs: epochs.unwrap_or(usual) }
+            }
+            unit => unit,
+        },
+        (UnitChoice::Logistic, ..) => {
+            return Err(Failure::usage("--learning-rate and --epochs belong to --unit sigmoid: leave them out"));
+        }
+        (UnitChoice::Sigmoid, ..) => {
+            return Err(Failure::usage("--penalty belongs to --unit logistic: leave it out"));
+        }
+    };
+    let width = args.gamma.or(args.bandwidth).map(|width| match width {
+        Gamma::Value(gamma) if args.gamma.is_some() => Width::Gamma(gamma),
+        Gamma::Value(sigma) => Width::Bandwidth(sigma),
+        Gamma::Scale => Width::Scale,
+        Gamma::Median => Width::Median,
+        Gamma::Auto => Width::Auto,
+    });
+    if args.per_class && matches!(width, Some(Width::Gamma(_) | Width::Bandwidth(_))) {
+        return Err(Failure::usage(
+            "--per-class finds a width for each class: leave --gamma and --bandwidth out, or give auto",
+        ));
+    }
+    let of_distance =
+        KernelSpec::specimen(&args.kernel)?.pairing().is_some_and(mercer::kernel::Pairing::is_translation_invariant);
+    if args.per_class && !of_distance {
+        return Err(Failure::usage(format!(
+            "--per-class does not work with the {} kernel: it has no width to find",
+            args.kernel
+        )));
+    }
+    let spec = KernelSpec::new(&args.kernel);
+    let spec = match width {
+        Some(width) => spec.width(width),
+        None if of_distance => spec.width(Width::Auto),
+        None => spec,
+    };
+    let spec = args.degree.into_iter().fold(spec, KernelSpec::degree);
+    let spec = args.coef0.into_iter().fold(spec, KernelSpec::coef0);
+    let spec = args.alpha.into_iter().fold(spec, KernelSpec::alpha);
+    let classifier = KernelClassifier::new(spec)
+        .unit(unit)
+        .widths(if args.per_class { Widths::PerClass } else { Widths::Common })
+        .seed(layer.seed);
+    let classifier = layer.n_components.into_iter().fold(classifier, KernelClassifier::n_components);
+    let classifier = layer.variance.into_iter().fold(classifier, KernelClassifier::variance);
+    Ok(if args.data.standardize { classifier.standardize() } else { classifier })
+}
+
+/// The result for people.
+fn table(result: &CrossValidation, args: &ClassifyArgs, classes: &[String]) -> String {
+    let mut text = String::new();
+    let _ = writeln!(
+        text,
+        "accuracy     {} (standard deviation of a fold {})",
+        percent(result.accuracy),
+        percent(result.standard_deviation)
+    );
+    let _ = writeln!(
+        text,
+        "test         {} folds, {} times; {} rows of {} classes",
+        args.layer.folds,
+        args.layer.repeats,
+        result.class_counts.iter().sum::<usize>(),
+        classes.len()
+    );
+    let range = |values: Vec<f64>| {
+        let (low, high) = values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), &x| (low.min(x), high.max(x)));
+        if (high - low).abs() <= 1e-9 * high { short(low) } else { format!("{} to {}", short(low), short(high)) }
+    };
+    let gammas: Vec<f64> = result.gammas.iter().flatten().copied().collect();
+    let width = if gammas.is_empty() { String::new() } else { format!(", gamma {}", range(gammas)) };
+    let components = range(result.n_components.iter().flatten().map(|&k| k as f64).collect());
+    let _ = writeln!(text, "kernel       {}{width}", args.kernel);
+    let _ = writeln!(text, "components   {components}, {} unit", unit_name(args.layer.unit));
+    let _ = writeln!(text, "time         {}", seconds(result.seconds));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_numbered_in_the_order_of_their_names() {
+        let words = ["b", "a", "c", "a"].map(str::to_owned);
+        assert_eq!(number(&words), (["a", "b", "c"].map(str::to_owned).to_vec(), vec![1, 0, 2, 0]));
+    }
+
+    #[test]
+    fn a_class_is_called_by_its_name() {
+        let classes = ["cat", "dog"].map(str::to_owned);
+        let failure = named(Failure::usage("class 1 has 2 members, fewer than the 3 folds"), &classes);
+        assert_eq!(failure.to_string(), "class \"dog\" has 2 members, fewer than the 3 folds");
+        let other = named(Failure::usage("nothing of the kind"), &classes);
+        assert_eq!(other.to_string(), "nothing of the kind");
+    }
+}

@@ -1,0 +1,73 @@
+//! `mercer classify`.
+
+use serde_json::Value;
+
+use super::support::Directory;
+
+/// A disc and a ring around it.
+fn rings() -> String {
+    let rows = (0..60).map(|i| {
+        let (angle, radius) = (f64::from(i) * 2.4, if i % 2 == 0 { 0.5 } else { 3.0 });
+        format!("{},{},{}\n", radius * angle.cos(), radius * angle.sin(), if i % 2 == 0 { "disc" } else { "ring" })
+    });
+    std::iter::once("x,y,kind\n".to_owned()).chain(rows).collect()
+}
+
+fn directory() -> Directory {
+    let directory = Directory::new();
+    directory.write("rings.csv", rings());
+    directory
+}
+
+#[test]
+fn rings_are_told_apart_by_every_unit() {
+    let directory = directory();
+    for flags in
+        ["", "--unit sigmoid", "--per-class", "--unit sigmoid --per-class --standardize", "--gamma median -n 5"]
+    {
+        let words = format!("classify rings.csv --label kind --folds 5 --repeats 2 --json {flags}");
+        let record: Value = serde_json::from_str(&directory.run(&words).done().stdout).unwrap();
+        assert_eq!(record["accuracy"], 1.0, "{flags}");
+        assert_eq!(record["classes"], serde_json::json!(["disc", "ring"]));
+        assert_eq!(record["class_counts"], serde_json::json!([30, 30]));
+        assert_eq!(record["accuracies"].as_array().unwrap().len(), 10);
+        let widths = if flags.contains("per-class") { 2 } else { 1 };
+        assert_eq!(record["gammas"][0].as_array().unwrap().len(), widths, "{flags}");
+    }
+    let table = directory.run("classify rings.csv --label kind --folds 5 --repeats 1").done().stdout;
+    assert!(table.starts_with("accuracy     100"), "{table}");
+}
+
+#[test]
+fn a_linear_kernel_cannot() {
+    let words = "classify rings.csv --label kind --kernel linear --folds 5 --repeats 1 --json";
+    let record: Value = serde_json::from_str(&directory().run(words).done().stdout).unwrap();
+    assert!(record["accuracy"].as_f64().unwrap() < 0.8);
+}
+
+#[test]
+fn what_cannot_be_classified_is_refused_with_the_reason() {
+    let directory = directory();
+    directory.write("one.csv", "x,y,kind\n1,2,a\n2,1,a\n3,1,a\n");
+    directory.write("few.csv", "x,kind\n1,a\n2,a\n3,a\n4,b\n5,b\n6,b\n7,a\n");
+    for (words, message) in [
+        ("classify rings.csv --drop kind", "--label is missing"),
+        ("classify one.csv --label kind", "one.csv: all rows have the same label"),
+        ("classify few.csv --label kind", "class \"a\" has 4 members, fewer than the 10 folds: use at most 3 folds"),
+        ("classify rings.csv --label kind --folds 1", "--folds must be at least 2"),
+        ("classify rings.csv --label kind --repeats 0", "--repeats must be at least 1"),
+        ("classify rings.csv --label kind --unit sigmoid --penalty 1", "--penalty belongs to --unit logistic"),
+        ("classify rings.csv --label kind --epochs 5", "--learning-rate and --epochs belong to --unit sigmoid"),
+        ("classify rings.csv --label kind --per-class --gamma 1", "--per-class finds a width for each class"),
+        (
+            "classify rings.csv --label kind --per-class --kernel linear",
+            "--per-class does not work with the linear kernel",
+        ),
+        ("classify rings.csv --label kind --penalty 0", "--penalty must be a positive number, but it is 0"),
+        ("classify rings.csv --label kind -n 3 --variance 0.5", "cannot be used with"),
+    ] {
+        let outcome = directory.run(words);
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
+}

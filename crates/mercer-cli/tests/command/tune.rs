@@ -1,0 +1,106 @@
+//! `mercer tune`, and widths that are found.
+
+use serde_json::Value;
+
+use super::support::{Directory, bent_line, numbers};
+
+fn directory() -> Directory {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    directory
+}
+
+fn record(directory: &Directory, words: &str) -> Value {
+    serde_json::from_str(&directory.run(words).done().stdout).unwrap()
+}
+
+#[test]
+fn the_best_bandwidth_is_where_the_criterion_is_highest() {
+    let directory = directory();
+    let found = record(&directory, "tune points.csv --label half --json");
+    let best = found["best_bandwidth"].as_f64().unwrap();
+    let tuning = &found["tuning"];
+    assert_eq!((&tuning["method"], &tuning["criterion"]), (&"exact".into(), &"variance".into()));
+    let highest = tuning["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).fold(0.0, f64::max);
+    assert!(tuning["best_value"].as_f64().unwrap() >= highest);
+    let list = format!("{},{},{}", 0.9 * best, best, 1.1 * best);
+    let around = record(&directory, &format!("tune points.csv --label half --json --bandwidths {list}"));
+    let values: Vec<f64> =
+        around["tuning"]["values"].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect();
+    assert!(values[1] > values[0] && values[1] > values[2], "{values:?}");
+}
+
+#[test]
+fn gamma_auto_and_bandwidth_auto_fit_with_it() {
+    let directory = directory();
+    let found = record(&directory, "tune points.csv --label half --json");
+    for flag in ["--gamma auto", "--bandwidth auto"] {
+        let fit = record(&directory, &format!("fit points.csv --label half {flag} -o points.mercer --json"));
+        assert_eq!(fit["kernel"]["gamma"], found["best_gamma"], "{flag}");
+    }
+    for name in ["median", "scale"] {
+        let one = record(&directory, &format!("fit points.csv --label half --gamma {name} -o points.mercer --json"));
+        let other =
+            record(&directory, &format!("fit points.csv --label half --bandwidth {name} -o points.mercer --json"));
+        assert_eq!(one["kernel"]["gamma"], other["kernel"]["gamma"], "{name}");
+    }
+    directory.run("transform points.mercer points.csv --label half -o scores.csv").done();
+    assert_eq!(numbers(&directory.read("scores.csv")).len(), 12);
+}
+
+#[test]
+fn criteria_stand_side_by_side() {
+    let found = record(&directory(), "tune points.csv --label half --compare --json");
+    let rows = found["compared"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["criterion"].as_str().unwrap()).collect();
+    assert_eq!(names, ["variance", "median", "scale", "leading", "effective-rank", "reconstruction"]);
+    assert_eq!(rows[0]["best_gamma"], found["best_gamma"]);
+    assert!(rows.iter().all(|row| row["best_bandwidth"].as_f64().is_some() || row["error"].is_string()), "{rows:?}");
+    let table = directory().run("tune points.csv --label half --compare").done().stdout;
+    assert!(table.contains("effective-rank") && table.starts_with("bandwidth "), "{table}");
+}
+
+#[test]
+fn a_report_is_two_pictures_and_a_record() {
+    let directory = directory();
+    directory.run("tune points.csv --label half --report out/tuning --quiet").done();
+    for name in ["criterion.svg", "variances.svg"] {
+        let picture = directory.read(&format!("out/tuning/{name}"));
+        assert!(picture.starts_with("<svg") && picture.contains("<polyline") && !picture.contains("NaN"), "{name}");
+    }
+    let record: Value = serde_json::from_str(&directory.read("out/tuning/tuning.json")).unwrap();
+    assert_eq!(record["command"], "tune");
+    let landscape = &record["landscape"];
+    let bandwidths = landscape["bandwidths"].as_array().unwrap().len();
+    assert_eq!(landscape["variances"].as_array().unwrap().len(), bandwidths);
+    // Variances of a component never add up to more than one, the variance of points on a sphere.
+    for variances in landscape["variances"].as_array().unwrap() {
+        let sum: f64 = variances.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
+        assert!(sum <= 1.0 + 1e-9, "{sum}");
+    }
+}
+
+#[test]
+fn what_cannot_be_tuned_is_refused_with_the_reason() {
+    let directory = directory();
+    directory.write("equal.csv", "x,y\n1,2\n1,2\n1,2\n");
+    directory.write("pair.csv", "x\n0\n1\n1\n0\n");
+    for (words, message) in [
+        ("tune equal.csv", "equal.csv: all 3 rows are equal"),
+        ("tune pair.csv", "pair.csv: the criterion \"variance\" has no maximum"),
+        ("tune points.csv --label half --kernel linear", "--gamma must be left out"),
+        ("tune points.csv --label half --kernel polynomial", "not a function of a distance"),
+        ("tune points.csv --label half --kernel precomputed", "--gamma must be left out"),
+        ("tune points.csv --label half --degree 2", "--degree must be left out"),
+        ("tune points.csv --label half --bandwidths 1,-2", "--bandwidths must be a positive number, but it is -2"),
+        ("tune points.csv --label half --criterion median --bandwidths 1", "--bandwidths must be left out"),
+        ("tune points.csv --label half -n 3", "--n-components must be left out"),
+        ("tune points.csv --label half --method sampled", "--method must be exact or auto for fewer than 64 points"),
+        ("tune points.csv --label half --criterion best", "possible values: variance, median"),
+        ("fit equal.csv --gamma auto -o m", "equal.csv: all 3 rows are equal"),
+    ] {
+        let outcome = directory.run(words);
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
+}
