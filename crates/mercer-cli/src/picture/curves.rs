@@ -24,7 +24,7 @@ pub(crate) struct Curves<'a> {
     pub(crate) logarithmic: bool,
     /// A line across the picture.
     pub(crate) level: Option<f64>,
-    pub(crate) curves: &'a [Curve<'a>],
+    pub(crate) lines: &'a [Curve<'a>],
 }
 
 const WIDTH: f64 = 860.0;
@@ -47,7 +47,7 @@ impl Curves<'_> {
         let visible = |&(x, y): &(f64, f64)| x.is_finite() && y.is_finite() && (!self.logarithmic || y > 0.0);
         let height = |y: f64| if self.logarithmic { y.log10() } else { y };
         let curves: Vec<Vec<(f64, f64)>> = self
-            .curves
+            .lines
             .iter()
             .map(|curve| curve.points.iter().filter(|point| visible(point)).map(|&(x, y)| (x, height(y))).collect())
             .collect();
@@ -65,7 +65,7 @@ impl Curves<'_> {
             svg.line((LEFT, y), (RIGHT, y), NEUTRAL, 2.0);
         }
         let mut ends = Vec::new();
-        for ((curve, points), color) in self.curves.iter().zip(&curves).zip(CLASSES.iter().cycle()) {
+        for ((curve, points), color) in self.lines.iter().zip(&curves).zip(CLASSES.iter().cycle()) {
             let places: Vec<(f64, f64)> =
                 points.iter().map(|&(x, y)| (horizontal.place(x), vertical.place(y))).collect();
             svg.polyline(&places, color, 2.0);
@@ -136,7 +136,7 @@ mod tests {
     fn picture(logarithmic: bool, points: &[(f64, f64)]) -> String {
         let curves = [Curve { name: "one & two", points }];
         let axes = ("passes", "error");
-        Curves { title: "T", subtitle: "S", axes, logarithmic, level: Some(2.0), curves: &curves }.to_svg()
+        Curves { title: "T", subtitle: "S", axes, logarithmic, level: Some(2.0), lines: &curves }.to_svg()
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         let points = [(0.0, 1.0), (1.0, 1.0)];
         let curves = [Curve { name: "a", points: &points }, Curve { name: "b", points: &points }];
         let svg =
-            Curves { title: "T", subtitle: "S", axes: ("x", "y"), logarithmic: false, level: None, curves: &curves }
+            Curves { title: "T", subtitle: "S", axes: ("x", "y"), logarithmic: false, level: None, lines: &curves }
                 .to_svg();
         let heights: Vec<f64> = svg
             .lines()

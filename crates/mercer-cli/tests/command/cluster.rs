@@ -64,8 +64,8 @@ fn bad_calls_and_bad_points_are_named_and_leave_nothing() {
     directory.write("twice.csv", "x\n1\n1\n2\n2\n");
     directory.write("matrix.csv", "1,0,0\n0,0,0\n0,0,1\n");
     for (words, message) in [
-        ("heaps.csv --label side -k 1", "--n-clusters must be between 2 and the number of samples (10), but it is 1"),
-        ("heaps.csv --label side -k 11", "--n-clusters must be between 2 and the number of samples (10), but it is 11"),
+        ("heaps.csv --label side -k 1", "--n-clusters must be at least 2, but it is 1"),
+        ("heaps.csv --label side -k 11", "--n-clusters must be between 1 and the number of samples (10), but it is 11"),
         ("heaps.csv --label side -k 2 --restarts 0", "--restarts must be at least 1, but it is 0"),
         (
             "twice.csv -k 3",

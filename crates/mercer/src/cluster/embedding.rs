@@ -38,6 +38,7 @@ pub(super) fn require_distinct(points: &Points, needed: usize) -> Result<()> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that stops there says where")]
 mod tests {
     use faer::mat;
 

@@ -14,7 +14,7 @@ use super::settings::SpectralClustering;
 use crate::choices::SolverChoice;
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome, Request};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gram::{Counted, Element, KernelGram, Normalized, Store, scale_rows};
 use crate::kmeans::{KMeans, Partition};
 use crate::memory;
@@ -66,12 +66,22 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
     if without > 0 {
         prepared.warnings.push(format!("{without} points have no part in the eigenvectors: their cluster is chance"));
     }
-    let context = Context::new(&prepared.threads, watch, Phase::Clustering);
     // Eigenvectors of a run that was stopped are worth the moment that k-means takes.
-    let (unwatched, stopped) = (Watch::new(), watch.is_stopped());
-    let context = if stopped { Context::new(&prepared.threads, &unwatched, Phase::Clustering) } else { context };
-    let means = KMeans::new(settings.n_clusters).restarts(settings.restarts).seed(problem.seed);
-    let partition = means.fit(embedding.as_ref(), &context)?;
+    let unwatched = Watch::new();
+    let watch = if watch.is_stopped() { &unwatched } else { watch };
+    let context = Context::new(&prepared.threads, watch, Phase::Clustering);
+    let means = |k| KMeans::new(k).restarts(settings.restarts).seed(problem.seed).fit(embedding.as_ref(), &context);
+    let partition = match means(settings.n_clusters) {
+        // Different points may be embedded in one place, as all are by a single eigenvector: no cluster is empty, so there are fewer.
+        Err(Error::TooFewDistinct { found, .. }) => {
+            prepared.warnings.push(format!(
+                "there are {found} clusters and not {}: no more embedded points are different",
+                settings.n_clusters
+            ));
+            means(found)?
+        }
+        partition => partition?,
+    };
     seconds.insert("clustering".to_owned(), clustering.seconds());
     seconds.insert("total".to_owned(), stopwatch.seconds());
 
@@ -111,14 +121,16 @@ fn record(
     seconds: BTreeMap<String, f64>,
 ) -> ClusterRecord {
     let (pairs, degrees) = (&solved.pairs, &solved.degrees);
-    let mut cluster_sizes = vec![0; settings.n_clusters];
-    partition.labels.iter().for_each(|&label| cluster_sizes[label] += 1);
+    let mut cluster_sizes = vec![0; partition.centers.nrows()];
+    for &label in &partition.labels {
+        cluster_sizes[label] += 1;
+    }
     ClusterRecord {
         record_version: RECORD_VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         n_samples: points.n_samples(),
         n_features: points.n_features(),
-        n_clusters: settings.n_clusters,
+        n_clusters: cluster_sizes.len(),
         n_components: pairs.values.len(),
         kernel: KernelRecord::from(&prepared.kernel),
         gram: solved.gram.clone(),

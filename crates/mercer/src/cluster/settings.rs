@@ -160,8 +160,8 @@ impl SpectralClustering {
         if n_samples < 2 {
             return Err(Error::invalid("n_samples", "at least 2", n_samples));
         }
-        if self.n_clusters < 2 || self.n_clusters > n_samples {
-            let requirement = format!("between 2 and the number of samples ({n_samples})");
+        if self.n_clusters == 0 || self.n_clusters > n_samples {
+            let requirement = format!("between 1 and the number of samples ({n_samples})");
             return Err(Error::invalid("n_clusters", requirement, self.n_clusters));
         }
         if self.restarts == 0 {

@@ -36,7 +36,9 @@ pub(super) fn run(
 /// Gives every cluster without rows the row that is farthest from its own centre, out of a cluster that can spare it.
 fn fill_empty(labels: &mut [usize], distances: &[f64], k: usize) {
     let mut sizes = vec![0; k];
-    labels.iter().for_each(|&label| sizes[label] += 1);
+    for &label in labels.iter() {
+        sizes[label] += 1;
+    }
     if sizes.iter().all(|&size| size > 0) {
         return;
     }

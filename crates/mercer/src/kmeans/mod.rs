@@ -124,8 +124,9 @@ impl KMeans {
                 best = Some(found);
             }
         }
-        let best = best.expect("there is at least one restart, and its failure is returned");
-        Ok(in_order_of_rows(Partition { restarts: made, ..best }))
+        // There is at least one restart, and its failure has been returned.
+        let best = best.ok_or_else(|| context.interrupted())?;
+        Ok(Partition { restarts: made, ..best }.in_order_of_rows())
     }
 
     fn validate(&self, rows: MatRef<'_, f64>) -> Result<()> {
@@ -148,20 +149,21 @@ impl KMeans {
     }
 }
 
-/// The same clusters, numbered in the order of their first rows.
-fn in_order_of_rows(partition: Partition) -> Partition {
-    let (k, d) = (partition.centers.nrows(), partition.centers.ncols());
-    let mut number = vec![None; k];
-    let mut old = Vec::with_capacity(k);
-    let labels = partition.labels.iter().map(|&label| {
-        *number[label].get_or_insert_with(|| {
-            old.push(label);
-            old.len() - 1
-        })
-    });
-    let labels: Vec<usize> = labels.collect();
-    let centers = Mat::from_fn(k, d, |i, j| partition.centers[(old[i], j)]);
-    Partition { labels, centers, ..partition }
+impl Partition {
+    /// The same clusters, numbered in the order of their first rows.
+    fn in_order_of_rows(mut self) -> Self {
+        let (k, d) = (self.centers.nrows(), self.centers.ncols());
+        let mut number = vec![None; k];
+        let mut old = Vec::with_capacity(k);
+        for label in &mut self.labels {
+            *label = *number[*label].get_or_insert_with(|| {
+                old.push(*label);
+                old.len() - 1
+            });
+        }
+        self.centers = Mat::from_fn(k, d, |i, j| self.centers[(old[i], j)]);
+        self
+    }
 }
 
 #[cfg(test)]

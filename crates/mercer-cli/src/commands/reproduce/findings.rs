@@ -37,7 +37,8 @@ pub(super) struct Setting {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Claim {
     /// What is claimed.
-    pub(super) claim: String,
+    #[serde(rename = "claim")]
+    pub(super) what: String,
     /// The number or the words of the paper.
     pub(super) claimed: String,
     /// What came out, in words.
@@ -94,8 +95,8 @@ impl Findings {
         found: impl Into<String>,
         agrees: bool,
     ) {
-        let (claim, claimed, found) = (claim.into(), claimed.into(), found.into());
-        self.claims.push(Claim { claim, claimed, found, value, agrees });
+        let (what, claimed, found) = (claim.into(), claimed.into(), found.into());
+        self.claims.push(Claim { what, claimed, found, value, agrees });
     }
 
     pub(super) fn note(&mut self, note: impl Into<String>) {

@@ -87,7 +87,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     let curves: Vec<Curve<'_>> = named.iter().map(|(name, points)| Curve { name, points }).collect();
     let axes = ("rule", "error over the smallest possible one");
     let picture =
-        Curves { title: TITLE, subtitle: PAPER, axes, logarithmic: false, level: Some(1.0), curves: &curves }.to_svg();
+        Curves { title: TITLE, subtitle: PAPER, axes, logarithmic: false, level: Some(1.0), lines: &curves }.to_svg();
     Ok((findings, vec![picture]))
 }
 
@@ -121,14 +121,13 @@ fn one_rule(
     if let Some(mu) = found.mu {
         findings.setting(&format!("{rule}: mu"), mu);
     }
-    let floor = match floor {
-        Some(floor) => floor,
-        None => {
-            stage.begin("exact components");
-            let pca = KernelPca::new(Kernel::gaussian(GAMMA)?).n_components(r).tolerance(1e-4).threads(stage.threads);
-            let exact = stage.watched(|watch| pca.fit_watched(points, watch))?;
-            stage.watched(|watch| learner.reconstruction_error_of(&exact, watch))?
-        }
+    let floor = if let Some(floor) = floor {
+        floor
+    } else {
+        stage.begin("exact components");
+        let pca = KernelPca::new(Kernel::gaussian(GAMMA)?).n_components(r).tolerance(1e-4).threads(stage.threads);
+        let exact = stage.watched(|watch| pca.fit_watched(points, watch))?;
+        stage.watched(|watch| learner.reconstruction_error_of(&exact, watch))?
     };
     Ok((error, floor, took))
 }

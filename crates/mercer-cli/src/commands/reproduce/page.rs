@@ -15,7 +15,7 @@ pub(super) fn table(findings: &Findings) -> String {
         text.push_str("a quick look: fewer points, components and passes than in the paper\n");
     }
     for claim in &findings.claims {
-        let _ = write!(text, "\n{:<8} {}\n", verdict(claim), claim.claim);
+        let _ = write!(text, "\n{:<8} {}\n", verdict(claim), claim.what);
         let _ = write!(text, "         paper: {}\n         here:  {}\n", claim.claimed, claim.found);
     }
     for note in &findings.notes {
@@ -31,7 +31,7 @@ pub(super) fn markdown(findings: &Findings) -> String {
     let _ = write!(text, "`mercer reproduce {} --data DIR{quick}` made this page.\n\n", findings.experiment);
     text.push_str("| claim | paper | here | |\n|---|---|---|---|\n");
     for claim in &findings.claims {
-        let _ = writeln!(text, "| {} | {} | {} | {} |", claim.claim, claim.claimed, claim.found, verdict(claim));
+        let _ = writeln!(text, "| {} | {} | {} | {} |", claim.what, claim.claimed, claim.found, verdict(claim));
     }
     if !findings.notes.is_empty() {
         text.push('\n');

@@ -259,5 +259,5 @@ fn picture(title: &str, results: &Results) -> String {
         .collect();
     let curves: Vec<Curve<'_>> = named.iter().map(|(name, points)| Curve { name, points }).collect();
     let axes = ("passes over the data", "excess relative error");
-    Curves { title, subtitle: PAPER, axes, logarithmic: true, level: None, curves: &curves }.to_svg()
+    Curves { title, subtitle: PAPER, axes, logarithmic: true, level: None, lines: &curves }.to_svg()
 }

@@ -218,7 +218,7 @@ fn picture(
         .collect();
     let curves: Vec<Curve<'_>> = named.iter().map(|(name, points)| Curve { name, points }).collect();
     let axes = ("passes over the data", vertical);
-    Curves { title, subtitle: PAPER, axes, logarithmic, level, curves: &curves }.to_svg()
+    Curves { title, subtitle: PAPER, axes, logarithmic, level, lines: &curves }.to_svg()
 }
 
 #[cfg(test)]
