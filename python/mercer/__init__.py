@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from ._mercer import ConvergenceError, MemoryBudgetError, __version__
 
 if TYPE_CHECKING:
+    from . import metrics
     from ._base import ConvergenceWarning
+    from ._cluster import SpectralClustering
     from ._functions import Plan, kernel_product, plan
     from ._hebbian import KernelHebbianPCA
     from ._kernel_pca import KernelPCA
@@ -30,6 +32,7 @@ _LAZY = {
     "Nystroem": "_nystroem",
     "OnlineKernelPCA": "_online",
     "Plan": "_functions",
+    "SpectralClustering": "_cluster",
     "TuneResult": "_tune",
     "block_kernel": "_kernels",
     "kernel_product": "_functions",
@@ -38,6 +41,8 @@ _LAZY = {
     "show_versions": "_versions",
     "tune_kernel": "_tune",
 }
+# Modules that are part of the interface.
+_MODULES = ("metrics",)
 
 __all__ = [
     "ConvergenceError",
@@ -49,11 +54,13 @@ __all__ = [
     "Nystroem",
     "OnlineKernelPCA",
     "Plan",
+    "SpectralClustering",
     "TuneResult",
     "__version__",
     "block_kernel",
     "kernel_product",
     "load",
+    "metrics",
     "plan",
     "show_versions",
     "tune_kernel",
@@ -61,6 +68,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
@@ -69,4 +78,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(_LAZY))
+    return sorted(set(globals()) | set(_LAZY) | set(_MODULES))

@@ -260,7 +260,7 @@ class KernelHebbianPCA(Estimator):
         count = _checks.integer(owner, "passes", self.passes if passes is None else passes, 1)
         if "_model" not in self.__dict__:
             if X is None:
-                raise _base.parts().NotFittedError(
+                raise _base.NotFittedError(
                     f"This {owner} instance is not fitted yet: partial_fit needs points, or a call of 'fit' before it."
                 )
             return self._first_fit(X, count)
@@ -356,7 +356,7 @@ class KernelHebbianPCA(Estimator):
     def _warn_if_stopped(self) -> None:
         if self._model.was_stopped:
             message = f"the run was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
-            warnings.warn(message, _base.parts().ConvergenceWarning, stacklevel=3)
+            warnings.warn(message, _base.ConvergenceWarning, stacklevel=3)
 
     # Using
 

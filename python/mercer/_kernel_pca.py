@@ -264,7 +264,7 @@ class KernelPCA(Estimator):
     ) -> "KernelPCA":
         self._adopt(model, X)
         if not model.converged:
-            warnings.warn(self._why_not_converged(), _base.parts().ConvergenceWarning, stacklevel=3)
+            warnings.warn(self._why_not_converged(), _base.ConvergenceWarning, stacklevel=3)
         if alpha is not None:
             left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
             try:
@@ -272,7 +272,7 @@ class KernelPCA(Estimator):
             except _mercer.ConvergenceError:
                 self.converged_ = False
                 message = f"time_limit={time_limit!r} was not enough to learn the inverse transform, which is not available"
-                warnings.warn(message, _base.parts().ConvergenceWarning, stacklevel=3)
+                warnings.warn(message, _base.ConvergenceWarning, stacklevel=3)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
@@ -456,6 +456,44 @@ class KernelPCA(Estimator):
                 dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
             )
 
+    def score_samples(self, X: Any) -> Any:
+        """How well the components explain each row: minus the squared distance of its image from their span.
+
+        As everywhere in scikit-learn, less is stranger.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        return -self.novelty(X)[0]
+
+    def novelty(self, X: Any) -> tuple[Any, Any]:
+        """How unlike the training points each row is; ``record_["control_limits"]`` says what is usual.
+
+        Not for ``kernel="precomputed"``, whose values do not tell the kernel of a new point with itself.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+
+        Returns
+        -------
+        reconstruction_error : ndarray of shape (n_queries,)
+            Squared distance in feature space from the span of the components.
+        t_squared : ndarray of shape (n_queries,)
+            Squared distance of the scores from the centre, in units of their variance: Hotelling's T².
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
+        with _progress.bar(self.progress) as report:
+            return self._model.novelty(
+                dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
+            )
+
     def inverse_transform(self, X: Any) -> Any:
         """Points whose scores are near the rows of ``X``: the learned inverse, if ``fit_inverse_transform``.
 
@@ -468,7 +506,7 @@ class KernelPCA(Estimator):
         ndarray of shape (n_queries, n_features)
         """
         if not self.fit_inverse_transform or (hasattr(self, "eigenvalues_") and not hasattr(self, "dual_coef_")):
-            raise _base.parts().NotFittedError(
+            raise _base.NotFittedError(
                 "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
                 "transform is not available."
             )

@@ -59,6 +59,14 @@ class TransformerMixin:
         return self.fit(X, y, **params).transform(X)  # type: ignore[attr-defined]
 
 
+class ClusterMixin:
+    """A clusterer's ``fit_predict``."""
+
+    def fit_predict(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Finds clusters, and returns that of every point."""
+        return self.fit(X, **params).labels_  # type: ignore[attr-defined]
+
+
 class ClassNamePrefixFeaturesOutMixin:
     """Names of outputs after the class."""
 
@@ -144,7 +152,7 @@ def _remember_or_compare(estimator: Any, names: Any, n_features: int, reset: boo
         return
     fitted = getattr(estimator, "feature_names_in_", None)
     if fitted is not None and names is None:
-        warnings.warn(f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=5)
+        warnings.warn(f"X does not have valid feature names, but {name} was fitted with feature names", stacklevel=4)
     elif fitted is not None and list(names) != list(fitted):
         raise ValueError("The feature names should match those that were passed during fit.")
     if n_features != estimator.n_features_in_:

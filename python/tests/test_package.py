@@ -39,15 +39,6 @@ def test_importing_brings_in_neither_scikit_learn_nor_scipy(run_python):
     assert run_python(program) == "[]\n"
 
 
-def test_importing_an_estimator_does_not_import_scikit_learn_either(run_python):
-    program = """
-    import sys
-    from mercer import KernelPCA, KernelHebbianPCA, OnlineKernelPCA, kernel_product
-    print([name for name in ("sklearn", "scipy", "pandas", "tqdm") if name in sys.modules])
-    """
-    assert run_python(program) == "[]\n"
-
-
 @pytest.mark.parametrize("first", ["mercer", "sklearn"])
 def test_estimators_are_scikit_learns_whatever_is_imported_first(run_python, first):
     program = """

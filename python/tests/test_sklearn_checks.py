@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KernelHebbianPCA, KernelPCA, KernelTuner, Nystroem
+from mercer import KernelHebbianPCA, KernelPCA, KernelTuner, Nystroem, SpectralClustering
 
 
 @parametrize_with_checks(
@@ -23,6 +23,8 @@ from mercer import KernelHebbianPCA, KernelPCA, KernelTuner, Nystroem
         Nystroem(n_components=3, kernel="polynomial", landmarks="leverage"),
         KernelTuner(),
         KernelTuner(criterion="median"),
+        SpectralClustering(),
+        SpectralClustering(n_clusters=3, affinity="laplacian", gamma=0.5),
     ]
 )
 def test_common_check(estimator, check):

@@ -44,7 +44,7 @@ pub(crate) struct HebbianSettings<'py> {
 }
 
 impl HebbianSettings<'_> {
-    fn learner(&self) -> PyResult<KernelHebbianPca> {
+    pub(crate) fn learner(&self) -> PyResult<KernelHebbianPca> {
         let mut settings = KernelHebbianPca::new(self.kernel.choice()?)
             .n_components(self.n_components)
             .center(center(self.center))

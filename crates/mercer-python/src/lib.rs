@@ -5,6 +5,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 makes arguments from Python objects and hands them over")]
 
+mod cluster;
 mod convert;
 mod error;
 mod hebbian;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 /// Kernel PCA that is exact at any size within a memory budget.
 #[pymodule(gil_used = false)]
 mod _mercer {
+    #[pymodule_export]
+    use crate::cluster::{ClusterModel, agreement};
     #[pymodule_export]
     use crate::error::{ConvergenceError, MemoryBudgetError};
     #[pymodule_export]

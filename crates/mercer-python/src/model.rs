@@ -122,6 +122,23 @@ impl Model {
         array(py, scores.as_ref(), precision)
     }
 
+    /// How unlike the training points new points are: reconstruction errors in feature space, and Hotelling's T².
+    #[pyo3(signature = (x, *, threads=None, progress=None))]
+    fn novelty<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        threads: Option<usize>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let (queries, model, precision) = (points(x)?, Arc::clone(&self.0), self.0.precision());
+        let novelty = run_through(py, None, progress, move |watch| {
+            let threads = threads.map_or_else(Threads::all, Threads::new)?;
+            model.novelty_watched(&queries, &threads, watch)
+        })?;
+        Ok((vector(py, &novelty.reconstruction_error, precision), vector(py, &novelty.t_squared, precision)))
+    }
+
     /// Whether the basis points are the points that were learned from. If not, there are no rows of training scores.
     #[getter]
     fn keeps_training_points(&self) -> bool {

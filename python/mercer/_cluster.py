@@ -1,0 +1,306 @@
+"""Spectral clustering."""
+
+import json
+import warnings
+from typing import Any
+
+from . import _checks, _mercer, _progress
+from ._arrays import DTYPES, dense
+from ._base import Clusterer, ConvergenceWarning, check_is_fitted, validate_data
+from ._hebbian import KernelHebbianPCA
+from ._kernels import describe
+
+_EIGEN_SOLVERS = (None, "arpack", "lobpcg", "amg")
+_GRAMS = ("auto", "tiled", "stored")
+_SOLVERS = ("auto", "dense", "krylov", "lanczos", "subspace", "power", "hebbian")
+# What scikit-learn makes graphs of.
+_NEIGHBOURS = ("nearest_neighbors", "precomputed_nearest_neighbors")
+
+
+class SpectralClustering(Clusterer):
+    """Spectral clustering without the matrix of all pairs, with ``predict`` for new points.
+
+    The method of Ng, Jordan and Weiss: leading eigenvectors of ``D^-1/2 K D^-1/2``, each point's row brought to unit length, and
+    k-means. The constructor is scikit-learn's and more; scikit-learn's own embedding is not brought to unit length, so clusters
+    may differ where they are not well apart.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters. There are fewer, with a ``ConvergenceWarning``, if too few embedded points differ.
+    eigen_solver : {None, "arpack", "lobpcg", "amg"}, default=None
+        As in scikit-learn; all of them leave the method to ``solver``.
+    n_components : int, default=None
+        Number of eigenvectors; ``None`` is ``n_clusters``.
+    random_state : int, RandomState, Generator or None, default=None
+        Where random numbers come from; ``None`` is 0, so that two fits of the same data give the same bits.
+    n_init : int, default=10
+        Restarts of k-means.
+    gamma : float, "scale" or "median", default=1.0
+        Inverse width of the kernel. Kernels without a width ignore a number.
+    affinity : str or callable, default="rbf"
+        The kernel, as ``kernel`` of :class:`KernelPCA`; ``"precomputed"`` takes the matrix. Graphs of nearest neighbours can be given
+        as such a matrix.
+    n_neighbors : int, default=10
+        For graphs of nearest neighbours in scikit-learn; must be left as it is.
+    eigen_tol : float or "auto", default="auto"
+        As ``tolerance``; ``"auto"`` is its default.
+    assign_labels : {"kmeans"}, default="kmeans"
+        How clusters of the embedded points are found.
+    degree : float, default=3
+    coef0 : float, default=1
+    kernel_params : dict, default=None
+        As in :class:`KernelPCA`.
+    n_jobs : int, default=None
+        Threads; ``None`` and -1 are all processors. Results do not depend on it.
+    verbose : bool, default=False
+        Whether to show a bar; ``progress`` says it more exactly.
+    gram : {"auto", "tiled", "stored"}, default="auto"
+        How products with the kernel matrix are made: recomputed tile by tile, or kept as far as the memory budget reaches.
+    solver : {"auto", "dense", "krylov", "lanczos", "subspace", "power", "hebbian"} or KernelHebbianPCA, default="auto"
+        How eigenvectors are found. A :class:`KernelHebbianPCA` says with which gains and passes the kernel Hebbian algorithm learns
+        them; it needs the normalised matrix in memory.
+    tolerance : float, default=None
+        What the residual of every eigenvector must reach: 1e-5 in single, 1e-9 in double precision by default.
+    memory_limit : int or str, default=None
+        Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default.
+    precision : {"float32", "float64"}, default=None
+        Precision of the kernel matrix: that of the data by default (``float32`` for ``uint8``).
+    progress : bool or callable, default=False
+        Whether to show a bar, or a function ``f(phase, pass, expected_passes, fraction, residual)`` to call instead.
+    time_limit : float, default=None
+        Seconds after which the clusters of the best eigenvectors so far are returned, with a ``ConvergenceWarning``.
+    bandwidth : float, default=None
+        Width sigma in place of ``gamma``: ``gamma = 1 / (2 sigma**2)``.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,)
+        Cluster of each point. Clusters are numbered in the order of their first points.
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Points as rows of the eigenvectors, of unit length.
+    cluster_centers_ : ndarray of shape (n_clusters, n_components)
+        Centres of the clusters among the embedded points.
+    inertia_ : float
+        Sum of squared distances of the embedded points from the centres of their clusters.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Eigenvalues of the normalised matrix.
+    degrees_ : ndarray of shape (n_samples,)
+        Row sums of the kernel matrix.
+    converged_ : bool
+        Whether every eigenvector reached the tolerance.
+    record_ : dict
+        What the fit did: method and reasons, passes, residuals, seconds, memory, warnings.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import SpectralClustering
+    >>> angle = np.linspace(0, 2 * np.pi, 100, endpoint=False)
+    >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> clusters = SpectralClustering(2, gamma=4.0).fit(np.vstack([ring, 4 * ring]))
+    >>> np.bincount(clusters.labels_)
+    array([100, 100])
+    >>> clusters.predict([[0.0, 1.1], [-3.9, 0.0]])
+    array([0, 1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        eigen_solver: str | None = None,
+        n_components: int | None = None,
+        random_state: Any = None,
+        n_init: int = 10,
+        gamma: Any = 1.0,
+        affinity: Any = "rbf",
+        n_neighbors: int = 10,
+        eigen_tol: Any = "auto",
+        assign_labels: str = "kmeans",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        gram: str = "auto",
+        solver: Any = "auto",
+        tolerance: float | None = None,
+        memory_limit: int | str | None = None,
+        precision: str | None = None,
+        progress: Any = False,
+        time_limit: float | None = None,
+        bandwidth: float | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.eigen_solver = eigen_solver
+        self.n_components = n_components
+        self.random_state = random_state
+        self.n_init = n_init
+        self.gamma = gamma
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.eigen_tol = eigen_tol
+        self.assign_labels = assign_labels
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.gram = gram
+        self.solver = solver
+        self.tolerance = tolerance
+        self.memory_limit = memory_limit
+        self.precision = precision
+        self.progress = progress
+        self.time_limit = time_limit
+        self.bandwidth = bandwidth
+
+    # Learning
+
+    def fit(self, X: Any, y: Any = None) -> "SpectralClustering":
+        """Finds the clusters of the rows of ``X``.
+
+        Ctrl-C raises ``KeyboardInterrupt``; the clusters of what was found until then are in the fitted attributes, if there is
+        anything, with ``converged_ = False``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points, one per row; kernel values for ``affinity="precomputed"``. Sparse rows are made dense for the computation.
+        y : Ignored
+
+        Returns
+        -------
+        self : SpectralClustering
+        """
+        owner = type(self).__name__
+        self.__dict__.pop("_model", None)
+        settings = self._settings()
+        time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
+        # A copy: predictions need the points as they were.
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=True, ensure_min_samples=2)
+        with _progress.bar(self._bar()) as report:
+            model = _mercer.ClusterModel.fit(
+                dense(X), settings, time_limit=time_limit, progress=report, on_partial=self._adopt
+            )
+        self._adopt(model)
+        too_few = self.record_["n_clusters"] < settings["n_clusters"]
+        if too_few or (not self.converged_ and settings["hebbian"] is None):
+            warnings.warn(self.record_["warnings"][-1], ConvergenceWarning, stacklevel=2)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> Any:
+        """Finds the clusters of the rows of ``X`` and returns that of each row."""
+        return self.fit(X, y).labels_
+
+    def _settings(self) -> dict[str, Any]:
+        """What is asked for, as the extension module takes it."""
+        owner = type(self).__name__
+        if self.eigen_solver not in _EIGEN_SOLVERS:
+            raise _checks.refuse(owner, "eigen_solver", "a str among {'arpack', 'lobpcg', 'amg'} or None", self.eigen_solver)
+        if self.n_neighbors != 10:
+            raise _checks.refuse(owner, "n_neighbors", "left at 10: it is for graphs of nearest neighbours", self.n_neighbors)
+        _checks.choice(owner, "assign_labels", self.assign_labels, ("kmeans",))
+        hebbian = None
+        solver = self.solver
+        if isinstance(solver, KernelHebbianPCA):
+            hebbian, solver = solver._settings(), "auto"
+        elif _checks.choice(owner, "solver", solver, _SOLVERS) == "hebbian":
+            hebbian, solver = KernelHebbianPCA()._settings(), "auto"
+        return {
+            "kernel": self._kernel_settings(),
+            "n_clusters": _checks.integer(owner, "n_clusters", self.n_clusters, 1),
+            "n_components": _checks.integer(owner, "n_components", self.n_components, 1, optional=True),
+            "restarts": _checks.integer(owner, "n_init", self.n_init, 1),
+            "gram": _checks.choice(owner, "gram", self.gram, _GRAMS),
+            "solver": solver,
+            "hebbian": hebbian,
+            "precision": self.precision,
+            "tolerance": self._wanted_tolerance(),
+            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
+            "threads": _checks.threads(owner, self.n_jobs),
+            "seed": _checks.seed(owner, self.random_state),
+        }
+
+    def _kernel_settings(self) -> dict[str, Any]:
+        owner = type(self).__name__
+        if isinstance(self.affinity, str) and self.affinity in _NEIGHBOURS:
+            allowed = "a kernel: give a graph of nearest neighbours as a matrix, with affinity='precomputed'"
+            raise _checks.refuse(owner, "affinity", allowed, self.affinity)
+        if not callable(self.affinity) and not isinstance(self.affinity, str):
+            raise _checks.refuse(owner, "affinity", "the name of a kernel or a callable", self.affinity)
+        # scikit-learn's default width gives way to a bandwidth that was asked for.
+        gamma = None if self.bandwidth is not None and self.gamma == 1.0 else self.gamma
+        return describe(
+            owner,
+            self.affinity,
+            gamma=gamma,
+            bandwidth=self.bandwidth,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
+
+    def _wanted_tolerance(self) -> float | None:
+        owner = type(self).__name__
+        tolerance = _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True)
+        if isinstance(self.eigen_tol, str):
+            _checks.choice(owner, "eigen_tol", self.eigen_tol, ("auto",))
+            return tolerance
+        eigen_tol = _checks.real(owner, "eigen_tol", self.eigen_tol, 0)
+        if eigen_tol and tolerance is not None:
+            raise ValueError("eigen_tol and tolerance say the same thing: give one of them")
+        return eigen_tol or tolerance
+
+    def _bar(self) -> Any:
+        return self.progress or _checks.boolean(type(self).__name__, "verbose", bool(self.verbose))
+
+    def _adopt(self, model: _mercer.ClusterModel) -> None:
+        """Makes a model this estimator's own."""
+        record = json.loads(model.record())
+        self._model = model
+        self.record_ = record
+        self.labels_ = model.labels()
+        self.embedding_ = model.embedding()
+        self.cluster_centers_ = model.centers()
+        self.inertia_ = record["inertia"]
+        self.eigenvalues_ = model.eigenvalues()
+        self.degrees_ = model.degrees()
+        self.converged_ = record["converged"]
+
+    # Using
+
+    def predict(self, X: Any) -> Any:
+        """The cluster of each row of ``X``, by the extension of Nyström.
+
+        A row whose kernel values with all clustered points are zero belongs nowhere: a ``ValueError`` names it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Points, one per row; for ``affinity="precomputed"``, kernel values with the clustered points.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
+        with _progress.bar(self._bar()) as report:
+            return self._model.predict(
+                dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
+            )
+
+    def _model_from_bytes(self, data: bytes) -> _mercer.ClusterModel:
+        return _mercer.ClusterModel.from_bytes(data, self._kernel_settings() if callable(self.affinity) else None)
+
+    # What scikit-learn asks
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.affinity, str) and self.affinity == "precomputed"
+        return tags

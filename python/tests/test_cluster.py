@@ -1,0 +1,197 @@
+"""Spectral clustering and the agreement of groupings, beside scikit-learn's."""
+
+import pickle
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from sklearn import metrics as theirs
+from sklearn.cluster import SpectralClustering as Theirs
+from sklearn.datasets import make_blobs, make_circles
+from sklearn.metrics.pairwise import rbf_kernel
+
+from mercer import ConvergenceWarning, KernelHebbianPCA, KernelPCA, SpectralClustering, block_kernel, metrics
+
+
+@pytest.fixture
+def heaps():
+    return make_blobs(n_samples=300, centers=4, n_features=5, cluster_std=1.0, random_state=2)
+
+
+@pytest.fixture(scope="module")
+def case():
+    return np.load(ROOT / "testdata" / "cluster" / "njw_vi.npz")
+
+
+def test_the_stored_case_comes_out(case):
+    found = SpectralClustering(3, bandwidth=float(case["par_sigma"]), tolerance=1e-12).fit(case["in_Z"])
+    np.testing.assert_allclose(found.embedding_ @ found.embedding_.T, case["out_embedding_gram"], atol=1e-8)
+    np.testing.assert_array_equal(found.labels_[:, None] == found.labels_, case["out_same_cluster"])
+    five = SpectralClustering(3, n_components=5, bandwidth=float(case["par_sigma"]), tolerance=1e-12).fit(case["in_Z"])
+    np.testing.assert_allclose(five.eigenvalues_, case["out_eigenvalues"], atol=1e-8)
+
+
+def test_variation_of_information_of_the_stored_groupings(case):
+    found = metrics.variation_of_information(case["in_c1"], case["in_c2"])
+    np.testing.assert_allclose(found, case["out_vi"], rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_measures_are_those_of_scikit_learn(seed):
+    random = np.random.default_rng(seed)
+    first, second = random.integers(2 + seed, size=200), random.integers(7, size=200)
+    assert metrics.normalized_mutual_information(first, second) == pytest.approx(
+        theirs.normalized_mutual_info_score(first, second), abs=1e-12
+    )
+    assert metrics.adjusted_rand_index(first, second) == pytest.approx(
+        theirs.adjusted_rand_score(first, second), abs=1e-12
+    )
+
+    # H + H' - 2 I from scikit-learn's parts.
+    def entropy(labels):
+        share = np.bincount(labels) / len(labels)
+        return -np.sum(share[share > 0] * np.log(share[share > 0]))
+
+    expected = entropy(first) + entropy(second) - 2 * theirs.mutual_info_score(first, second)
+    assert metrics.variation_of_information(first, second) == pytest.approx(expected, abs=1e-12)
+
+
+def test_groupings_have_names_of_any_kind():
+    assert metrics.variation_of_information(["a", "a", "b"], [2.5, 2.5, -1.0]) == 0.0
+    assert metrics.adjusted_rand_index([True, True, False], ["x", "x", "y"]) == 1.0
+    with pytest.raises(ValueError, match=r"`labels` must be as many as those they are compared with \(2\), but it is 3"):
+        metrics.adjusted_rand_index([1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="`labels` must be at least one"):
+        metrics.adjusted_rand_index([], [])
+    with pytest.raises(ValueError, match="labels_pred must be a 1D array"):
+        metrics.adjusted_rand_index([1, 2], [[1, 2]])
+
+
+def test_is_an_estimator_with_their_parameters():
+    their, our = Theirs().get_params(), SpectralClustering().get_params()
+    assert {name: our[name] for name in their} == their
+
+
+def test_finds_what_scikit_learn_finds(heaps):
+    X, y = heaps
+    ours = SpectralClustering(4, gamma=0.05).fit(X)
+    their = Theirs(4, gamma=0.05, random_state=0).fit(X)
+    assert metrics.variation_of_information(ours.labels_, their.labels_) == 0.0
+    assert metrics.adjusted_rand_index(ours.labels_, y) == 1.0
+    assert ours.labels_.dtype == np.int32
+    assert ours.converged_
+    assert ours.eigenvalues_[0] == pytest.approx(1.0)
+    np.testing.assert_allclose(ours.degrees_, rbf_kernel(X, gamma=0.05).sum(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(np.linalg.norm(ours.embedding_, axis=1), 1.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rings_and_new_points(dtype):
+    X, y = make_circles(400, factor=0.3, noise=0.04, random_state=0)
+    clusters = SpectralClustering(2, gamma=30).fit(X[:300].astype(dtype))
+    assert metrics.variation_of_information(clusters.labels_, y[:300]) == 0.0
+    assert metrics.variation_of_information(clusters.predict(X[300:].astype(dtype)), y[300:]) == 0.0
+    np.testing.assert_array_equal(clusters.predict(X[:300].astype(dtype)), clusters.labels_)
+
+
+@pytest.mark.parametrize("affinity", ["precomputed", rbf_kernel, block_kernel(rbf_kernel)])
+def test_a_matrix_and_functions_serve_as_kernels(heaps, affinity):
+    X = heaps[0][:120]
+    expected = SpectralClustering(4, gamma=1 / 5).fit(X)
+    if affinity == "precomputed":
+        K = rbf_kernel(X)
+        found = SpectralClustering(4, affinity="precomputed").fit(K)
+        np.testing.assert_array_equal(found.predict(K[5:9]), found.labels_[5:9])
+    elif affinity is rbf_kernel:
+        found = SpectralClustering(4, affinity=lambda x, y: np.exp(-np.sum((x - y) ** 2) / 5)).fit(X)
+    else:
+        found = SpectralClustering(4, affinity=affinity).fit(X)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov", "lanczos", "hebbian", KernelHebbianPCA(gain="et", passes=30)])
+def test_every_solver_finds_the_same_clusters(heaps, solver):
+    X, _ = heaps
+    expected = SpectralClustering(4, gamma=0.05).fit_predict(X)
+    np.testing.assert_array_equal(SpectralClustering(4, gamma=0.05, solver=solver).fit_predict(X), expected)
+
+
+def test_the_number_of_threads_changes_nothing(heaps):
+    one, two = (SpectralClustering(4, gamma=0.05, n_jobs=jobs).fit(heaps[0]) for jobs in (1, 2))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+
+
+def test_a_pickle_predicts(heaps):
+    X, _ = heaps
+    clusters = SpectralClustering(4, gamma=0.05).fit(X)
+    again = pickle.loads(pickle.dumps(clusters))
+    np.testing.assert_array_equal(again.predict(X), clusters.labels_)
+    assert again.record_ == clusters.record_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_clusters": 0}, "'n_clusters' parameter of SpectralClustering must be an int in the range"),
+        ({"n_clusters": 301}, "`n_clusters` must be between 1 and the number of samples"),
+        ({"n_init": 0}, "'n_init' parameter"),
+        ({"affinity": "nearest_neighbors"}, "give a graph of nearest neighbours as a matrix"),
+        ({"affinity": 3}, "'affinity' parameter"),
+        ({"affinity": "nothing"}, "nothing"),
+        ({"n_neighbors": 5}, "'n_neighbors' parameter"),
+        ({"assign_labels": "discretize"}, "'assign_labels' parameter"),
+        ({"eigen_solver": "lapack"}, "'eigen_solver' parameter"),
+        ({"eigen_tol": 1e-3, "tolerance": 1e-3}, "say the same thing"),
+        ({"gamma": 2.0, "bandwidth": 1.0}, "say the same thing"),
+        ({"solver": "fastest"}, "'solver' parameter"),
+    ],
+)
+def test_bad_parameters_are_named(heaps, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SpectralClustering(**{"n_clusters": 4, **parameters}).fit(heaps[0])
+
+
+def test_bad_points_are_named(heaps):
+    X, _ = heaps
+    with pytest.raises(ValueError, match="at most the number of different rows, which is 2, but it is 3"):
+        SpectralClustering(3).fit(np.repeat([[0.0], [1.0]], 5, axis=0))
+    with pytest.raises(ValueError, match="Row 1 has degree 0"):
+        SpectralClustering(2, affinity="precomputed").fit(np.diag([1.0, 0.0, 1.0]))
+    clusters = SpectralClustering(4, gamma=1.0).fit(X)
+    with pytest.raises(ValueError, match="Row 0 has degree 0"):
+        clusters.predict(np.full((1, 5), 1e3))
+
+
+def test_fewer_clusters_than_asked_for_are_a_warning(heaps):
+    assert SpectralClustering(1).fit_predict(heaps[0]).max() == 0
+    with pytest.warns(ConvergenceWarning, match="there are 1 clusters and not 3"):
+        clusters = SpectralClustering(3, gamma=0.05, n_components=1).fit(heaps[0])
+    assert clusters.cluster_centers_.shape == (1, 1)
+    assert clusters.labels_.max() == 0
+
+
+def test_out_of_time_is_a_warning_or_an_error(heaps):
+    with pytest.raises(RuntimeError, match="Stopped during"):
+        SpectralClustering(4, time_limit=0).fit(heaps[0])
+    with pytest.warns(ConvergenceWarning, match="passes were used up"):
+        # One vector at a time, and a tolerance that rounding does not reach.
+        SpectralClustering(4, gamma=0.05, solver="power", tolerance=1e-13).fit(heaps[0][:100])
+
+
+def test_novelty_of_rows(heaps):
+    X, _ = heaps
+    pca = KernelPCA(5, kernel="rbf", gamma=0.05).fit(X)
+    usual, strange = pca.score_samples(X), pca.score_samples(X + 8)
+    assert usual.shape == (300,)
+    assert strange.max() < np.quantile(usual, 0.05)
+    error, t_squared = pca.novelty(X)
+    np.testing.assert_array_equal(-error, usual)
+    # By Pythagoras, from the centred kernel matrix.
+    K = rbf_kernel(X, gamma=0.05)
+    norms = np.diag(K) - 2 * K.mean(axis=1) + K.mean()
+    scores = pca.transform(X)
+    np.testing.assert_allclose(error, norms - np.sum(scores**2, axis=1), atol=1e-10)
+    np.testing.assert_allclose(t_squared, np.sum(scores**2 / (pca.eigenvalues_ / 300), axis=1), rtol=1e-8)
+    limits = pca.record_["control_limits"]
+    assert np.mean(error <= limits["reconstruction_error"][3] + 1e-9) >= limits["levels"][3]
