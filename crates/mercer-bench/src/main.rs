@@ -79,11 +79,16 @@ enum Command {
     FastVsDirect(Options),
     /// Landmarks: what they miss, the angle to the exact components, and time, against scikit-learn
     NystromLandmarks(Options),
+    /// Clusters of all USPS digits against scikit-learn
+    ClusterUsps(Options),
     /// Makes the page of results from the records
     Table(table::TableOptions),
     /// One fit in a process of its own
     #[command(hide = true)]
     FitOnce(child::FitOnce),
+    /// One clustering in a process of its own
+    #[command(hide = true)]
+    ClusterOnce(child::ClusterOnce),
     /// One plan and its fit in a process of its own
     #[command(hide = true)]
     PlanOnce(child::PlanOnce),
@@ -119,6 +124,7 @@ fn run(command: Command) -> Result<()> {
         Command::StartUp(options) => (Benchmark::StartUp, options),
         Command::ReadCsv(options) => (Benchmark::ReadCsv, options),
         Command::HebbianPass(options) => (Benchmark::HebbianPass, options),
+        Command::ClusterUsps(options) => (Benchmark::ClusterUsps, options),
         Command::HebbianMnist(options) => (Benchmark::HebbianMnist, options),
         Command::HebbianConvergence(options) => (Benchmark::HebbianConvergence, options),
         Command::StreamThroughput(options) => (Benchmark::StreamThroughput, options),
@@ -130,6 +136,7 @@ fn run(command: Command) -> Result<()> {
         Command::NystromLandmarks(options) => (Benchmark::NystromLandmarks, options),
         Command::Table(options) => return table::run(&options),
         Command::FitOnce(request) => return child::print(&request.run()?),
+        Command::ClusterOnce(request) => return child::print(&request.run()?),
         Command::PlanOnce(request) => return child::print(&request.run()?),
         Command::ProductOnce(request) => return child::print(&request.run()?),
         Command::TransformOnce(request) => return child::print(&request.run()?),

@@ -1,5 +1,7 @@
 //! The USPS digits.
 
+use std::path::PathBuf;
+
 use npyz::npz::NpzArchive;
 
 use crate::failure::{Failure, Result};
@@ -13,7 +15,7 @@ pub(crate) fn all(setup: &Setup, rows: usize) -> Result<Vec<f32>> {
     if setup.options.quick {
         return Ok(made_up(rows));
     }
-    Ok(read(setup)?.0)
+    read(setup).map(|(pictures, _)| pictures)
 }
 
 /// The first `each` pictures of every digit, grey values from -1 to 1, digit by digit; in a quick run made-up ones.
@@ -31,14 +33,25 @@ pub(crate) fn first_of_each_digit(setup: &Setup, each: usize) -> Result<Vec<f32>
     }
     if chosen.len() != 10 * each * PIXELS {
         let problem = format!("there are not {each} pictures of every digit");
-        return Err(Failure::Data { path: setup.options.data.join("usps.npz"), problem });
+        return Err(Failure::Data { path: path(setup), problem });
     }
     Ok(chosen)
 }
 
-/// Pictures and labels of the training set.
+/// All pictures and what they show; in a quick run so many made-up ones.
+pub(crate) fn all_digits(setup: &Setup, quick: usize) -> Result<(Vec<f32>, Vec<u8>)> {
+    if setup.options.quick {
+        return Ok((made_up(quick), (0..quick).map(|row| (row % 10) as u8).collect()));
+    }
+    read(setup)
+}
+
+fn path(setup: &Setup) -> PathBuf {
+    setup.options.data.join("usps.npz")
+}
+
 fn read(setup: &Setup) -> Result<(Vec<f32>, Vec<u8>)> {
-    let path = setup.options.data.join("usps.npz");
+    let path = path(setup);
     let wrong = |problem: &str| Failure::Data { path: path.clone(), problem: problem.to_owned() };
     let mut archive = NpzArchive::open(&path).map_err(Failure::file(&path))?;
     let missing = |key: &str| wrong(&format!("there is no array {key}"));
@@ -50,18 +63,6 @@ fn read(setup: &Setup) -> Result<(Vec<f32>, Vec<u8>)> {
         return Err(wrong("X is not one row of 256 pixels per label"));
     }
     Ok((pictures, labels))
-}
-
-/// All pictures of the training part; in a quick run `quick` made-up ones.
-pub(crate) fn all(setup: &Setup, quick: usize) -> Result<Vec<f32>> {
-    if setup.options.quick {
-        return Ok(made_up(quick));
-    }
-    let path = setup.options.data.join("usps.npz");
-    let mut archive = NpzArchive::open(&path).map_err(Failure::file(&path))?;
-    let missing = || Failure::Data { path: path.clone(), problem: "there is no array X".to_owned() };
-    let pictures = archive.by_name("X").map_err(Failure::file(&path))?.ok_or_else(missing)?;
-    pictures.into_vec::<f32>().map_err(Failure::file(&path))
 }
 
 /// Ten kinds of waves with a phase that varies.

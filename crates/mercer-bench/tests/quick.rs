@@ -208,6 +208,11 @@ fn tune_tasks_without_scikit_learn_writes_a_record_without_ratios() {
 }
 
 #[test]
+fn cluster_usps_without_scikit_learn_writes_a_record_without_ratios() {
+    check_complete("cluster_usps", 2, &[]);
+}
+
+#[test]
 fn the_page_of_results_is_what_the_records_say() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_mercer-bench"))

@@ -174,7 +174,7 @@ pub fn normalized_mutual_information<A: Ord, B: Ord>(first: &[A], second: &[B]) 
 ///
 /// assert_eq!(adjusted_rand_index(&[0, 0, 1, 1], &[1, 1, 0, 0])?, 1.0);
 /// // Fewer pairs in common than by chance.
-/// assert_eq!(adjusted_rand_index(&[0, 0, 1, 1], &[0, 1, 0, 1])?, -0.5);
+/// assert!((adjusted_rand_index(&[0, 0, 1, 1], &[0, 1, 0, 1])? + 0.5).abs() < 1e-15);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 ///

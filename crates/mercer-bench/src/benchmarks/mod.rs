@@ -2,6 +2,7 @@
 
 mod fast_sum_3d;
 mod fast_vs_direct;
+mod cluster_usps;
 mod fit_vs_sklearn;
 mod growth;
 mod hebbian_convergence;
@@ -50,6 +51,7 @@ pub(crate) enum Benchmark {
     TuneSpeed,
     TuneMnist,
     TuneTasks,
+    ClusterUsps,
 }
 
 /// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
@@ -57,7 +59,7 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::TileFloor,
         Self::FitVsSklearn,
         Self::MnistFull,
@@ -79,6 +81,7 @@ impl Benchmark {
         Self::TuneSpeed,
         Self::TuneMnist,
         Self::TuneTasks,
+        Self::ClusterUsps,
     ];
 
     /// The name of the command and of the record.
@@ -94,6 +97,7 @@ impl Benchmark {
             Self::ReadCsv => "read_csv",
             Self::HebbianPass => "hebbian_pass",
             Self::HebbianMnist => "hebbian_mnist",
+            Self::ClusterUsps => "cluster_usps",
             Self::HebbianConvergence => "hebbian_convergence",
             Self::HebbianVsKernlab => "hebbian_vs_kernlab",
             Self::StreamThroughput => "stream_throughput",
@@ -126,6 +130,7 @@ impl Benchmark {
             Self::ReadCsv => read_csv::QUESTION,
             Self::HebbianPass => hebbian_pass::QUESTION,
             Self::HebbianMnist => hebbian_mnist::QUESTION,
+            Self::ClusterUsps => cluster_usps::QUESTION,
             Self::HebbianConvergence => hebbian_convergence::QUESTION,
             Self::HebbianVsKernlab => hebbian_vs_kernlab::QUESTION,
             Self::StreamThroughput => stream_throughput::QUESTION,
@@ -154,6 +159,7 @@ impl Benchmark {
             Self::ReadCsv => read_csv::measure,
             Self::HebbianPass => hebbian_pass::measure,
             Self::HebbianMnist => hebbian_mnist::measure,
+            Self::ClusterUsps => cluster_usps::measure,
             Self::HebbianConvergence => hebbian_convergence::measure,
             Self::HebbianVsKernlab => hebbian_vs_kernlab::measure,
             Self::StreamThroughput => stream_throughput::measure,

@@ -3,6 +3,7 @@
 //! The benchmark starts its own program again with a hidden command; what the child measured comes back as JSON on its
 //! standard output, in the same shape as from the rivals' scripts.
 
+mod cluster_once;
 mod fit_once;
 mod plan_once;
 mod product_once;
@@ -15,6 +16,7 @@ use std::process::Command;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub(crate) use cluster_once::{ClusterAnswer, ClusterOnce};
 pub(crate) use fit_once::{FitAnswer, FitOnce};
 pub(crate) use plan_once::{PlanAnswer, PlanOnce};
 pub(crate) use product_once::{ProductAnswer, ProductOnce};
