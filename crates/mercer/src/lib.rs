@@ -37,6 +37,7 @@
 //! - [`hebbian`]: kernel PCA by iteration over single points, which can be stopped, continued and given more points.
 //! - [`nystrom`]: kernel PCA over a few landmarks, an approximation with a stated error.
 //! - [`SpectralClustering`]: clusters of any shape, from the same products; [`agreement`]: how far two groupings agree.
+//! - [`autoencoder`]: components of degree 2 that are learned so that points can be reconstructed from their codes.
 //! - [`Watch`]: progress, time limits and interruption.
 //!
 //! # Quality travels with the answer
@@ -51,6 +52,7 @@
 //! coefficient of largest absolute value is positive.
 
 pub mod agreement;
+pub mod autoencoder;
 mod choices;
 pub mod classify;
 pub mod cluster;
@@ -76,6 +78,7 @@ mod tile;
 pub mod tune;
 pub mod watch;
 
+pub use autoencoder::{AnyModel, Autoencoder, AutoencoderKernelPca};
 pub use choices::{
     Center, ExpansionMethod, Gain, GainRule, GramChoice, MemoryBudget, Negative, NegativeScope, Refresh, SolverChoice,
     ZeroComponents,
@@ -92,6 +95,16 @@ pub use product::KernelProduct;
 pub use record::RunRecord;
 pub use scalar::{Precision, Scalar};
 pub use watch::Watch;
+
+/// The code blocks of the page on autoencoders are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/autoencoder.md")]
+struct AutoencoderPage;
+
+/// The code blocks of the page on pre-images are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/preimages.md")]
+struct PreimagesPage;
 
 /// The code blocks of the page on the kernel Hebbian algorithm are tests.
 #[cfg(doctest)]

@@ -3,6 +3,7 @@
 //! Nothing here calls the library's arithmetic: formulas are those of the textbooks, loops run over single entries, and
 //! eigenvalues come from Jacobi's rotations.
 
+mod autoencoder;
 mod cluster;
 mod eigen;
 mod hebbian;
@@ -13,6 +14,7 @@ mod tuning;
 
 use faer::{Mat, MatRef};
 
+pub use autoencoder::{AutoencoderSample, autoencoder_decode, autoencoder_sample, forms_of_span};
 pub use cluster::{SpectralReference, spectral_embedding};
 pub use eigen::{Spectrum, eigen, orthonormalize, sines_of_angles};
 pub use hebbian::{HebbianReference, HebbianState, eigenvalue_estimates, reconstruction_error};

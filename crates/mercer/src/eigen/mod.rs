@@ -13,10 +13,12 @@
 mod dense;
 mod krylov;
 mod lanczos;
+pub(crate) mod many;
 mod power;
 mod snapshot;
 mod subspace;
 pub(crate) mod tall;
+mod tridiagonal;
 
 use std::cmp::Ordering;
 

@@ -146,7 +146,7 @@ impl Model {
         Self::read(Path::new(IN_MEMORY), bytes, custom)
     }
 
-    fn read(path: &Path, bytes: &[u8], custom: Option<Kernel>) -> Result<Self> {
+    pub(crate) fn read(path: &Path, bytes: &[u8], custom: Option<Kernel>) -> Result<Self> {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| not_a_model(path, &error.to_string()))?;
         let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
         let json = json.ok_or_else(|| not_a_model(path, "its header has no entry \"mercer\""))?;

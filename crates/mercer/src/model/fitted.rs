@@ -9,7 +9,7 @@ use faer::{Mat, MatRef};
 use crate::data::{Points, Scaling};
 use crate::error::{Error, Result};
 use crate::expansion::{Compressed, Expansion, Targets, Wanted};
-use crate::gram::{Basis, Centering, Slab};
+use crate::gram::{Basis, Centering, Slab, slab_product};
 use crate::kernel::Kernel;
 use crate::memory;
 use crate::record::{ControlLimits, RunRecord};
@@ -309,6 +309,15 @@ impl Model {
         Ok(scores)
     }
 
+    /// Scores of the basis points, in double precision whatever the model's.
+    pub(crate) fn scores_of_basis(&self, context: &Context<'_>) -> Result<Mat<f64>> {
+        let folded = self.folded_coefficients();
+        let mut scores =
+            slab_product(&self.kernel, &self.basis, &self.basis, folded.as_ref(), Precision::F64, context)?;
+        self.subtract_offsets(&mut scores);
+        Ok(scores)
+    }
+
     /// The context of a look at new points, if the model can look at them.
     pub(super) fn context_for<'a>(
         &self,
@@ -325,7 +334,7 @@ impl Model {
     }
 
     /// Points as the fit would have seen them.
-    pub(super) fn scaled<'a>(&self, queries: &'a Points) -> Result<Cow<'a, Points>> {
+    pub(crate) fn scaled<'a>(&self, queries: &'a Points) -> Result<Cow<'a, Points>> {
         self.scaling.as_ref().map_or(Ok(Cow::Borrowed(queries)), |scaling| scaling.apply(queries).map(Cow::Owned))
     }
 
@@ -380,7 +389,7 @@ impl Model {
     ///
     /// Where the centre is given by weights, only its products with the basis are subtracted from a kernel row, and there is nothing to
     /// fold.
-    pub(super) fn folded_coefficients(&self) -> Mat<f64> {
+    pub(crate) fn folded_coefficients(&self) -> Mat<f64> {
         let mut folded = self.coefficients.clone();
         if self.centering.as_ref().is_some_and(|centering| centering.weights.is_none()) {
             let n = folded.nrows() as f64;
@@ -392,8 +401,8 @@ impl Model {
         folded
     }
 
-    /// What is left of centring: a constant per component.
-    fn offsets(&self) -> Vec<f64> {
+    /// What is left of centring: a constant per component, its inner product with the mean.
+    pub(crate) fn offsets(&self) -> Vec<f64> {
         let Some(centering) = &self.centering else { return vec![0.0; self.n_components()] };
         let folded = self.folded_coefficients();
         (0..folded.ncols())

@@ -1,0 +1,292 @@
+//! A fit from top to bottom.
+
+use faer::Mat;
+use rand::seq::SliceRandom;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+
+use super::model::{Autoencoder, HistoryEntry, Info};
+use super::parameters::Parameters;
+use super::settings::{AutoencoderKernelPca, EPOCHS, LearningRate, Optimizer, PATIENCE, SpanChoice};
+use super::start::{gather, is_stop, span_rows, start};
+use super::train::{Ended, Progressed, Trainer};
+use super::tune;
+use crate::data::{Moments, Points, sample_rows};
+use crate::eigen::many::Until;
+use crate::error::{Error, Result};
+use crate::watch::{Context, Stopwatch, Watch};
+
+/// Rows over which the loss of an epoch is computed, at most.
+const MONITORED: usize = 2000;
+/// Products per eigenpair while learning from batches: what they have not told by then is not worth more.
+const STEPS: usize = 40;
+/// An epoch after which the loss is this many times the best is taken back, if the step is ours to halve.
+const WORSE: f64 = 1.02;
+/// How often the step is halved before learning ends.
+const HALVINGS: usize = 12;
+/// After an epoch whose loss is this many times that of the start, or of no parameters at all, a step that was given has diverged.
+const DIVERGED: f64 = 10.0;
+/// A batch with so many times that loss has, whosever the step is.
+pub(super) const BATCH_DIVERGED: f64 = 100.0;
+
+/// Learns from points.
+pub(super) fn fit(settings: &AutoencoderKernelPca, points: &Points, watch: &Watch<'_>) -> Result<Autoencoder> {
+    let (n, d) = (points.n_samples(), points.n_features());
+    settings.validate(n, d)?;
+    points.check_finite()?;
+    let scale = scale(settings, points)?;
+    check_memory(settings, n, d)?;
+    let threads = settings.thread_pool()?;
+    let stopwatch = Stopwatch::start();
+    let (rows, held_out) = split(settings, n)?;
+    let parameters = start(settings, points, &rows, scale, &threads, watch)?;
+    let work = (settings.optimizer, settings.batch_size, until(settings));
+    let mut trainer = Trainer::new(points, scale, work, rows.clone(), &threads, watch);
+    if settings.span == SpanChoice::Data {
+        for (place, row) in span_rows(settings, &rows).into_iter().enumerate() {
+            trainer.places[row] = Some(place);
+        }
+    }
+    let n_epochs = settings.order.as_ref().map_or(settings.epochs.unwrap_or(EPOCHS), Vec::len);
+    let per_epoch = rows.len().div_ceil(settings.batch_size);
+    let decay = settings.decay.or(match settings.optimizer {
+        Optimizer::Sgd => Some((n_epochs * per_epoch) as f64 / 4.0).map(|quarter| quarter.max(1.0)),
+        Optimizer::Svrg => None,
+    });
+    let mut state = Progressed { parameters, updates: 0, rate: 0.0, decay };
+    let mut context = trainer.context();
+    context.progress.expected_passes = Some(n_epochs);
+    state.rate = match settings.learning_rate {
+        LearningRate::Fixed(rate) => rate,
+        LearningRate::Auto if n_epochs == 0 => 0.0,
+        LearningRate::Auto => {
+            let mut sample = rows.clone();
+            sample.shuffle(&mut stream(settings.seed, u64::MAX));
+            match tune::rate(&mut trainer, &state, &sample, &context) {
+                Err(error) if is_stop(&error) => return Err(error),
+                rate => rate?,
+            }
+        }
+    };
+    let monitored = sample_rows(rows.len(), MONITORED, settings.seed).into_iter().map(|at| rows[at]).collect();
+    let mut run = Run { settings, trainer, state, monitored, held_out, stopwatch, history: Vec::new(), n_halved: 0 };
+    let outcome = run.go(n_epochs, &mut context)?;
+    let info = Info {
+        n_samples: n,
+        span: settings.span,
+        optimizer: settings.optimizer,
+        gradient: settings.gradient,
+        learning_rate: run.state.rate,
+        decay: run.state.decay,
+        updates: run.state.updates,
+        batch_size: settings.batch_size,
+        tolerance: until(settings).tolerance,
+        seed: settings.seed,
+        diverged: outcome == Ended::Diverged,
+        was_stopped: outcome == Ended::Stopped,
+        n_halved: run.n_halved,
+        history: run.history,
+    };
+    let mean = Moments::of(points).mean().to_vec();
+    Ok(Autoencoder::new(run.state.parameters, scale, mean, settings.sign, info))
+}
+
+/// A run of epochs.
+struct Run<'a> {
+    settings: &'a AutoencoderKernelPca,
+    trainer: Trainer<'a>,
+    state: Progressed,
+    monitored: Vec<usize>,
+    held_out: Vec<usize>,
+    stopwatch: Stopwatch,
+    history: Vec<HistoryEntry>,
+    n_halved: usize,
+}
+
+impl Run<'_> {
+    /// Learns; afterwards the state is what is to be kept.
+    fn go(&mut self, n_epochs: usize, context: &mut Context<'_>) -> Result<Ended> {
+        let Some(first) = self.look(0) else { return Err(context.interrupted()) };
+        let limit = self.trainer.limit(first.loss / self.units(), &self.monitored);
+        let mut best = (first.judged(), self.state.parameters.clone());
+        self.history.push(first);
+        let is_ours = self.settings.learning_rate == LearningRate::Auto;
+        let mut waited = 0;
+        for epoch in 0..n_epochs {
+            context.progress.pass = epoch + 1;
+            context.progress.residual = Some(best.0);
+            let order = self.order(epoch);
+            let ended = self.trainer.epoch(&mut self.state, &order, BATCH_DIVERGED * limit, context)?;
+            if ended == Ended::Stopped {
+                return Ok(ended);
+            }
+            let seen = if ended == Ended::Diverged { None } else { self.look(epoch + 1) };
+            let loss = seen.as_ref().map_or(f64::INFINITY, HistoryEntry::judged);
+            let loss = if loss.is_nan() { f64::INFINITY } else { loss };
+            let too_much = if is_ours { WORSE * best.0 } else { DIVERGED * limit * self.units() };
+            if self.held_out.is_empty() && loss > too_much || loss.is_infinite() {
+                if self.trainer.watch.is_stopped() {
+                    return Ok(Ended::Stopped);
+                }
+                self.state.parameters = best.1.clone();
+                if !is_ours || self.n_halved == HALVINGS {
+                    return Ok(if is_ours { Ended::Done } else { Ended::Diverged });
+                }
+                self.state.rate *= 0.5;
+                self.n_halved += 1;
+                continue;
+            }
+            self.history.extend(seen);
+            if loss < best.0 {
+                best = (loss, self.state.parameters.clone());
+                waited = 0;
+            } else {
+                waited += 1;
+            }
+            if !self.held_out.is_empty() && waited >= self.settings.patience.unwrap_or(PATIENCE) {
+                break;
+            }
+        }
+        if !self.held_out.is_empty() {
+            self.state.parameters = best.1;
+        }
+        Ok(Ended::Done)
+    }
+
+    /// Losses as they are now, in the units of the data; nothing if the run was stopped.
+    fn look(&self, epoch: usize) -> Option<HistoryEntry> {
+        let loss = self.units() * self.trainer.loss(&self.state.parameters, &self.monitored)?;
+        let validation_loss = match self.held_out.as_slice() {
+            [] => None,
+            rows => Some(self.units() * self.trainer.loss(&self.state.parameters, rows)?),
+        };
+        let (updates, rate) = (self.state.updates, self.state.step());
+        Some(HistoryEntry { epoch, updates, rate, loss, validation_loss, seconds: self.stopwatch.seconds() })
+    }
+
+    /// What a loss of points divided by their scale is multiplied with.
+    fn units(&self) -> f64 {
+        self.trainer.scale * self.trainer.scale
+    }
+
+    fn order(&self, epoch: usize) -> Vec<usize> {
+        if let Some(order) = &self.settings.order {
+            return order[epoch].clone();
+        }
+        let mut order = self.trainer.rows.clone();
+        order.shuffle(&mut stream(self.settings.seed, epoch as u64 + 1));
+        order
+    }
+}
+
+/// How exact eigenpairs are while learning.
+fn until(settings: &AutoencoderKernelPca) -> Until {
+    let textbook = settings.batch_size == 1;
+    let tolerance = settings.tolerance.unwrap_or(if textbook { 1e-12 } else { 1e-3 });
+    Until { tolerance, max_steps: if textbook || settings.tolerance.is_some() { 300 } else { STEPS } }
+}
+
+fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(stream);
+    random
+}
+
+/// The largest norm of a point; one if points are taken as they are.
+fn scale(settings: &AutoencoderKernelPca, points: &Points) -> Result<f64> {
+    let norm = |row: usize| points.row(row).iter().map(|x| x * x).sum::<f64>();
+    let (row, largest) =
+        (0..points.n_samples()).map(|row| (row, norm(row))).fold((0, 0.0), |a, b| if b.1 > a.1 { b } else { a });
+    if largest == 0.0 {
+        return Err(Error::NoVariance { n_samples: points.n_samples() });
+    }
+    // Codes are squares of points, and products of codes with forms squares of squares.
+    if !(largest * largest).is_finite() {
+        return Err(Error::TooLarge { row, precision: crate::scalar::Precision::F64 });
+    }
+    Ok(if settings.scale { largest.sqrt() } else { 1.0 })
+}
+
+/// Rows that are learned from, and rows that are held out.
+fn split(settings: &AutoencoderKernelPca, n: usize) -> Result<(Vec<usize>, Vec<usize>)> {
+    let held = (settings.validation * n as f64).round() as usize;
+    if settings.validation > 0.0 && (held == 0 || held == n) {
+        let requirement = format!("a share that leaves rows on both sides of {n}");
+        return Err(Error::invalid("validation", requirement, settings.validation));
+    }
+    let held_out = if held == 0 { Vec::new() } else { sample_rows(n, held, settings.seed) };
+    let mut is_held = vec![false; n];
+    held_out.iter().for_each(|&row| is_held[row] = true);
+    Ok(((0..n).filter(|&row| !is_held[row]).collect(), held_out))
+}
+
+/// Refuses what does not fit the budget, before anything is made.
+fn check_memory(settings: &AutoencoderKernelPca, n: usize, d: usize) -> Result<()> {
+    let (n, d, k) = (n as u64, d as u64, settings.n_components as u64);
+    // Parameters now and at their best; for reduced variance those of the epoch's start and the mean gradient.
+    let copies = if settings.optimizer == Optimizer::Svrg { 4 } else { 2 };
+    let warm = 4 * n * d;
+    let (what, needed) = match settings.span {
+        SpanChoice::Full => (format!("{k} forms of {d} columns"), 8 * 2 * copies * k * (d * (d + 1) / 2) + warm),
+        SpanChoice::Data => {
+            let m = settings.landmarks.unwrap_or(super::settings::LANDMARKS).min(n as usize) as u64;
+            // The kernel matrix and its factor, and the points.
+            (format!("a span of {m} points"), 8 * (2 * copies * k * m + 2 * m * m + m * d) + warm)
+        }
+    };
+    let budget = settings.memory.bytes();
+    if needed <= budget {
+        return Ok(());
+    }
+    let advice = match settings.span {
+        SpanChoice::Full => "learn over a span of the data (span = \"data\"), or fewer components",
+        SpanChoice::Data => "use fewer landmarks",
+    };
+    Err(Error::OverBudget { what, needed, budget, advice: advice.to_owned() })
+}
+
+/// One more epoch over new points, in their order, with what a model knows.
+pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> Result<(Parameters, Info)> {
+    let info = model.info();
+    let threads = model.threads()?;
+    let steps = if info.batch_size == 1 { 300 } else { STEPS };
+    let work = (info.optimizer, info.batch_size, Until { tolerance: info.tolerance, max_steps: steps });
+    let rows: Vec<usize> = (0..points.n_samples()).collect();
+    let mut trainer = Trainer::new(points, model.scale(), work, rows.clone(), &threads, watch);
+    let mut state = Progressed {
+        parameters: model.parameters().clone(),
+        updates: info.updates,
+        rate: info.learning_rate,
+        decay: info.decay,
+    };
+    let stopwatch = Stopwatch::start();
+    let context = trainer.context();
+    let stopped = || context.interrupted();
+    if state.rate == 0.0 {
+        state.rate = tune::rate(&mut trainer, &state, &rows, &context)?;
+    }
+    let start_loss = trainer.loss(&state.parameters, &rows).ok_or_else(stopped)?;
+    let limit = BATCH_DIVERGED * trainer.limit(start_loss, &rows);
+    let ended = trainer.epoch(&mut state, &rows, limit, &context)?;
+    let mut info = Info { n_samples: info.n_samples + rows.len(), ..info.clone() };
+    info.was_stopped = ended == Ended::Stopped;
+    info.diverged = ended == Ended::Diverged;
+    if info.diverged {
+        state.parameters = model.parameters().clone();
+    }
+    info.updates = state.updates;
+    info.learning_rate = state.rate;
+    if let Some(loss) = trainer.loss(&state.parameters, &rows) {
+        let epoch = info.history.last().map_or(0, |entry| entry.epoch) + 1;
+        let seconds = info.history.last().map_or(0.0, |entry| entry.seconds) + stopwatch.seconds();
+        let (updates, rate, loss) = (state.updates, state.step(), loss * model.scale() * model.scale());
+        info.history.push(HistoryEntry { epoch, updates, rate, loss, validation_loss: None, seconds });
+    }
+    Ok((state.parameters, info))
+}
+
+/// Points as columns, divided by a scale.
+pub(super) fn columns(points: &Points, first: usize, count: usize, scale: f64) -> Mat<f64> {
+    let rows: Vec<usize> = (first..first + count).collect();
+    gather(points, &rows, scale)
+}

@@ -1,0 +1,381 @@
+//! What has been learned: encoder and decoder.
+
+use faer::{Mat, MatRef};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::Codec;
+use super::fit::{columns, go_on};
+use super::parameters::Parameters;
+use super::settings::{Gradient, Optimizer, Sign, SpanChoice};
+use super::train::{REPORTED, start_vectors};
+use crate::data::Points;
+use crate::eigen::many::Until;
+use crate::error::{Error, Result};
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// How exact the eigenpairs of decoded points are.
+const DECODED: Until = Until { tolerance: 1e-10, max_steps: 300 };
+
+/// The state at the end of an epoch; the first entry is that of the start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistoryEntry {
+    /// Epochs so far.
+    pub epoch: usize,
+    /// Updates so far.
+    pub updates: usize,
+    /// The step of the next update.
+    pub rate: f64,
+    /// The mean loss over the rows learned from, or over a sample of 2000 of them if there are more.
+    pub loss: f64,
+    /// The mean loss over the rows held out, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation_loss: Option<f64>,
+    /// Seconds since learning began.
+    pub seconds: f64,
+}
+
+impl HistoryEntry {
+    /// The loss that decides which epoch is best.
+    pub(super) fn judged(&self) -> f64 {
+        self.validation_loss.unwrap_or(self.loss)
+    }
+}
+
+/// How it was learned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Info {
+    pub(super) n_samples: usize,
+    pub(super) span: SpanChoice,
+    pub(super) optimizer: Optimizer,
+    pub(super) gradient: Gradient,
+    pub(super) learning_rate: f64,
+    pub(super) decay: Option<f64>,
+    pub(super) updates: usize,
+    pub(super) batch_size: usize,
+    pub(super) tolerance: f64,
+    pub(super) seed: u64,
+    pub(super) diverged: bool,
+    pub(super) was_stopped: bool,
+    pub(super) n_halved: usize,
+    pub(super) history: Vec<HistoryEntry>,
+}
+
+/// An autoencoder that has been learned, and can learn on.
+///
+/// Codes, losses and points are in the units of the data; encoder and decoder do not depend on them.
+#[derive(Clone, Debug)]
+pub struct Autoencoder {
+    /// For points divided by `scale`.
+    parameters: Parameters,
+    scale: f64,
+    mean: Vec<f64>,
+    sign: Sign,
+    info: Info,
+    threads: Option<usize>,
+}
+
+impl Autoencoder {
+    pub(super) fn new(parameters: Parameters, scale: f64, mean: Vec<f64>, sign: Sign, info: Info) -> Self {
+        Self { parameters, scale, mean, sign, info, threads: None }
+    }
+
+    /// Sets the number of threads (default: one per processor). Answers do not depend on it.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// What encoder and decoder are made of.
+    pub fn span(&self) -> SpanChoice {
+        self.info.span
+    }
+
+    /// Which sign decoded points have.
+    pub fn sign(&self) -> Sign {
+        self.sign
+    }
+
+    /// Rows that have been learned from, held-out ones included.
+    pub fn n_samples(&self) -> usize {
+        self.info.n_samples
+    }
+
+    /// The largest norm of a point learned from, by which points were divided; one if they were not.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// The mean of the points learned from.
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// The step of the first update, as given or as found; halved as often as [`n_halved`](Self::n_halved) says.
+    pub fn learning_rate(&self) -> f64 {
+        self.info.learning_rate
+    }
+
+    /// Updates after which the step has halved, if it falls.
+    pub fn decay(&self) -> Option<f64> {
+        self.info.decay
+    }
+
+    /// How often the step was halved because an epoch made things worse.
+    pub fn n_halved(&self) -> usize {
+        self.info.n_halved
+    }
+
+    /// Updates so far.
+    pub fn n_updates(&self) -> usize {
+        self.info.updates
+    }
+
+    /// The state at the start and at the end of every epoch.
+    pub fn history(&self) -> &[HistoryEntry] {
+        &self.info.history
+    }
+
+    /// Whether a learning rate that was given was too large: the best there was is what is kept.
+    pub fn diverged(&self) -> bool {
+        self.info.diverged
+    }
+
+    /// Whether learning was stopped from outside before its end.
+    pub fn was_stopped(&self) -> bool {
+        self.info.was_stopped
+    }
+
+    /// The encoder, row by row: `k` matrices of `d × d` with full span, one of `k × m` over a span of `m` points.
+    pub fn encoder(&self) -> Vec<f64> {
+        match &self.parameters {
+            Parameters::Full { encoder, .. } => encoder.to_matrices(),
+            Parameters::Data { encoder, .. } => self.coefficients(encoder),
+        }
+    }
+
+    /// The decoder, as [`encoder`](Self::encoder).
+    pub fn decoder(&self) -> Vec<f64> {
+        match &self.parameters {
+            Parameters::Full { decoder, .. } => decoder.to_matrices(),
+            Parameters::Data { decoder, .. } => self.coefficients(decoder),
+        }
+    }
+
+    /// Coefficients over the points themselves, which are `scale` times those of the parameters.
+    fn coefficients(&self, of_scaled: &Mat<f64>) -> Vec<f64> {
+        let (m, units) = (of_scaled.nrows(), self.scale * self.scale);
+        (0..m * of_scaled.ncols()).map(|at| of_scaled[(at % m, at / m)] / units).collect()
+    }
+
+    /// The points of the span, one row each; nothing with full span.
+    pub fn span_points(&self) -> Option<Mat<f64>> {
+        match &self.parameters {
+            Parameters::Full { .. } => None,
+            Parameters::Data { span, .. } => {
+                let points = &span.points;
+                Some(Mat::from_fn(points.ncols(), points.nrows(), |i, k| points[(k, i)] * self.scale))
+            }
+        }
+    }
+
+    /// The loss of each point: the spectral norm of `Σ_j code_j B_j − x xᵀ`.
+    ///
+    /// # Errors
+    ///
+    /// If the points have another width than those learned from, or hold values that are not finite.
+    pub fn losses(&self, points: &Points) -> Result<Vec<f64>> {
+        self.check(points)?;
+        let threads = self.threads()?;
+        let n = points.n_samples();
+        let mut losses = Vec::with_capacity(n);
+        for first in (0..n).step_by(BLOCK) {
+            let x = columns(points, first, BLOCK.min(n - first), self.scale);
+            let start = start_vectors(&x);
+            losses.extend(self.parameters.slopes(x.as_ref(), start.as_ref(), REPORTED, &threads).losses);
+        }
+        losses.iter_mut().for_each(|loss| *loss *= self.scale * self.scale);
+        Ok(losses)
+    }
+
+    /// Learns from more points, in their order: one epoch, with the step that is due. On an error, everything stays as it was.
+    ///
+    /// Points that are not in a span are learned from by what of them lies in it.
+    ///
+    /// # Errors
+    ///
+    /// If the points have another width than those before, or hold values that are not finite, or the run was stopped before its first update.
+    pub fn partial_fit(&mut self, points: &Points, watch: &Watch<'_>) -> Result<()> {
+        self.check(points)?;
+        let before = self.info.n_samples as f64;
+        let (parameters, info) = go_on(self, points, watch)?;
+        let more = points.n_samples() as f64;
+        let new = crate::data::Moments::of(points);
+        for (mean, new) in self.mean.iter_mut().zip(new.mean()) {
+            *mean = (*mean * before + new * more) / (before + more);
+        }
+        (self.parameters, self.info) = (parameters, info);
+        Ok(())
+    }
+
+    pub(super) fn info(&self) -> &Info {
+        &self.info
+    }
+
+    pub(super) fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    pub(super) fn threads(&self) -> Result<Threads> {
+        self.threads.map_or_else(Threads::all, Threads::new)
+    }
+
+    fn check(&self, points: &Points) -> Result<()> {
+        let (expected, found) = (self.n_features(), points.n_features());
+        if expected != found {
+            return Err(Error::FeatureMismatch { what: "the data", expected, found });
+        }
+        points.check_finite()
+    }
+
+    fn check_codes(&self, codes: MatRef<'_, f64>, reference: Option<&Points>) -> Result<()> {
+        check_codes(codes, self.n_components())?;
+        let Some(reference) = reference else { return Ok(()) };
+        if self.sign == Sign::Nonnegative {
+            return Err(Error::invalid("reference", "left out with sign = \"nonnegative\", which needs none", "given"));
+        }
+        if reference.n_samples() != codes.nrows() {
+            let requirement = format!("one point per code ({})", codes.nrows());
+            return Err(Error::invalid("reference", requirement, reference.n_samples()));
+        }
+        self.check(reference)
+    }
+
+    /// Codes of points, as [`Codec::encode`], with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Codec::encode`], and [`Error::Interrupted`].
+    pub fn encode_watched(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
+        self.check(points)?;
+        let context = Context::new(threads, watch, Phase::Transforming);
+        let (n, units) = (points.n_samples(), self.scale * self.scale);
+        let parts = in_chunks(n, self.parameters.chunk(), &context, |first, count| {
+            self.parameters.encode(columns(points, first, count, self.scale).as_ref())
+        })?;
+        let mut codes = Mat::zeros(n, self.n_components());
+        for (first, part) in parts {
+            for c in 0..part.ncols() {
+                for j in 0..part.nrows() {
+                    codes[(first + c, j)] = units * part[(j, c)];
+                }
+            }
+        }
+        Ok(codes)
+    }
+
+    /// Points of codes, as [`Codec::decode`], with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Codec::decode`], and [`Error::Interrupted`].
+    pub fn decode_watched(
+        &self,
+        codes: MatRef<'_, f64>,
+        reference: Option<&Points>,
+        threads: &Threads,
+        watch: &Watch<'_>,
+    ) -> Result<Mat<f64>> {
+        self.check_codes(codes, reference)?;
+        let context = Context::new(threads, watch, Phase::Reconstructing);
+        let (n, d, units) = (codes.nrows(), self.n_features(), self.scale * self.scale);
+        let parts = in_chunks(n, self.parameters.chunk(), &context, |first, count| {
+            let near = match reference {
+                Some(reference) => columns(reference, first, count, 1.0),
+                None => Mat::from_fn(d, count, |k, _| self.mean[k]),
+            };
+            let scaled = Mat::from_fn(codes.ncols(), count, |j, c| codes[(first + c, j)] / units);
+            let (values, vectors) = self.parameters.decode(scaled.as_ref(), start_vectors(&near).as_ref(), DECODED);
+            Mat::from_fn(d, count, |k, c| {
+                vectors[(k, c)] * self.scale * values[c].max(0.0).sqrt() * self.side(&vectors, &near, c)
+            })
+        })?;
+        let mut points = Mat::zeros(n, d);
+        for (first, part) in parts {
+            for c in 0..part.ncols() {
+                for k in 0..d {
+                    points[(first + c, k)] = part[(k, c)];
+                }
+            }
+        }
+        Ok(points)
+    }
+
+    /// The factor, 1 or -1, that gives a vector its sign.
+    fn side(&self, vectors: &Mat<f64>, near: &Mat<f64>, c: usize) -> f64 {
+        let along: f64 = vectors.col(c).iter().zip(near.col(c).iter()).map(|(v, x)| v * x).sum();
+        let sum: f64 = vectors.col(c).iter().sum();
+        let decides = if self.sign == Sign::Nearest && along != 0.0 { along } else { sum };
+        if decides < 0.0 { -1.0 } else { 1.0 }
+    }
+}
+
+/// Points that are worked on at a time where all threads share the work on each.
+const BLOCK: usize = 1024;
+
+/// Calls `work` for chunks of `n` columns on all threads; what each gives, with its first column.
+fn in_chunks(
+    n: usize,
+    chunk: usize,
+    context: &Context<'_>,
+    work: impl Fn(usize, usize) -> Mat<f64> + Sync,
+) -> Result<Vec<(usize, Mat<f64>)>> {
+    context.threads.run(|| {
+        (0..n.div_ceil(chunk))
+            .into_par_iter()
+            .map(|part| {
+                context.check()?;
+                let first = part * chunk;
+                context.report_fraction(first as f64 / n as f64);
+                Ok((first, work(first, chunk.min(n - first))))
+            })
+            .collect()
+    })
+}
+
+/// Refuses codes of another width, or that are not finite.
+pub(super) fn check_codes(codes: MatRef<'_, f64>, k: usize) -> Result<()> {
+    if codes.ncols() != k {
+        return Err(Error::invalid("codes", format!("of {k} columns, one per component"), codes.ncols()));
+    }
+    for (column, values) in codes.col_iter().enumerate() {
+        if let Some((row, &value)) = values.iter().enumerate().find(|(_, x)| !x.is_finite()) {
+            return Err(Error::NotFinite { row, column, value });
+        }
+    }
+    Ok(())
+}
+
+impl Codec for Autoencoder {
+    fn n_features(&self) -> usize {
+        self.parameters.n_features()
+    }
+
+    fn n_components(&self) -> usize {
+        self.parameters.n_components()
+    }
+
+    fn encode(&self, points: &Points) -> Result<Mat<f64>> {
+        self.encode_watched(points, &self.threads()?, &Watch::new())
+    }
+
+    fn decode(&self, codes: MatRef<'_, f64>, reference: Option<&Points>) -> Result<Mat<f64>> {
+        self.decode_watched(codes, reference, &self.threads()?, &Watch::new())
+    }
+
+    fn reconstruct(&self, points: &Points) -> Result<Mat<f64>> {
+        let reference = (self.sign == Sign::Nearest).then_some(points);
+        self.decode(self.encode(points)?.as_ref(), reference)
+    }
+}

@@ -1,0 +1,368 @@
+//! What is learned, and how a batch of samples pulls at it.
+//!
+//! # Notation
+//!
+//! | here | in \[CHM16\] | shape | meaning |
+//! |---|---|---|---|
+//! | `encoder`, `decoder` of [`Parameters::Full`] | `A_j`, `B_j` | k forms of d variables | quadratic forms, symmetric unless a start says otherwise |
+//! | `encoder`, `decoder` of [`Parameters::Data`] | `Hᵀ`, `Gᵀ` | m × k | coefficients over the span: `A_j = Σ_i h_ji x_i x_iᵀ` |
+//! | `codes` | `xᵀ A_j x`, `H k` | k × b | what a sample is encoded as |
+//! | `losses` | `‖M‖₂` | b | with `M = Σ_j code_j B_j − x xᵀ` |
+//! | `vectors` | `v` | d × b | the eigenvector of the eigenvalue of largest modulus |
+//! | `pulls` | `uᵀ B_j v`, `G ∂f/∂z` | k × b | derivative of the loss by the codes |
+//!
+//! With `s` the sign of that eigenvalue (the printed (24) leaves it out), the derivatives are `∂A_j = s (vᵀ B_j v) x xᵀ`, `∂B_j = s code_j v vᵀ`, and in the
+//! span `∂f/∂z = s (X v)²`, `∂G = code (∂f/∂z)ᵀ`, `∂H = (G ∂f/∂z) kᵀ`. The functional gradient multiplies the last two with `K⁻¹` from the
+//! right: a step of the coefficients then moves `A_j` exactly, and `B_j` as nearly as the span allows, as a step of the full-span method
+//! does.
+
+use std::sync::Arc;
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+use super::forms::{Forms, Layout};
+use super::settings::Gradient;
+use super::span::{SPLIT, Span};
+use crate::eigen::Order;
+use crate::eigen::many::{Family, Until, add, dot, extremes};
+use crate::error::Result;
+use crate::preimage::WeightedCovariances;
+use crate::watch::Threads;
+
+/// Samples as columns, and which point of the span each is, if it is one.
+pub(super) struct Batch {
+    pub(super) x: Mat<f64>,
+    pub(super) places: Vec<Option<usize>>,
+}
+
+/// How a batch pulls.
+pub(super) struct Slopes {
+    pub(super) losses: Vec<f64>,
+    pub(super) vectors: Mat<f64>,
+    pulls: Mat<f64>,
+    /// What the decoder's part of a sample is weighted by: codes, with the sign of the eigenvalue where `sides` do not have it.
+    weights: Mat<f64>,
+    sides: Sides,
+}
+
+enum Sides {
+    /// Left singular vectors; `vectors` are the right ones.
+    Forms(Mat<f64>),
+    /// Kernel values of the samples and `∂f/∂z`, one row per point of the span.
+    Span { kernel: Mat<f64>, slope: Mat<f64> },
+}
+
+/// What is learned.
+#[derive(Clone, Debug)]
+pub(super) enum Parameters {
+    Full { encoder: Forms, decoder: Forms },
+    Data { span: Arc<Span>, encoder: Mat<f64>, decoder: Mat<f64>, gradient: Gradient },
+}
+
+/// Numbers of the matrices that a thread works on at a time.
+const MATRIX_NUMBERS: usize = 1 << 23;
+/// Samples that a thread works on at a time, at most and at least.
+const CHUNK: (usize, usize) = (32, 4);
+
+impl Parameters {
+    pub(super) fn n_features(&self) -> usize {
+        match self {
+            Self::Full { encoder, .. } => encoder.n_features(),
+            Self::Data { span, .. } => span.points.nrows(),
+        }
+    }
+
+    pub(super) fn n_components(&self) -> usize {
+        match self {
+            Self::Full { encoder, .. } => encoder.n_forms(),
+            Self::Data { encoder, .. } => encoder.ncols(),
+        }
+    }
+
+    /// Samples that are worked on together: their matrices, or their weights over the span, stay in the cache's reach.
+    pub(super) fn chunk(&self) -> usize {
+        let each = match self {
+            Self::Full { .. } => self.n_features().pow(2),
+            Self::Data { span, .. } => 4 * span.points.ncols(),
+        };
+        (MATRIX_NUMBERS / each.max(1)).clamp(CHUNK.1, CHUNK.0)
+    }
+
+    /// Codes of samples: one column each.
+    pub(super) fn encode(&self, x: MatRef<'_, f64>) -> Mat<f64> {
+        match self {
+            Self::Full { encoder, .. } => encoder.inner(x, x),
+            Self::Data { span, encoder, .. } => product(encoder.transpose(), span.kernel(x).as_ref()),
+        }
+    }
+
+    /// The leading pair of the symmetric part of `Σ_j code_j B_j` for each column of codes, with the eigenvalue that is largest.
+    pub(super) fn decode(&self, codes: MatRef<'_, f64>, start: MatRef<'_, f64>, until: Until) -> (Vec<f64>, Mat<f64>) {
+        let pairs = match self {
+            Self::Full { decoder, .. } => {
+                let sums = decoder.combine(codes);
+                let mut found = (Vec::new(), Mat::zeros(start.nrows(), start.ncols()));
+                for c in 0..codes.ncols() {
+                    let matrix = decoder.unpack(sums.as_ref(), c);
+                    let symmetric = Mat::from_fn(matrix.nrows(), matrix.nrows(), |r, s| {
+                        0.5 * matrix[(r, s)] + 0.5 * matrix[(s, r)]
+                    });
+                    let one = One { matrix: symmetric.as_ref(), sample: None, is_square: false };
+                    let pair = extremes(&one, start.subcols(c, 1), Order::Algebraic, until);
+                    found.0.push(pair.values[0]);
+                    found.1.col_mut(c).copy_from(pair.vectors.col(0));
+                }
+                return found;
+            }
+            Self::Data { span, decoder, .. } => {
+                let weights = product(decoder.as_ref(), codes);
+                let family = WeightedCovariances { points: span.points.as_ref(), weights: weights.as_ref() };
+                extremes(&family, start, Order::Algebraic, until)
+            }
+        };
+        (pairs.values, pairs.vectors)
+    }
+
+    /// Losses of samples and how they pull, from start vectors for the eigenvectors.
+    pub(super) fn slopes(&self, x: MatRef<'_, f64>, start: MatRef<'_, f64>, until: Until, threads: &Threads) -> Slopes {
+        let (n, chunk) = (x.ncols(), self.chunk());
+        let parts: Vec<Slopes> = threads.run(|| {
+            (0..n.div_ceil(chunk))
+                .into_par_iter()
+                .map(|part| {
+                    let (first, count) = (part * chunk, chunk.min(n - part * chunk));
+                    self.slopes_of_chunk(x.subcols(first, count), start.subcols(first, count), until)
+                })
+                .collect()
+        });
+        join(&parts)
+    }
+
+    fn slopes_of_chunk(&self, x: MatRef<'_, f64>, start: MatRef<'_, f64>, until: Until) -> Slopes {
+        match self {
+            Self::Full { encoder, decoder } => {
+                let codes = encoder.inner(x, x);
+                let sums = decoder.combine(codes.as_ref());
+                let (d, n) = (x.nrows(), x.ncols());
+                let (mut left, mut right) = (Mat::zeros(d, n), Mat::zeros(d, n));
+                let (mut losses, mut signs) = (Vec::with_capacity(n), Vec::with_capacity(n));
+                for c in 0..n {
+                    let matrix = decoder.unpack(sums.as_ref(), c);
+                    let is_square = decoder.layout == Layout::Square;
+                    let sample: Vec<f64> = x.col(c).iter().copied().collect();
+                    let one = One { matrix: matrix.as_ref(), sample: Some(&sample), is_square };
+                    let found = one.leading(start.subcols(c, 1), until);
+                    losses.push(found.loss);
+                    signs.push(found.sign);
+                    left.col_mut(c).iter_mut().zip(&found.left).for_each(|(to, from)| *to = *from);
+                    right.col_mut(c).iter_mut().zip(&found.right).for_each(|(to, from)| *to = *from);
+                }
+                let mut pulls = decoder.inner(left.as_ref(), right.as_ref());
+                let mut weights = codes;
+                for (c, sign) in signs.iter().enumerate() {
+                    pulls.col_mut(c).iter_mut().for_each(|pull| *pull *= sign);
+                    weights.col_mut(c).iter_mut().for_each(|code| *code *= sign);
+                }
+                Slopes { losses, vectors: right, pulls, weights, sides: Sides::Forms(left) }
+            }
+            Self::Data { span, encoder, decoder, .. } => {
+                let kernel = span.kernel(x);
+                let codes = product(encoder.transpose(), kernel.as_ref());
+                let z = product(decoder.as_ref(), codes.as_ref());
+                let covariances = WeightedCovariances { points: span.points.as_ref(), weights: z.as_ref() };
+                let found = extremes(&Residuals { covariances, samples: x }, start, Order::Modulus, until);
+                // ∂f/∂z = s (X v)²
+                let mut slope = product(span.points.transpose(), found.vectors.as_ref());
+                for (c, value) in found.values.iter().enumerate() {
+                    let sign = if *value < 0.0 { -1.0 } else { 1.0 };
+                    slope.col_mut(c).iter_mut().for_each(|along| *along = sign * *along * *along);
+                }
+                Slopes {
+                    losses: found.values.iter().map(|value| value.abs()).collect(),
+                    vectors: found.vectors,
+                    pulls: product(decoder.transpose(), slope.as_ref()),
+                    weights: codes,
+                    sides: Sides::Span { kernel, slope },
+                }
+            }
+        }
+    }
+
+    /// Moves against the mean gradient of a batch, by `rate` times it.
+    pub(super) fn step(&mut self, batch: &Batch, slopes: &Slopes, rate: f64, threads: &Threads) -> Result<()> {
+        let share = -rate / batch.x.ncols() as f64;
+        let scaled = |m: &Mat<f64>| Mat::from_fn(m.nrows(), m.ncols(), |j, c| share * m[(j, c)]);
+        let (pulls, weights) = (scaled(&slopes.pulls), scaled(&slopes.weights));
+        match (self, &slopes.sides) {
+            (Self::Full { encoder, decoder }, Sides::Forms(left)) => {
+                encoder.add_outer(batch.x.as_ref(), batch.x.as_ref(), pulls.as_ref(), threads);
+                decoder.add_outer(left.as_ref(), slopes.vectors.as_ref(), weights.as_ref(), threads);
+            }
+            (Self::Data { span, encoder, decoder, gradient }, Sides::Span { kernel, slope }) => {
+                let (of_encoder, of_decoder) = match gradient {
+                    Gradient::Plain => (kernel.clone(), slope.clone()),
+                    Gradient::Functional => {
+                        (span.coordinates(kernel, &batch.places, threads)?, span.solve(slope.clone(), threads)?)
+                    }
+                };
+                threads.run(|| {
+                    let (of_encoder, of_decoder) = (of_encoder.as_ref(), of_decoder.as_ref());
+                    matmul(encoder.as_mut(), Accum::Add, of_encoder, pulls.transpose(), 1.0, SPLIT);
+                    matmul(decoder.as_mut(), Accum::Add, of_decoder, weights.transpose(), 1.0, SPLIT);
+                });
+            }
+            _ => unreachable!("slopes come from parameters of the same kind"),
+        }
+        Ok(())
+    }
+
+    /// Adds other parameters times a factor.
+    pub(super) fn add(&mut self, other: &Self, factor: f64) {
+        match (self, other) {
+            (Self::Full { encoder, decoder }, Self::Full { encoder: a, decoder: b }) => {
+                encoder.add(a, factor);
+                decoder.add(b, factor);
+            }
+            (Self::Data { encoder, decoder, .. }, Self::Data { encoder: a, decoder: b, .. }) => {
+                for (to, from) in [(encoder, a), (decoder, b)] {
+                    for j in 0..from.ncols() {
+                        to.col_mut(j).iter_mut().zip(from.col(j).iter()).for_each(|(to, from)| *to += factor * from);
+                    }
+                }
+            }
+            _ => unreachable!("parameters of one run are of one kind"),
+        }
+    }
+
+    /// Parameters of the same shape that are zero.
+    pub(super) fn zeroed(&self) -> Self {
+        match self {
+            Self::Full { encoder, decoder } => Self::Full { encoder: encoder.zeroed(), decoder: decoder.zeroed() },
+            Self::Data { span, encoder, decoder, gradient } => Self::Data {
+                span: Arc::clone(span),
+                encoder: Mat::zeros(encoder.nrows(), encoder.ncols()),
+                decoder: Mat::zeros(decoder.nrows(), decoder.ncols()),
+                gradient: *gradient,
+            },
+        }
+    }
+}
+
+fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+    let mut out = Mat::zeros(a.nrows(), b.ncols());
+    matmul(out.as_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
+    out
+}
+
+/// One matrix, less `x xᵀ` of its sample if it has one; as it is, or as `MᵀM` if it is not symmetric.
+struct One<'a> {
+    matrix: MatRef<'a, f64>,
+    sample: Option<&'a [f64]>,
+    is_square: bool,
+}
+
+/// The leading singular pair of one matrix.
+struct Leading {
+    loss: f64,
+    sign: f64,
+    left: Vec<f64>,
+    right: Vec<f64>,
+}
+
+impl One<'_> {
+    /// `M w`, or `Mᵀ w`.
+    fn multiply(&self, w: MatRef<'_, f64>, transposed: bool) -> Mat<f64> {
+        let mut out = product(if transposed { self.matrix.transpose() } else { self.matrix }, w);
+        if let Some(sample) = self.sample {
+            let along: f64 = sample.iter().zip(w.col(0).iter()).map(|(x, w)| x * w).sum();
+            out.col_mut(0).iter_mut().zip(sample).for_each(|(to, x)| *to -= along * x);
+        }
+        out
+    }
+
+    fn leading(&self, start: MatRef<'_, f64>, until: Until) -> Leading {
+        let order = if self.is_square { Order::Algebraic } else { Order::Modulus };
+        let pair = extremes(self, start, order, until);
+        let value = pair.values[0];
+        let right: Vec<f64> = pair.vectors.col(0).iter().copied().collect();
+        if !self.is_square {
+            let sign = if value < 0.0 { -1.0 } else { 1.0 };
+            return Leading { loss: value.abs(), sign, left: right.clone(), right };
+        }
+        let mut left: Vec<f64> = self.multiply(pair.vectors.as_ref(), false).col(0).iter().copied().collect();
+        let loss = dot(&left, &left).sqrt();
+        if loss > 0.0 {
+            left.iter_mut().for_each(|u| *u /= loss);
+        }
+        Leading { loss, sign: 1.0, left, right }
+    }
+}
+
+impl Family for One<'_> {
+    fn dim(&self) -> usize {
+        self.matrix.nrows()
+    }
+
+    fn apply(&self, _: &[usize], x: MatRef<'_, f64>, mut out: MatMut<'_, f64>) {
+        let once = self.multiply(x, false);
+        out.copy_from(&if self.is_square { self.multiply(once.as_ref(), true) } else { once });
+    }
+}
+
+/// `Σ_i z_i x_i x_iᵀ − x xᵀ` for each sample `x`.
+struct Residuals<'a> {
+    covariances: WeightedCovariances<'a>,
+    samples: MatRef<'a, f64>,
+}
+
+impl Family for Residuals<'_> {
+    fn dim(&self) -> usize {
+        self.samples.nrows()
+    }
+
+    fn apply(&self, members: &[usize], x: MatRef<'_, f64>, mut out: MatMut<'_, f64>) {
+        self.covariances.apply(members, x, out.as_mut());
+        for (c, &member) in members.iter().enumerate() {
+            let sample: Vec<f64> = self.samples.col(member).iter().copied().collect();
+            let along: f64 = sample.iter().zip(x.col(c).iter()).map(|(s, w)| s * w).sum();
+            let column = out.as_mut().col_mut(c).try_as_col_major_mut().expect("columns are contiguous");
+            add(column.as_slice_mut(), -along, &sample);
+        }
+    }
+}
+
+/// The parts of a batch, side by side.
+fn join(parts: &[Slopes]) -> Slopes {
+    fn beside<'a>(parts: &'a [Slopes], of: impl Fn(&'a Slopes) -> &'a Mat<f64>) -> Mat<f64> {
+        let columns: usize = parts.iter().map(|part| of(part).ncols()).sum();
+        let mut all = Mat::zeros(parts.first().map_or(0, |part| of(part).nrows()), columns);
+        let mut first = 0;
+        for part in parts {
+            let part = of(part);
+            all.as_mut().subcols_mut(first, part.ncols()).copy_from(part);
+            first += part.ncols();
+        }
+        all
+    }
+    fn span(part: &Slopes) -> (&Mat<f64>, &Mat<f64>) {
+        match &part.sides {
+            Sides::Span { kernel, slope } => (kernel, slope),
+            Sides::Forms(left) => (left, left),
+        }
+    }
+    let sides = match parts.first().map(|part| &part.sides) {
+        Some(Sides::Span { .. }) => {
+            Sides::Span { kernel: beside(parts, |part| span(part).0), slope: beside(parts, |part| span(part).1) }
+        }
+        _ => Sides::Forms(beside(parts, |part| span(part).0)),
+    };
+    Slopes {
+        losses: parts.iter().flat_map(|part| part.losses.iter().copied()).collect(),
+        vectors: beside(parts, |part| &part.vectors),
+        pulls: beside(parts, |part| &part.pulls),
+        weights: beside(parts, |part| &part.weights),
+        sides,
+    }
+}

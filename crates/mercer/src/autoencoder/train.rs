@@ -1,0 +1,217 @@
+//! Epochs of updates.
+//!
+//! # Method
+//!
+//! A stochastic gradient step moves by `η₀ τ / (τ + t)` against the mean gradient of a batch. With reduced variance \[JZ13\] an epoch begins with the mean
+//! gradient `ḡ` at where it begins, and moves by `η (g − g̃ + ḡ)`, with `g̃` the gradient of the same batch there.
+//!
+//! The eigenvector that a sample had at its last turn is where Lanczos' method starts at the next: parameters have moved little since. Some of the sample
+//! itself, which is the direction that `−x xᵀ` adds, and a little of everything is mixed in, so that no eigenvector is out of reach.
+
+use faer::Mat;
+
+use super::parameters::{Batch, Parameters, Slopes};
+use super::settings::Optimizer;
+use super::start::gather;
+use crate::data::Points;
+use crate::eigen::many::Until;
+use crate::error::Result;
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// Samples whose losses are computed at a time.
+const AT_ONCE: usize = 1024;
+/// How much of the sample, and of everything, is mixed into a start vector.
+const MIXED: (f64, f64) = (0.3, 0.02);
+/// How exact losses are that are reported.
+pub(super) const REPORTED: Until = Until { tolerance: 1e-6, max_steps: 300 };
+
+/// What an epoch works with.
+pub(super) struct Trainer<'a> {
+    pub(super) points: &'a Points,
+    pub(super) scale: f64,
+    pub(super) threads: &'a Threads,
+    pub(super) watch: &'a Watch<'a>,
+    pub(super) optimizer: Optimizer,
+    pub(super) batch_size: usize,
+    pub(super) until: Until,
+    /// The rows that are learned from.
+    pub(super) rows: Vec<usize>,
+    /// For each point which one of the span it is.
+    pub(super) places: Vec<Option<usize>>,
+    /// The eigenvector of each point's last turn, in single precision; empty before the first.
+    warm: Vec<f32>,
+}
+
+/// Steps and where they have led.
+#[derive(Clone, Debug)]
+pub(super) struct Progressed {
+    pub(super) parameters: Parameters,
+    pub(super) updates: usize,
+    pub(super) rate: f64,
+    /// Updates after which the step has halved; `None` for a step that stays.
+    pub(super) decay: Option<f64>,
+}
+
+impl Progressed {
+    /// The step of the next update.
+    pub(super) fn step(&self) -> f64 {
+        self.decay.map_or(self.rate, |tau| self.rate * tau / (tau + self.updates as f64))
+    }
+}
+
+/// How an epoch ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Done,
+    Diverged,
+    Stopped,
+}
+
+impl<'a> Trainer<'a> {
+    pub(super) fn new(
+        points: &'a Points,
+        scale: f64,
+        (optimizer, batch_size, until): (Optimizer, usize, Until),
+        rows: Vec<usize>,
+        threads: &'a Threads,
+        watch: &'a Watch<'a>,
+    ) -> Self {
+        let places = vec![None; points.n_samples()];
+        Self { points, scale, threads, watch, optimizer, batch_size, until, rows, places, warm: Vec::new() }
+    }
+
+    pub(super) fn context(&self) -> Context<'a> {
+        Context::new(self.threads, self.watch, Phase::Learning)
+    }
+
+    /// Goes through samples once, in the order given; a batch whose loss is beyond `limit` has diverged.
+    pub(super) fn epoch(
+        &mut self,
+        state: &mut Progressed,
+        order: &[usize],
+        limit: f64,
+        context: &Context<'_>,
+    ) -> Result<Ended> {
+        let reference = match self.optimizer {
+            Optimizer::Sgd => None,
+            Optimizer::Svrg => match self.mean_gradient(&state.parameters)? {
+                Some(mean) => Some((state.parameters.clone(), mean)),
+                None => return Ok(Ended::Stopped),
+            },
+        };
+        let n_batches = order.len().div_ceil(self.batch_size);
+        for (b, rows) in order.chunks(self.batch_size).enumerate() {
+            if self.watch.is_stopped() {
+                return Ok(Ended::Stopped);
+            }
+            context.report_fraction(b as f64 / n_batches as f64);
+            let batch = self.batch(rows);
+            let slopes = self.slopes(&state.parameters, rows, &batch);
+            let loss = mean(&slopes.losses);
+            if loss.is_nan() || loss > limit {
+                return Ok(Ended::Diverged);
+            }
+            let rate = state.step();
+            if let Some((snapshot, mean_gradient)) = &reference {
+                let there = self.slopes(snapshot, rows, &batch);
+                state.parameters.step(&batch, &there, -rate, self.threads)?;
+                state.parameters.add(mean_gradient, -rate);
+            }
+            state.parameters.step(&batch, &slopes, rate, self.threads)?;
+            state.updates += 1;
+            self.remember(rows, &slopes.vectors);
+        }
+        Ok(Ended::Done)
+    }
+
+    /// The mean gradient over all rows; nothing if the run was stopped.
+    fn mean_gradient(&self, parameters: &Parameters) -> Result<Option<Parameters>> {
+        let mut mean = parameters.zeroed();
+        let n = self.rows.len() as f64;
+        for rows in self.rows.chunks(AT_ONCE.min(self.batch_size.max(parameters.chunk()))) {
+            if self.watch.is_stopped() {
+                return Ok(None);
+            }
+            let batch = self.batch(rows);
+            let slopes = self.slopes(parameters, rows, &batch);
+            mean.step(&batch, &slopes, -(rows.len() as f64) / n, self.threads)?;
+        }
+        Ok(Some(mean))
+    }
+
+    /// The mean loss over some rows, for points divided by their scale; nothing if the run was stopped.
+    pub(super) fn loss(&self, parameters: &Parameters, rows: &[usize]) -> Option<f64> {
+        let mut sum = 0.0;
+        for rows in rows.chunks(AT_ONCE) {
+            if self.watch.is_stopped() {
+                return None;
+            }
+            let batch = self.batch(rows);
+            let start = self.starts(rows, &batch.x);
+            sum +=
+                parameters.slopes(batch.x.as_ref(), start.as_ref(), REPORTED, self.threads).losses.iter().sum::<f64>();
+        }
+        Some(sum / rows.len().max(1) as f64)
+    }
+
+    /// What losses are held against: that of the start, or of parameters that are zero, which is the mean squared norm.
+    pub(super) fn limit(&self, start_loss: f64, rows: &[usize]) -> f64 {
+        let square = |row: usize| self.points.row(row).iter().map(|x| (x / self.scale).powi(2)).sum::<f64>();
+        let of_zero = rows.iter().map(|&row| square(row)).sum::<f64>() / rows.len().max(1) as f64;
+        start_loss.max(of_zero)
+    }
+
+    fn batch(&self, rows: &[usize]) -> Batch {
+        let places = rows.iter().map(|&row| self.places[row]).collect();
+        Batch { x: gather(self.points, rows, self.scale), places }
+    }
+
+    fn slopes(&self, parameters: &Parameters, rows: &[usize], batch: &Batch) -> Slopes {
+        let start = self.starts(rows, &batch.x);
+        parameters.slopes(batch.x.as_ref(), start.as_ref(), self.until, self.threads)
+    }
+
+    /// Vectors that eigenvectors are searched from.
+    fn starts(&self, rows: &[usize], x: &Mat<f64>) -> Mat<f64> {
+        let d = x.nrows();
+        let mut start = start_vectors(x);
+        if !self.warm.is_empty() {
+            for (c, &row) in rows.iter().enumerate() {
+                let own = &self.warm[row * d..(row + 1) * d];
+                start.col_mut(c).iter_mut().zip(own).for_each(|(to, from)| *to += f64::from(*from));
+            }
+        }
+        start
+    }
+
+    fn remember(&mut self, rows: &[usize], vectors: &Mat<f64>) {
+        let d = vectors.nrows();
+        if self.warm.is_empty() {
+            self.warm = vec![0.0; self.points.n_samples() * d];
+        }
+        for (c, &row) in rows.iter().enumerate() {
+            let own = &mut self.warm[row * d..(row + 1) * d];
+            own.iter_mut().zip(vectors.col(c).iter()).for_each(|(to, from)| *to = *from as f32);
+        }
+    }
+}
+
+/// Start vectors where nothing is known but the samples.
+pub(super) fn start_vectors(x: &Mat<f64>) -> Mat<f64> {
+    let d = x.nrows();
+    let mut start = Mat::zeros(d, x.ncols());
+    for c in 0..x.ncols() {
+        let length = x.col(c).norm_l2();
+        let of_sample = if length > 0.0 { MIXED.0 / length } else { 0.0 };
+        for k in 0..d {
+            // Something of everything, the same for all: a wave that no structure of data follows.
+            let wave = (1.0 + 2.399_963 * k as f64).sin() * MIXED.1;
+            start[(k, c)] = of_sample * x[(k, c)] + wave;
+        }
+    }
+    start
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}

@@ -1,0 +1,76 @@
+//! The step that learning begins with, found by trying.
+//!
+//! # Method
+//!
+//! From the start, a few batches of a sample are learned with steps that are powers of two, and the loss over part of the sample is compared: up in steps of four
+//! while that is better, down while it is not, and one of two at the end. A run that diverges has no loss at all.
+
+use super::fit::BATCH_DIVERGED;
+use super::train::{Ended, Progressed, Trainer};
+use crate::error::Result;
+use crate::watch::Context;
+
+/// Samples that are learned from in a trial, and over which losses are compared.
+const SAMPLES: usize = 2048;
+const COMPARED: usize = 512;
+/// The first step that is tried, for points whose largest norm is one.
+const FIRST: f64 = 0.25;
+/// Steps are tried from and up to these.
+const RANGE: (f64, f64) = (1e-7, 1e4);
+
+/// The rate with the least loss after a trial.
+///
+/// # Errors
+///
+/// If the run was stopped.
+pub(super) fn rate(
+    trainer: &mut Trainer<'_>,
+    start: &Progressed,
+    sample: &[usize],
+    context: &Context<'_>,
+) -> Result<f64> {
+    let order: Vec<usize> = sample.iter().copied().take(SAMPLES).collect();
+    let compared: Vec<usize> = sample.iter().copied().take(COMPARED).collect();
+    let stopped = || context.interrupted();
+    let start_loss = trainer.loss(&start.parameters, &compared).ok_or_else(stopped)?;
+    let limit = BATCH_DIVERGED * trainer.limit(start_loss, &compared);
+    let mut trial = |rate: f64| -> Result<f64> {
+        let mut state = Progressed { rate, decay: None, ..start.clone() };
+        match trainer.epoch(&mut state, &order, limit, context)? {
+            Ended::Stopped => Err(stopped()),
+            Ended::Diverged => Ok(f64::INFINITY),
+            Ended::Done => {
+                let loss = trainer.loss(&state.parameters, &compared).ok_or_else(stopped)?;
+                Ok(if loss.is_nan() { f64::INFINITY } else { loss })
+            }
+        }
+    };
+    let mut best = (FIRST, trial(FIRST)?);
+    for factor in [4.0, 0.25] {
+        let mut found = false;
+        loop {
+            let next = best.0 * factor;
+            if !(RANGE.0..=RANGE.1).contains(&next) {
+                break;
+            }
+            let loss = trial(next)?;
+            // While everything diverges, smaller is better.
+            if loss < best.1 || (factor < 1.0 && best.1 >= start_loss) {
+                best = (next, loss);
+                found = true;
+            } else {
+                break;
+            }
+        }
+        if found {
+            break;
+        }
+    }
+    for next in [2.0 * best.0, 0.5 * best.0] {
+        let loss = trial(next)?;
+        if loss < best.1 {
+            best = (next, loss);
+        }
+    }
+    Ok(best.0)
+}

@@ -1,0 +1,63 @@
+//! Pre-images under the polynomial kernel of degree 2, by an eigenvector.
+//!
+//! # Method
+//!
+//! With `k(x, y) = (γ x·y)²` the image of `x` is `γ x xᵀ`, and the target is `γ M` with `M = Σ γ_i x_i x_iᵀ`. The nearest `z zᵀ` to `M` is that of
+//! `z = √λ v`, with `λ` the largest eigenvalue of `M` and `v` its unit vector, and `z = 0` if no eigenvalue is positive (\[CHM16\], section 4, with the
+//! largest eigenvalue for the leading one). `M` is only multiplied with: `M w = X (γ ∘ (Xᵀ w))`. The image does not tell `z` from `−z`; the one nearer to
+//! the start is taken.
+//!
+//! # References
+//!
+//! - [CHM16] J. Cohen, E. Hazan, T. Ma, "Technical report: autoencoder kernel PCA", 2016.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par};
+
+use super::basis::Columns;
+use super::fixed_point::Found;
+use crate::eigen::Order;
+use crate::eigen::many::{Family, Until, extremes};
+
+/// Residual of an eigenpair, relative to its value, and products after which it is taken as it is.
+const UNTIL: Until = Until { tolerance: 1e-10, max_steps: 300 };
+
+/// `Σ γ_i x_i x_iᵀ` for each column of weights.
+pub(crate) struct WeightedCovariances<'a> {
+    /// One column per point.
+    pub(crate) points: MatRef<'a, f64>,
+    /// One column of weights per member.
+    pub(crate) weights: MatRef<'a, f64>,
+}
+
+impl Family for WeightedCovariances<'_> {
+    fn dim(&self) -> usize {
+        self.points.nrows()
+    }
+
+    fn apply(&self, members: &[usize], x: MatRef<'_, f64>, out: MatMut<'_, f64>) {
+        let mut along = Mat::zeros(self.points.ncols(), x.ncols());
+        matmul(along.as_mut(), Accum::Replace, self.points.transpose(), x, 1.0, Par::Seq);
+        for (c, &member) in members.iter().enumerate() {
+            along.col_mut(c).iter_mut().zip(self.weights.col(member).iter()).for_each(|(a, w)| *a *= w);
+        }
+        matmul(out, Accum::Replace, self.points, along.as_ref(), 1.0, Par::Seq);
+    }
+}
+
+/// The nearest points to the targets with these weights; of the two signs the one nearer to the start.
+pub(super) fn decode(columns: &Columns, weights: MatRef<'_, f64>, start: MatRef<'_, f64>) -> Found {
+    let family = WeightedCovariances { points: columns.points.as_ref(), weights };
+    let pairs = extremes(&family, start, Order::Algebraic, UNTIL);
+    let mut found = Found::new(start);
+    for c in 0..start.ncols() {
+        let along: f64 = pairs.vectors.col(c).iter().zip(start.col(c).iter()).map(|(v, x)| v * x).sum();
+        let length = pairs.values[c].max(0.0).sqrt().copysign(along);
+        for k in 0..start.nrows() {
+            found.z[(k, c)] = length * pairs.vectors[(k, c)];
+        }
+        found.converged[c] = pairs.residuals[c] <= UNTIL.tolerance * pairs.values[c].abs();
+        found.iterations[c] = 1;
+    }
+    found
+}

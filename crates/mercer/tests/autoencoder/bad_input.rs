@@ -1,0 +1,109 @@
+//! Wrong calls and bad data: what is said.
+
+use faer::Mat;
+use mercer::autoencoder::{AutoencoderKernelPca, Codec, Gradient, LinearPca, Sign, SpanChoice};
+use mercer::{Center, ErrorKind, MemoryBudget, Points, Watch};
+
+use crate::support::{given, pictures};
+
+#[track_caller]
+fn refused(settings: &AutoencoderKernelPca, points: &Points) -> String {
+    settings.fit(points).unwrap_err().to_string()
+}
+
+#[test]
+fn more_components_than_there_are_forms_are_refused() {
+    let points = pictures(20, 3, 1);
+    assert_eq!(
+        refused(&AutoencoderKernelPca::new(7), &points),
+        "`n_components` must be between 1 and 6, the quadratic forms of 3 columns, but it is 7"
+    );
+    assert!(refused(&AutoencoderKernelPca::new(0), &points).starts_with("`n_components`"));
+}
+
+#[test]
+fn points_that_are_all_zero_or_not_finite_are_refused() {
+    let zeros = Points::from_f64(vec![0.0; 12], 4, 3).unwrap();
+    assert!(refused(&AutoencoderKernelPca::new(2), &zeros).contains('4'));
+    let nan = Points::from_f64(vec![1.0, 2.0, f64::NAN, 1.0], 2, 2).unwrap();
+    assert_eq!(refused(&AutoencoderKernelPca::new(1), &nan), "row 1, column 0 is NaN; kernels need finite numbers");
+    let none = Points::from_f64(Vec::new(), 0, 3).unwrap();
+    assert!(refused(&AutoencoderKernelPca::new(1), &none).contains("at least 1 row"));
+    let huge = Points::from_f64(vec![1e200, 1.0, 1.0, 1.0], 2, 2).unwrap();
+    assert!(refused(&AutoencoderKernelPca::new(1), &huge).contains("row 0 is too large"));
+}
+
+#[test]
+fn settings_out_of_their_domain_or_without_effect_are_refused_by_name() {
+    let points = pictures(20, 4, 2);
+    let settings = || AutoencoderKernelPca::new(2);
+    for (settings, name) in [
+        (settings().batch_size(0), "batch_size"),
+        (settings().learning_rate(0.0), "learning_rate"),
+        (settings().learning_rate(f64::NAN), "learning_rate"),
+        (settings().decay(-1.0), "decay"),
+        (settings().tolerance(0.0), "tolerance"),
+        (settings().validation(1.0), "validation"),
+        (settings().validation(0.001), "validation"),
+        (settings().patience(2), "patience"),
+        (settings().validation(0.5).patience(0), "patience"),
+        (settings().landmarks(5), "landmarks"),
+        (settings().gradient(Gradient::Plain), "gradient"),
+        (settings().span(SpanChoice::Data).landmarks(21), "landmarks"),
+        (settings().order(vec![vec![20]]), "order"),
+        (settings().order(vec![vec![0]]).epochs(2), "epochs"),
+        (settings().order(vec![vec![0]]).validation(0.5), "validation"),
+        (settings().threads(0), "threads"),
+        (settings().start(given(&[0.0; 32], &[0.0; 16])), "start"),
+        (settings().start(given(&[0.0; 32], &[f64::INFINITY; 32])), "start"),
+        (settings().span(SpanChoice::Data).start(given(&[0.0; 38], &[0.0; 38])), "start"),
+    ] {
+        let message = refused(&settings, &points);
+        assert!(message.starts_with(&format!("`{name}`")), "{name}: {message}");
+    }
+    assert_eq!(
+        refused(&settings().start(given(&[0.0; 5], &[0.0; 5])), &points),
+        "`start` must be 2 matrices of 4 x 4, for the encoder and for the decoder, but it is 5 numbers"
+    );
+}
+
+#[test]
+fn what_does_not_fit_the_budget_is_refused_with_what_would() {
+    let points = pictures(50, 40, 3);
+    let error = AutoencoderKernelPca::new(20).memory(MemoryBudget::Bytes(100_000)).fit(&points).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OverBudget);
+    assert!(error.to_string().contains("span = \"data\""), "{error}");
+}
+
+#[test]
+fn other_widths_codes_and_references_are_refused() {
+    let points = pictures(20, 4, 4);
+    let mut model = AutoencoderKernelPca::new(2).epochs(1).fit(&points).unwrap();
+    let narrow = pictures(5, 3, 4);
+    let expected = "the data has 3 columns, but the model was fitted on 4";
+    assert_eq!(model.encode(&narrow).unwrap_err().to_string(), expected);
+    assert_eq!(model.losses(&narrow).unwrap_err().to_string(), expected);
+    assert_eq!(model.partial_fit(&narrow, &Watch::new()).unwrap_err().to_string(), expected);
+    let wrong = model.decode(Mat::zeros(1, 3).as_ref(), None).unwrap_err();
+    assert_eq!(wrong.to_string(), "`codes` must be of 2 columns, one per component, but it is 3");
+    let wrong = model.decode(Mat::full(1, 2, f64::NAN).as_ref(), None).unwrap_err();
+    assert!(wrong.to_string().contains("row 0, column 0 is NaN"));
+    let wrong = model.decode(Mat::zeros(1, 2).as_ref(), Some(&points)).unwrap_err();
+    assert_eq!(wrong.to_string(), "`reference` must be one point per code (1), but it is 20");
+    let signed = AutoencoderKernelPca::new(2).sign(Sign::Nonnegative).epochs(0).fit(&points).unwrap();
+    assert!(
+        signed.decode(Mat::zeros(20, 2).as_ref(), Some(&points)).unwrap_err().to_string().starts_with("`reference`")
+    );
+}
+
+#[test]
+fn the_linear_baseline_refuses_as_clearly() {
+    let points = pictures(20, 4, 5);
+    assert_eq!(
+        LinearPca::fit(&points, 5, Center::Yes).unwrap_err().to_string(),
+        "`n_components` must be between 1 and the number of columns (4), but it is 5"
+    );
+    let pca = LinearPca::fit(&points, 2, Center::Yes).unwrap();
+    assert!(pca.encode(&pictures(2, 3, 5)).is_err());
+    assert!(pca.decode(Mat::zeros(1, 1).as_ref(), None).is_err());
+}

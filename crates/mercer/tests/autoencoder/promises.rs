@@ -1,0 +1,246 @@
+//! What holds for every run.
+
+use faer::Mat;
+use mercer::autoencoder::{AutoencoderKernelPca, Codec, Gradient, Optimizer, Sign, SpanChoice, StartFrom};
+use mercer::{Points, Watch};
+use mercer_testkit::reference::{autoencoder_decode, autoencoder_sample};
+
+use crate::support::{matrices, mean_squared_error, pictures};
+
+#[test]
+fn learning_lowers_the_loss_and_the_error_below_those_of_kernel_pca() {
+    let points = pictures(400, 20, 1);
+    let held_out = pictures(200, 20, 2);
+    let start = AutoencoderKernelPca::new(4).epochs(0).fit(&points).unwrap();
+    let before = mean_squared_error(&start.reconstruct(&held_out).unwrap(), &held_out);
+    for settings in [
+        AutoencoderKernelPca::new(4),
+        AutoencoderKernelPca::new(4).optimizer(Optimizer::Svrg),
+        AutoencoderKernelPca::new(4).span(SpanChoice::Data),
+        AutoencoderKernelPca::new(4).span(SpanChoice::Data).landmarks(150),
+    ] {
+        let settings = settings.epochs(10).batch_size(20);
+        let model = settings.fit(&points).unwrap();
+        let (first, last) = (&model.history()[0], model.history().last().unwrap());
+        assert!(last.loss < 0.95 * first.loss, "{settings:?}: {} to {}", first.loss, last.loss);
+        let after = mean_squared_error(&model.reconstruct(&held_out).unwrap(), &held_out);
+        assert!(after < before, "{settings:?}: {before} to {after}");
+        assert!(model.learning_rate() > 0.0 && !model.diverged());
+    }
+}
+
+#[test]
+fn the_plain_gradient_and_a_random_start_learn_too() {
+    let points = pictures(200, 12, 3);
+    for settings in [
+        AutoencoderKernelPca::new(3).span(SpanChoice::Data).gradient(Gradient::Plain),
+        AutoencoderKernelPca::new(3).start(StartFrom::Random),
+        AutoencoderKernelPca::new(3).start(StartFrom::Random).span(SpanChoice::Data),
+    ] {
+        let settings = settings.epochs(8).batch_size(10);
+        let model = settings.fit(&points).unwrap();
+        let (first, last) = (model.history()[0].loss, model.history().last().unwrap().loss);
+        assert!(last < first, "{settings:?}: {first} to {last}");
+    }
+}
+
+/// Losses, codes and decoded points of a fit in batches, in more dimensions than are treated exactly.
+#[test]
+fn what_is_learned_is_what_the_slow_reference_sees() {
+    let points = pictures(60, 40, 5);
+    let model = AutoencoderKernelPca::new(3).epochs(2).batch_size(16).fit(&points).unwrap();
+    let (a, b) = (matrices(&model.encoder(), 40), matrices(&model.decoder(), 40));
+    let (losses, codes) = (model.losses(&points).unwrap(), model.encode(&points).unwrap());
+    let decoded = model.decode(codes.as_ref(), Some(&points)).unwrap();
+    for i in 0..10 {
+        let x = points.row(i);
+        let slow = autoencoder_sample(&a, &b, &x);
+        assert!((losses[i] - slow.loss).abs() < 1e-9 * (1.0 + slow.loss));
+        for j in 0..3 {
+            assert!((codes[(i, j)] - slow.codes[j]).abs() < 1e-11);
+        }
+        let mut expected = autoencoder_decode(&b, &slow.codes);
+        if expected.iter().zip(&x).map(|(e, x)| e * x).sum::<f64>() < 0.0 {
+            expected.iter_mut().for_each(|e| *e = -*e);
+        }
+        for k in 0..40 {
+            assert!((decoded[(i, k)] - expected[k]).abs() < 1e-7, "point {i}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_of_all_samples_moves_by_the_mean_of_their_gradients() {
+    let points = pictures(12, 6, 6);
+    let settings = AutoencoderKernelPca::new(2).scale(false);
+    let start = settings.clone().epochs(0).fit(&points).unwrap();
+    let model = settings.learning_rate(0.1).batch_size(12).order(vec![(0..12).collect()]).fit(&points).unwrap();
+    let (a, b) = (matrices(&start.encoder(), 6), matrices(&start.decoder(), 6));
+    let samples: Vec<_> = (0..12).map(|i| autoencoder_sample(&a, &b, &points.row(i))).collect();
+    for (j, after) in matrices(&model.encoder(), 6).iter().enumerate() {
+        let moved = Mat::from_fn(6, 6, |r, s| {
+            a[j][(r, s)] - 0.1 / 12.0 * samples.iter().map(|x| x.encoder[j][(r, s)]).sum::<f64>()
+        });
+        assert!((after - moved).norm_max() < 1e-10);
+    }
+    for (j, after) in matrices(&model.decoder(), 6).iter().enumerate() {
+        let moved = Mat::from_fn(6, 6, |r, s| {
+            b[j][(r, s)] - 0.1 / 12.0 * samples.iter().map(|x| x.decoder[j][(r, s)]).sum::<f64>()
+        });
+        assert!((after - moved).norm_max() < 1e-10);
+    }
+}
+
+/// Twice as large points have the same forms, four times the codes and losses, and twice the decoded points.
+#[test]
+fn forms_do_not_depend_on_the_units_of_the_data() {
+    let points = pictures(80, 10, 7);
+    let values: Vec<f64> = (0..80).flat_map(|i| points.row(i)).map(|x| 2.0 * x).collect();
+    let doubled = Points::from_f64(values, 80, 10).unwrap();
+    for span in [SpanChoice::Full, SpanChoice::Data] {
+        let settings = AutoencoderKernelPca::new(3).span(span).epochs(3).batch_size(16);
+        let (one, two) = (settings.fit(&points).unwrap(), settings.fit(&doubled).unwrap());
+        let factor = if span == SpanChoice::Full { 1.0 } else { 4.0 };
+        let gap = one.encoder().iter().zip(two.encoder()).map(|(a, b)| (a - factor * b).abs()).fold(0.0, f64::max);
+        assert!(gap < 1e-9, "{span}: {gap:e}");
+        let (codes, more) = (one.encode(&points).unwrap(), two.encode(&doubled).unwrap());
+        assert!((&more - 4.0 * &codes).norm_max() < 1e-8);
+        let losses: f64 = one.losses(&points).unwrap().iter().sum();
+        assert!((two.losses(&doubled).unwrap().iter().sum::<f64>() - 4.0 * losses).abs() < 1e-7);
+        let decoded = two.decode(more.as_ref(), None).unwrap();
+        assert!((decoded - 2.0 * one.decode(codes.as_ref(), None).unwrap()).norm_max() < 1e-6);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_on_any_number_of_threads() {
+    let points = pictures(150, 40, 8);
+    for span in [SpanChoice::Full, SpanChoice::Data] {
+        let settings = AutoencoderKernelPca::new(3).span(span).epochs(2).seed(5).batch_size(50);
+        let one = settings.clone().threads(1).fit(&points).unwrap();
+        let two = settings.clone().threads(2).fit(&points).unwrap();
+        let bits = |values: Vec<f64>| values.into_iter().map(f64::to_bits).collect::<Vec<_>>();
+        assert_eq!(bits(one.encoder()), bits(two.encoder()), "{span}");
+        assert_eq!(bits(one.decoder()), bits(two.decoder()), "{span}");
+        assert_ne!(bits(one.decoder()), bits(settings.seed(6).fit(&points).unwrap().decoder()));
+    }
+}
+
+#[test]
+fn rows_held_out_end_learning_and_choose_the_epoch() {
+    let points = pictures(60, 16, 9);
+    let model = AutoencoderKernelPca::new(6).epochs(60).batch_size(4).validation(0.3).patience(3).fit(&points).unwrap();
+    let losses: Vec<f64> = model.history().iter().map(|entry| entry.validation_loss.unwrap()).collect();
+    let best = losses.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!(losses.len() < 61, "it went on to the end");
+    assert_eq!(losses.iter().rposition(|&loss| loss == best).unwrap() + 3, losses.len() - 1);
+    // The losses of all rows: held-out ones at their best.
+    assert!(model.losses(&points).unwrap().iter().all(|loss| loss.is_finite()));
+}
+
+#[test]
+fn the_sign_is_that_of_the_reference_of_the_mean_or_of_the_sum() {
+    let points = pictures(50, 10, 10);
+    let values: Vec<f64> = (0..50).flat_map(|i| points.row(i)).map(|x| -x).collect();
+    let negative = Points::from_f64(values, 50, 10).unwrap();
+    let settings = AutoencoderKernelPca::new(3).epochs(1);
+    let near = settings.fit(&points).unwrap();
+    let codes = near.encode(&points).unwrap();
+    assert!((&near.encode(&negative).unwrap() - &codes).norm_max() < 1e-12, "codes do not tell signs");
+    let (plus, minus) =
+        (near.decode(codes.as_ref(), Some(&points)).unwrap(), near.decode(codes.as_ref(), Some(&negative)).unwrap());
+    assert!((&plus + &minus).norm_max() < 1e-7);
+    assert!((near.decode(codes.as_ref(), None).unwrap() - &plus).norm_max() < 1e-7, "the mean is positive");
+    let of_negative = settings.fit(&negative).unwrap();
+    assert!((of_negative.decode(codes.as_ref(), None).unwrap() - &minus).norm_max() < 1e-6, "the mean is negative");
+    let sums = settings.sign(Sign::Nonnegative).fit(&negative).unwrap();
+    assert!((sums.decode(codes.as_ref(), None).unwrap() - &plus).norm_max() < 1e-6);
+}
+
+#[test]
+fn negative_forms_decode_to_zero() {
+    let points = pictures(5, 6, 11);
+    let negative: Vec<f64> = (0..36).map(|at| if at / 6 == at % 6 { -1.0 } else { 0.0 }).collect();
+    let identity: Vec<f64> = negative.iter().map(|x| -x).collect();
+    let model =
+        AutoencoderKernelPca::new(1).start(crate::support::given(&identity, &negative)).epochs(0).fit(&points).unwrap();
+    assert!(model.reconstruct(&points).unwrap().norm_max() == 0.0);
+    // And learning from there goes the right way, though every extreme eigenvalue is negative.
+    let learned = AutoencoderKernelPca::new(1)
+        .start(crate::support::given(&identity, &negative))
+        .epochs(5)
+        .batch_size(1)
+        .fit(&points)
+        .unwrap();
+    assert!(learned.history().last().unwrap().loss < learned.history()[0].loss);
+}
+
+#[test]
+fn a_rate_that_is_too_large_ends_with_the_best_there_was() {
+    let points = pictures(100, 12, 12);
+    let model = AutoencoderKernelPca::new(3).learning_rate(1e4).batch_size(10).epochs(5).fit(&points).unwrap();
+    assert!(model.diverged());
+    let start = AutoencoderKernelPca::new(3).epochs(0).fit(&points).unwrap();
+    let mean = |losses: Vec<f64>| losses.iter().sum::<f64>() / 100.0;
+    assert!(mean(model.losses(&points).unwrap()) <= mean(start.losses(&points).unwrap()) * (1.0 + 1e-12));
+    assert!(model.encoder().iter().all(|x| x.is_finite()));
+}
+
+#[test]
+fn learning_goes_on_with_more_points() {
+    let points = pictures(200, 12, 13);
+    for span in [SpanChoice::Full, SpanChoice::Data] {
+        let mut model =
+            AutoencoderKernelPca::new(3).span(span).epochs(1).batch_size(20).fit(&points.slice(0..100)).unwrap();
+        let before: f64 = model.losses(&points).unwrap().iter().sum();
+        for _ in 0..5 {
+            model.partial_fit(&points.slice(100..200), &Watch::new()).unwrap();
+        }
+        assert_eq!((model.n_updates(), model.n_samples(), model.history().len()), (5 + 25, 600, 2 + 5));
+        assert!(model.losses(&points).unwrap().iter().sum::<f64>() < before, "{span}");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_keeps_what_it_has() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use mercer::watch::{Phase, Progress};
+    let points = pictures(300, 20, 14);
+    let stop = AtomicBool::new(false);
+    let observer = |progress: &Progress| {
+        if progress.phase == Phase::Learning && progress.pass == 3 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let watch = Watch::new().interrupt(&stop).observer(&observer);
+    let model = AutoencoderKernelPca::new(3).epochs(50).batch_size(10).fit_watched(&points, &watch).unwrap();
+    assert!(model.was_stopped() && model.n_updates() < 50 * 30);
+    assert!(model.history().len() >= 3);
+}
+
+#[test]
+fn rows_of_zeros_single_rows_and_more_components_than_rows_are_learned_from() {
+    let mut values: Vec<f64> = (0..10).flat_map(|i| pictures(10, 4, 15).row(i)).collect();
+    values[8..16].fill(0.0);
+    let with_zeros = Points::from_f64(values, 10, 4).unwrap();
+    let one = pictures(1, 4, 16);
+    for span in [SpanChoice::Full, SpanChoice::Data] {
+        for points in [&with_zeros, &one] {
+            let model = AutoencoderKernelPca::new(10).span(span).epochs(3).batch_size(2).fit(points).unwrap();
+            assert!(model.losses(points).unwrap().iter().all(|loss| loss.is_finite()));
+            assert!(mean_squared_error(&model.reconstruct(points).unwrap(), points) < 0.05, "{span}");
+        }
+    }
+}
+
+#[test]
+fn bytes_and_single_precision_are_learned_from() {
+    let bytes: Vec<u8> = (0..100 * 9).map(|at| ((at * 37 + at / 9 * 11) % 256) as u8).collect();
+    let floats: Vec<f32> = bytes.iter().map(|&x| f32::from(x)).collect();
+    let settings = AutoencoderKernelPca::new(3).epochs(2);
+    let of_bytes = settings.fit(&Points::from_u8(bytes, 100, 9, 1.0).unwrap()).unwrap();
+    let of_floats = settings.fit(&Points::from_f32(floats, 100, 9).unwrap()).unwrap();
+    assert_eq!(of_bytes.encoder(), of_floats.encoder());
+    assert!(of_bytes.scale() > 255.0);
+}

@@ -1,0 +1,297 @@
+//! Pre-images against a stored case, slow formulas, and their own promises.
+
+#![allow(clippy::unwrap_used, reason = "what cannot be read fails the test")]
+
+use std::path::Path;
+
+use faer::{Mat, MatRef};
+use mercer::data::{Moments, Scaling};
+use mercer::preimage::{Preimage, PreimageMethod, Reconstruction};
+use mercer::{Center, Error, Kernel, KernelPca, Model, Points, Watch};
+use mercer_testkit::generate::Random;
+use mercer_testkit::reference::{assert_close, largest_entry};
+use npyz::npz::NpzArchive;
+
+fn array(name: &str) -> Mat<f64> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/preimage/preimage.npz");
+    let mut archive = NpzArchive::open(path).unwrap();
+    let npy = archive.by_name(name).unwrap().unwrap();
+    let shape: Vec<usize> = npy.shape().iter().map(|&size| size as usize).collect();
+    let (rows, columns) = (shape.first().copied().unwrap_or(1), shape.get(1).copied().unwrap_or(1));
+    let values: Vec<f64> = npy.into_vec().unwrap();
+    Mat::from_fn(rows, columns, |i, j| values[i * columns + j])
+}
+
+fn points(matrix: MatRef<'_, f64>) -> Points {
+    let (n, d) = (matrix.nrows(), matrix.ncols());
+    Points::from_f64((0..n * d).map(|at| matrix[(at / d, at % d)]).collect::<Vec<_>>(), n, d).unwrap()
+}
+
+#[track_caller]
+fn close(found: MatRef<'_, f64>, expected: MatRef<'_, f64>, share: f64, what: &str) {
+    let slack = share * largest_entry(expected) + 1e-13;
+    assert_close(found, expected, |_, _| slack, what);
+}
+
+const SIGMA: f64 = 0.8;
+
+fn case_model() -> Model {
+    KernelPca::new(Kernel::gaussian(0.5 / (SIGMA * SIGMA)).unwrap())
+        .n_components(3)
+        .fit(&points(array("in_X").as_ref()))
+        .unwrap()
+}
+
+#[test]
+fn the_stored_case_comes_out_from_its_points_and_from_scores_alone() {
+    let (model, queries) = (case_model(), points(array("in_Xtest").as_ref()));
+    let method = Preimage::new(PreimageMethod::FixedPoint);
+    let from_points = method.of_points(&model, &queries, &Watch::new()).unwrap();
+    close(from_points.points.as_ref(), array("out_z").as_ref(), 1e-8, "fixed points");
+    assert_eq!(from_points.converged, [true; 3]);
+    let scores = model.transform(&queries).unwrap();
+    let from_scores = method.of_scores(&model, scores.as_ref(), &Watch::new()).unwrap();
+    close(from_scores.points.as_ref(), array("out_z").as_ref(), 1e-8, "fixed points from scores");
+}
+
+/// `‖φ(z) − Σ γ_i φ(x_i)‖²` with the stored weights, pair by pair.
+#[test]
+fn the_reported_error_is_the_distance_in_feature_space() {
+    let (x, gamma, z) = (array("in_X"), array("out_gamma"), array("out_z"));
+    let k = |a: &[f64], b: &[f64]| {
+        let square: f64 = a.iter().zip(b).map(|(p, q)| (p - q) * (p - q)).sum();
+        (-square / (2.0 * SIGMA * SIGMA)).exp()
+    };
+    let row = |m: &Mat<f64>, i: usize| vec![m[(i, 0)], m[(i, 1)]];
+    let found = Preimage::new(PreimageMethod::FixedPoint)
+        .of_points(&case_model(), &points(array("in_Xtest").as_ref()), &Watch::new())
+        .unwrap();
+    for q in 0..3 {
+        let mut distance = 1.0;
+        for i in 0..20 {
+            distance -= 2.0 * gamma[(q, i)] * k(&row(&z, q), &row(&x, i));
+            for j in 0..20 {
+                distance += gamma[(q, i)] * gamma[(q, j)] * k(&row(&x, i), &row(&x, j));
+            }
+        }
+        assert!((found.feature_error[q] - distance).abs() < 1e-9, "{} and {distance}", found.feature_error[q]);
+    }
+}
+
+/// Points near a circle in five dimensions, and the same without noise.
+fn circle(n: usize, noise: f64) -> (Points, Points) {
+    let mut random = Random::new(7);
+    let mut make = |noise: f64| {
+        let values = (0..n).flat_map(|i| {
+            let angle = i as f64 * std::f64::consts::TAU / n as f64;
+            [angle.cos(), angle.sin(), 0.5 * angle.cos(), -0.3 * angle.sin(), 0.2]
+        });
+        let values: Vec<f64> = values.map(|x| x + noise * random.normal()).collect();
+        Points::from_f64(values, n, 5).unwrap()
+    };
+    (make(noise), make(0.0))
+}
+
+fn mean_squared_error(found: &Mat<f64>, points: &Points) -> f64 {
+    let square = |i: usize| points.row(i).iter().enumerate().map(|(k, x)| (found[(i, k)] - x).powi(2)).sum::<f64>();
+    (0..points.n_samples()).map(square).sum::<f64>() / points.n_samples() as f64
+}
+
+fn reconstruct(model: &Model, points: &Points, method: PreimageMethod) -> Reconstruction {
+    let settings = Preimage::new(method);
+    let settings = if method == PreimageMethod::Ridge { settings.alpha(1e-4) } else { settings };
+    settings.of_points(model, points, &Watch::new()).unwrap()
+}
+
+#[test]
+fn every_method_takes_noise_away() {
+    let (noisy, clean) = circle(200, 0.1);
+    let before = 5.0 * 0.01;
+    let model = KernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(4).fit(&noisy).unwrap();
+    for method in
+        [PreimageMethod::FixedPoint, PreimageMethod::Distance, PreimageMethod::Gradient, PreimageMethod::Ridge]
+    {
+        let found = reconstruct(&model, &noisy, method);
+        let error = mean_squared_error(&found.points, &clean);
+        assert!(error < 0.7 * before, "{method}: {error}");
+        assert_eq!(found.n_not_converged(), 0, "{method}");
+        assert!(found.feature_error.iter().all(|&error| (0.0..0.2).contains(&error)), "{method}");
+    }
+}
+
+#[test]
+fn descent_and_fixed_point_agree_for_the_gaussian_kernel() {
+    let (noisy, _) = circle(60, 0.1);
+    let model = KernelPca::new(Kernel::gaussian(0.7).unwrap()).n_components(5).fit(&noisy).unwrap();
+    let fixed = reconstruct(&model, &noisy, PreimageMethod::FixedPoint);
+    let descent = reconstruct(&model, &noisy, PreimageMethod::Gradient);
+    assert_eq!(descent.n_not_converged(), 0);
+    close(descent.points.as_ref(), fixed.points.as_ref(), 1e-5, "descent");
+}
+
+#[test]
+fn with_all_components_points_come_back() {
+    let (noisy, _) = circle(30, 0.1);
+    for kernel in [Kernel::gaussian(0.5), Kernel::matern52(0.5), Kernel::rational_quadratic(0.5, 1.0)] {
+        let kernel = kernel.unwrap();
+        let model = KernelPca::new(kernel.clone()).n_components(29).fit(&noisy).unwrap();
+        for method in [PreimageMethod::Distance, PreimageMethod::Gradient] {
+            let found = reconstruct(&model, &noisy, method);
+            let error = mean_squared_error(&found.points, &noisy);
+            assert!(error < 1e-8, "{} by {method}: {error:e}", kernel.name());
+            assert!(found.feature_error.iter().all(|&error| error < 1e-6));
+        }
+    }
+    for kernel in [Kernel::linear(), Kernel::polynomial(1.0, 1.0, 3).unwrap()] {
+        let model = KernelPca::new(kernel.clone()).variance(0.999_999_9).fit(&noisy).unwrap();
+        let found = reconstruct(&model, &noisy, PreimageMethod::Distance);
+        assert!(mean_squared_error(&found.points, &noisy) < 1e-4, "{}", kernel.name());
+    }
+}
+
+#[test]
+fn the_linear_kernel_is_projected_as_pca_projects() {
+    let (noisy, _) = circle(80, 0.2);
+    let model = KernelPca::new(Kernel::linear()).n_components(2).fit(&noisy).unwrap();
+    let found = reconstruct(&model, &noisy, PreimageMethod::Gradient);
+    let pca = mercer::autoencoder::LinearPca::fit(&noisy, 2, Center::Yes).unwrap();
+    let expected = mercer::autoencoder::Codec::reconstruct(&pca, &noisy).unwrap();
+    close(found.points.as_ref(), expected.as_ref(), 1e-7, "projections");
+}
+
+#[test]
+fn the_eigenvector_is_no_worse_than_descent_and_has_the_sign_of_its_start() {
+    let (noisy, _) = circle(40, 0.05);
+    let negative = {
+        let values: Vec<f64> = (0..40).flat_map(|i| noisy.row(i)).map(|x| -x).collect();
+        Points::from_f64(values, 40, 5).unwrap()
+    };
+    let kernel = Kernel::polynomial(0.7, 0.0, 2).unwrap();
+    for center in [Center::Yes, Center::No] {
+        let model = KernelPca::new(kernel.clone()).n_components(3).center(center).fit(&noisy).unwrap();
+        let exact = reconstruct(&model, &noisy, PreimageMethod::Polynomial);
+        let descent = reconstruct(&model, &noisy, PreimageMethod::Gradient);
+        for i in 0..40 {
+            assert!(exact.feature_error[i] <= descent.feature_error[i] + 1e-9, "point {i}");
+        }
+        let mirrored = reconstruct(&model, &negative, PreimageMethod::Polynomial);
+        let sum = Mat::from_fn(40, 5, |i, k| exact.points[(i, k)] + mirrored.points[(i, k)]);
+        assert!(largest_entry(sum.as_ref()) < 1e-7);
+    }
+}
+
+#[test]
+fn scaled_models_give_points_in_the_units_of_their_data() {
+    let (noisy, _) = circle(60, 0.05);
+    let stretched = {
+        let values: Vec<f64> =
+            (0..60).flat_map(|i| noisy.row(i)).enumerate().map(|(at, x)| 100.0 + x * (1.0 + (at % 5) as f64)).collect();
+        Points::from_f64(values, 60, 5).unwrap()
+    };
+    let scaling = Scaling::standardizing(&Moments::of(&stretched));
+    let fitted = KernelPca::new(Kernel::gaussian(0.2).unwrap())
+        .n_components(20)
+        .fit(&scaling.apply(&stretched).unwrap())
+        .unwrap();
+    let model = fitted.with_scaling(scaling).unwrap();
+    for method in
+        [PreimageMethod::FixedPoint, PreimageMethod::Distance, PreimageMethod::Gradient, PreimageMethod::Ridge]
+    {
+        let found = reconstruct(&model, &stretched, method);
+        assert!(mean_squared_error(&found.points, &stretched) < 0.5, "{method}");
+        // The fixed point and descent minimise the error in feature space, the others do not.
+        let limit = if matches!(method, PreimageMethod::FixedPoint | PreimageMethod::Gradient) { 0.05 } else { 0.5 };
+        assert!(found.feature_error.iter().all(|&error| error < limit), "{method}");
+    }
+}
+
+#[test]
+fn answers_do_not_depend_on_the_number_of_threads_or_on_the_other_points() {
+    let (noisy, _) = circle(150, 0.1);
+    let model = KernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(4).fit(&noisy).unwrap();
+    for method in [PreimageMethod::FixedPoint, PreimageMethod::Gradient, PreimageMethod::Distance] {
+        let all = Preimage::new(method).threads(2).of_points(&model, &noisy, &Watch::new()).unwrap();
+        let again = Preimage::new(method).threads(1).of_points(&model, &noisy, &Watch::new()).unwrap();
+        assert!((0..150).all(|i| (0..5).all(|k| all.points[(i, k)].to_bits() == again.points[(i, k)].to_bits())));
+        let some = Preimage::new(method).of_points(&model, &noisy.slice(140..150), &Watch::new()).unwrap();
+        let tail = Mat::from_fn(10, 5, |i, k| all.points[(140 + i, k)]);
+        close(some.points.as_ref(), tail.as_ref(), 1e-9, "a slice");
+    }
+}
+
+#[test]
+fn no_rows_give_no_points_and_scores_far_away_say_so() {
+    let (noisy, _) = circle(40, 0.1);
+    let model = KernelPca::new(Kernel::gaussian(2.0).unwrap()).n_components(3).fit(&noisy).unwrap();
+    for method in
+        [PreimageMethod::FixedPoint, PreimageMethod::Distance, PreimageMethod::Gradient, PreimageMethod::Ridge]
+    {
+        let none = Preimage::new(method).of_scores(&model, Mat::zeros(0, 3).as_ref(), &Watch::new()).unwrap();
+        assert_eq!((none.points.nrows(), none.points.ncols()), (0, 5));
+        // No point has such scores.
+        let far = Preimage::new(method).of_scores(&model, Mat::full(1, 3, 1e3).as_ref(), &Watch::new()).unwrap();
+        assert!(far.feature_error[0] > 1e5 && far.points[(0, 0)].is_finite(), "{method}");
+    }
+}
+
+#[test]
+fn wrong_calls_are_refused_by_name() {
+    let (noisy, _) = circle(30, 0.1);
+    let fit = |kernel: Kernel| KernelPca::new(kernel).n_components(2).fit(&noisy).unwrap();
+    let gaussian = fit(Kernel::gaussian(0.5).unwrap());
+    let refused = |settings: Preimage, model: &Model| settings.prepare(model, &Watch::new()).unwrap_err().to_string();
+    assert_eq!(
+        refused(Preimage::new(PreimageMethod::Distance).restarts(3), &gaussian),
+        "`restarts` must be left out with the method distance, which does not read it, but it is given"
+    );
+    assert_eq!(
+        refused(Preimage::new(PreimageMethod::FixedPoint).neighbors(3), &gaussian),
+        "`neighbors` must be left out with the method fixed-point, which does not read it, but it is given"
+    );
+    assert_eq!(
+        refused(Preimage::new(PreimageMethod::FixedPoint), &fit(Kernel::linear())),
+        "the fixed point of pre-images does not work with the linear kernel: it is that of the gaussian kernel; use gradient"
+    );
+    assert_eq!(
+        refused(Preimage::new(PreimageMethod::Gradient), &fit(Kernel::laplacian(0.5).unwrap())),
+        "finding pre-images by descent does not work with the laplacian kernel: it has no derivative that could be followed; use ridge"
+    );
+    assert!(
+        refused(Preimage::new(PreimageMethod::Distance), &fit(Kernel::polynomial(1.0, 1.0, 2).unwrap()))
+            .contains("distances")
+    );
+    assert!(
+        refused(Preimage::new(PreimageMethod::Polynomial), &fit(Kernel::polynomial(1.0, 1.0, 2).unwrap()))
+            .contains("coef0 = 0")
+    );
+    for (settings, name) in [
+        (Preimage::new(PreimageMethod::FixedPoint).tolerance(0.0), "tolerance"),
+        (Preimage::new(PreimageMethod::FixedPoint).max_iterations(0), "max_iterations"),
+        (Preimage::new(PreimageMethod::Distance).neighbors(1), "neighbors"),
+        (Preimage::new(PreimageMethod::Ridge).alpha(-1.0), "alpha"),
+        (Preimage::new(PreimageMethod::Ridge).threads(0), "threads"),
+    ] {
+        assert!(refused(settings, &gaussian).contains(&format!("`{name}`")), "{name}");
+    }
+    let method = Preimage::new(PreimageMethod::FixedPoint);
+    let wrong = method.of_scores(&gaussian, Mat::zeros(1, 3).as_ref(), &Watch::new()).unwrap_err();
+    assert_eq!(wrong.to_string(), "`scores` must be of 2 columns, one per component, but it is 3");
+    let wrong = method.of_scores(&gaussian, Mat::full(1, 2, f64::NAN).as_ref(), &Watch::new()).unwrap_err();
+    assert!(matches!(wrong, Error::NotFinite { row: 0, column: 0, .. }));
+    let matrix = Points::from_f64(vec![2.0, 1.0, 1.0, 2.0], 2, 2).unwrap();
+    let given = KernelPca::new(Kernel::Precomputed).n_components(1).fit(&matrix).unwrap();
+    for method in ["fixed-point", "distance", "ridge", "gradient", "polynomial"] {
+        let method: PreimageMethod = method.parse().unwrap();
+        assert!(refused(Preimage::new(method), &given).contains("precomputed"));
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_is_an_error() {
+    let (noisy, _) = circle(30, 0.1);
+    let model = KernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(2).fit(&noisy).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(true);
+    let watch = Watch::new().interrupt(&stop);
+    let error = Preimage::new(PreimageMethod::FixedPoint).of_points(&model, &noisy, &watch).unwrap_err();
+    assert_eq!(error.kind(), mercer::ErrorKind::Interrupted);
+}
