@@ -200,24 +200,21 @@ impl Autoencoder {
             }
             Ok(Mat::from_fn(shape[1], shape[0], |i, j| values[j * shape[1] + i]))
         };
-        let parameters = match header.layout {
-            Some(layout) => {
-                let p = layout.len(d);
-                let forms = |name: &str| matrix(name, [k, p]).map(|values| Forms::new(layout, d, values));
-                Parameters::Full { encoder: forms("encoder")?, decoder: forms("decoder")? }
+        let parameters = if let Some(layout) = header.layout {
+            let p = layout.len(d);
+            let forms = |name: &str| matrix(name, [k, p]).map(|values| Forms::new(layout, d, values));
+            Parameters::Full { encoder: forms("encoder")?, decoder: forms("decoder")? }
+        } else {
+            let (shape, _) = tensor("span")?;
+            let &[m, _] = shape.as_slice() else { return Err(bad(path, "the tensor \"span\" is not a matrix")) };
+            if m == 0 {
+                return Err(bad(path, "the span has no points"));
             }
-            None => {
-                let (shape, _) = tensor("span")?;
-                let &[m, _] = shape.as_slice() else { return Err(bad(path, "the tensor \"span\" is not a matrix")) };
-                if m == 0 {
-                    return Err(bad(path, "the span has no points"));
-                }
-                Parameters::Data {
-                    span: Arc::new(Span::new(matrix("span", [m, d])?)),
-                    encoder: matrix("encoder", [k, m])?,
-                    decoder: matrix("decoder", [k, m])?,
-                    gradient: header.learned.gradient,
-                }
+            Parameters::Data {
+                span: Arc::new(Span::new(matrix("span", [m, d])?)),
+                encoder: matrix("encoder", [k, m])?,
+                decoder: matrix("decoder", [k, m])?,
+                gradient: header.learned.gradient,
             }
         };
         let (_, mean) = tensor("mean")?;

@@ -216,7 +216,9 @@ fn split(settings: &AutoencoderKernelPca, n: usize) -> Result<(Vec<usize>, Vec<u
     }
     let held_out = if held == 0 { Vec::new() } else { sample_rows(n, held, settings.seed) };
     let mut is_held = vec![false; n];
-    held_out.iter().for_each(|&row| is_held[row] = true);
+    for &row in &held_out {
+        is_held[row] = true;
+    }
     Ok(((0..n).filter(|&row| !is_held[row]).collect(), held_out))
 }
 

@@ -195,7 +195,9 @@ impl Autoencoder {
             let start = start_vectors(&x);
             losses.extend(self.parameters.slopes(x.as_ref(), start.as_ref(), REPORTED, &threads).losses);
         }
-        losses.iter_mut().for_each(|loss| *loss *= self.scale * self.scale);
+        for loss in &mut losses {
+            *loss *= self.scale * self.scale;
+        }
         Ok(losses)
     }
 

@@ -294,7 +294,9 @@ impl One<'_> {
         let mut left: Vec<f64> = self.multiply(pair.vectors.as_ref(), false).col(0).iter().copied().collect();
         let loss = dot(&left, &left).sqrt();
         if loss > 0.0 {
-            left.iter_mut().for_each(|u| *u /= loss);
+            for u in &mut left {
+                *u /= loss;
+            }
         }
         Leading { loss, sign: 1.0, left, right }
     }

@@ -63,12 +63,11 @@ impl Span {
 
     /// `K⁻¹ right`.
     pub(super) fn solve(&self, mut right: Mat<f64>, threads: &Threads) -> Result<Mat<f64>> {
-        let factor = match self.factor.get() {
-            Some(factor) => factor,
-            None => {
-                let made = threads.run(|| self.factorize())?;
-                self.factor.get_or_init(|| made)
-            }
+        let factor = if let Some(factor) = self.factor.get() {
+            factor
+        } else {
+            let made = threads.run(|| self.factorize())?;
+            self.factor.get_or_init(|| made)
         };
         threads.run(|| {
             let scratch = llt::solve::solve_in_place_scratch::<f64>(factor.nrows(), right.ncols(), SPLIT);

@@ -139,7 +139,9 @@ impl Process {
         let is_whole = m == d || beta <= 8.0 * f64::EPSILON * size || !beta.is_finite();
         self.beside.push(if is_whole { 0.0 } else { beta });
         if !is_whole {
-            image.iter_mut().for_each(|x| *x /= beta);
+            for x in &mut image {
+                *x /= beta;
+            }
             self.basis.extend_from_slice(&image);
         }
         is_whole
@@ -203,7 +205,9 @@ fn normalize(x: &mut [f64]) -> bool {
     if !(norm > 0.0 && norm.is_finite()) {
         return false;
     }
-    x.iter_mut().for_each(|x| *x /= norm);
+    for x in x {
+        *x /= norm;
+    }
     true
 }
 

@@ -94,7 +94,9 @@ fn nearest(columns: &Columns, mut inner: Vec<f64>, square: f64, count: usize) ->
     let count = count.min(n);
     if columns.pairing == Some(Pairing::SquaredDistance) {
         let at_zero = kernel.value(0.0);
-        inner.iter_mut().for_each(|p| *p += 0.5 * (at_zero - square));
+        for p in &mut inner {
+            *p += 0.5 * (at_zero - square);
+        }
         // The larger the value, the nearer the point.
         let order = leading(n, count, |i| -inner[i]);
         let distances: Vec<Option<f64>> = order.iter().map(|&i| distance_of(kernel, inner[i])).collect();

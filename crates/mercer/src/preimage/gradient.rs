@@ -48,8 +48,8 @@ pub(super) fn descend(
     // The first step moves a point by a tenth of the spread of the basis.
     let mut steps: Vec<f64> = (0..n).map(|c| 0.1 * size / gradients.col(c).norm_l2().max(f64::MIN_POSITIVE)).collect();
     let mut active: Vec<usize> = Vec::new();
-    for c in 0..n {
-        if gradients.col(c).norm_l2() > 0.0 { active.push(c) } else { found.converged[c] = values[c].is_finite() }
+    for (c, value) in values.iter().enumerate() {
+        if gradients.col(c).norm_l2() > 0.0 { active.push(c) } else { found.converged[c] = value.is_finite() }
     }
     for _ in 0..limits.max_steps {
         if active.is_empty() {

@@ -77,7 +77,7 @@ impl<'a> PreparedPreimage<'a> {
             }
             _ => Learned::Nothing,
         };
-        Ok(Self { settings, model, columns, basis_scores, learned, threads })
+        Ok(Self { settings, model, threads, columns, basis_scores, learned })
     }
 
     /// What the components keep of points: pre-images of their scores, searched from the points themselves.

@@ -21,7 +21,9 @@ fn the_slow_reference_gives_the_stored_cases() {
         close(&flat(&sample.decoder), Array::open("cohen_akpca", "out_dB").part(p), "dB");
         let mut decoded = autoencoder_decode(&b, &sample.codes);
         if decoded.iter().sum::<f64>() < 0.0 {
-            decoded.iter_mut().for_each(|x| *x = -*x);
+            for x in &mut decoded {
+                *x = -*x;
+            }
         }
         close(&decoded, Array::open("cohen_akpca", "out_decoded").part(p), "decoded");
     }

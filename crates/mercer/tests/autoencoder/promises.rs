@@ -61,7 +61,9 @@ fn what_is_learned_is_what_the_slow_reference_sees() {
         }
         let mut expected = autoencoder_decode(&b, &slow.codes);
         if expected.iter().zip(&x).map(|(e, x)| e * x).sum::<f64>() < 0.0 {
-            expected.iter_mut().for_each(|e| *e = -*e);
+            for e in &mut expected {
+                *e = -*e;
+            }
         }
         for k in 0..40 {
             assert!((decoded[(i, k)] - expected[k]).abs() < 1e-7, "point {i}");
@@ -133,7 +135,7 @@ fn rows_held_out_end_learning_and_choose_the_epoch() {
     let losses: Vec<f64> = model.history().iter().map(|entry| entry.validation_loss.unwrap()).collect();
     let best = losses.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(losses.len() < 61, "it went on to the end");
-    assert_eq!(losses.iter().rposition(|&loss| loss == best).unwrap() + 3, losses.len() - 1);
+    assert_eq!(losses.iter().rposition(|&loss| loss <= best).unwrap() + 3, losses.len() - 1);
     // The losses of all rows: held-out ones at their best.
     assert!(model.losses(&points).unwrap().iter().all(|loss| loss.is_finite()));
 }
