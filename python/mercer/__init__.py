@@ -11,6 +11,7 @@ from ._mercer import ConvergenceError, MemoryBudgetError, __version__
 
 if TYPE_CHECKING:
     from . import metrics
+    from ._autoencoder import AutoencoderKernelPCA
     from ._base import ConvergenceWarning
     from ._cluster import SpectralClustering
     from ._functions import Plan, kernel_product, plan
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 # Where each name that is imported on first use lives.
 _LAZY = {
+    "AutoencoderKernelPCA": "_autoencoder",
     "ConvergenceWarning": "_base",
     "KernelHebbianPCA": "_hebbian",
     "KernelPCA": "_kernel_pca",
@@ -45,6 +47,7 @@ _LAZY = {
 _MODULES = ("metrics",)
 
 __all__ = [
+    "AutoencoderKernelPCA",
     "ConvergenceError",
     "ConvergenceWarning",
     "KernelHebbianPCA",

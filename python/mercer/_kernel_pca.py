@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from . import _base, _checks, _mercer, _progress
-from ._arrays import DTYPES, dense, rows
+from ._arrays import DTYPES, dense, rows, vectors
 from ._base import Estimator, check_is_fitted, validate_data
 from ._kernels import describe
 
 _EIGEN_SOLVERS = ("auto", "dense", "arpack", "randomized")
+_INVERSES = ("ridge", "fixed-point", "distance", "gradient", "polynomial")
 _LANDMARKS = ("uniform", "kmeans", "rpcholesky", "leverage")
 
 
@@ -43,7 +44,7 @@ class KernelPCA(Estimator):
     alpha : float, default=1.0
         Ridge of the regression that learns the inverse transform.
     fit_inverse_transform : bool, default=False
-        Whether to learn the inverse transform.
+        Whether to learn the inverse transform with ``inverse="ridge"``; the other ways have nothing to learn.
     eigen_solver : {"auto", "dense", "arpack", "randomized"}, default="auto"
         ``"dense"`` decomposes the matrix; the others leave the method to the plan. With ``"randomized"`` components are, as in
         scikit-learn, the largest by absolute value.
@@ -77,8 +78,9 @@ class KernelPCA(Estimator):
         Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default.
     precision : {"float32", "float64"}, default=None
         Precision of the kernel matrix and of the results: that of the data by default (``float32`` for ``uint8``).
-    inverse : {"ridge"}, default="ridge"
-        How the inverse transform is learned.
+    inverse : {"ridge", "fixed-point", "distance", "gradient", "polynomial"}, default="ridge"
+        How scores become points: by a learned regression; by repeated weighted means (gaussian kernel); from distances to neighbours; by descent
+        of the distance in feature space (kernels with a derivative); by an eigenvector (polynomial kernel, ``degree=2``, ``coef0=0``).
     progress : bool or callable, default=False
         Whether to show a bar, or a function ``f(phase, pass, expected_passes, fraction, residual)`` to call instead.
     time_limit : float, default=None
@@ -229,7 +231,7 @@ class KernelPCA(Estimator):
         if inverse and isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         alpha = _checks.real(owner, "alpha", self.alpha, 0)
-        _checks.choice(owner, "inverse", self.inverse, ("ridge",))
+        ridge = _checks.choice(owner, "inverse", self.inverse, _INVERSES) == "ridge"
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         copy = _checks.boolean(owner, "copy_X", self.copy_X)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
@@ -241,7 +243,7 @@ class KernelPCA(Estimator):
                 model = _mercer.Model.fit_nystrom(
                     points, self._nystrom_settings(points), time_limit=time_limit, progress=report
                 )
-            return self._finish(model, X, points, alpha if inverse else None, time_limit, started)
+            return self._finish(model, X, points, alpha if inverse and ridge else None, time_limit, started)
         settings = self._settings(points.shape[0])
 
         def keep(model: _mercer.Model) -> None:
@@ -251,7 +253,7 @@ class KernelPCA(Estimator):
             model = _mercer.Model.fit(
                 points, settings, time_limit=time_limit, progress=report, on_partial=keep
             )
-        return self._finish(model, X, points, alpha if inverse else None, time_limit, started)
+        return self._finish(model, X, points, alpha if inverse and ridge else None, time_limit, started)
 
     def _finish(
         self,
@@ -494,17 +496,60 @@ class KernelPCA(Estimator):
                 dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
             )
 
-    def inverse_transform(self, X: Any) -> Any:
-        """Points whose scores are near the rows of ``X``: the learned inverse, if ``fit_inverse_transform``.
+    def inverse_transform(self, X: Any, start: Any = None) -> Any:
+        """Points whose scores are near the rows of ``X``, in the way that ``inverse`` says.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_queries, n_components)
+        start : array-like of shape (n_queries, n_features), optional
+            Points from which the others are searched, for ``inverse`` other than ``"ridge"`` and ``"distance"``; the points learned from
+            with the nearest scores by default.
 
         Returns
         -------
         ndarray of shape (n_queries, n_features)
         """
+        return self.preimages(X, start)[0] if self.inverse != "ridge" else self._ridge(X, start)
+
+    def preimages(self, X: Any, start: Any = None) -> tuple[Any, Any, Any]:
+        """What :meth:`inverse_transform` gives, and how good it is; not for ``inverse="ridge"``.
+
+        Returns
+        -------
+        points : ndarray of shape (n_queries, n_features)
+        feature_error : ndarray of shape (n_queries,)
+            Squared distance in feature space between each point's image and what its scores stand for.
+        converged : ndarray of bool, of shape (n_queries,)
+        """
+        owner = type(self).__name__
+        method = _checks.choice(owner, "inverse", self.inverse, _INVERSES)
+        if method == "ridge":
+            raise ValueError("preimages is for inverse other than 'ridge'")
+        check_is_fitted(self)
+        if start is not None:
+            if method == "distance":
+                raise ValueError("start must be left out with inverse='distance', which searches from nowhere")
+            start = dense(validate_data(self, start, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
+        scores = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+        if scores.ndim != 2:
+            raise ValueError(f"X must be a 2D array of scores, but it has {scores.ndim} dimension(s)")
+        settings = {
+            "method": method,
+            "max_iterations": None,
+            "tolerance": None,
+            "restarts": None,
+            "neighbors": None,
+            "threads": _checks.threads(owner, self.n_jobs),
+        }
+        with _progress.bar(self.progress) as report:
+            return _mercer.preimages(
+                self._model, vectors(scores, "X", scores.shape[0]), settings, start=start, progress=report
+            )
+
+    def _ridge(self, X: Any, start: Any) -> Any:
+        if start is not None:
+            raise ValueError("start must be left out with inverse='ridge', which searches from nowhere")
         if not self.fit_inverse_transform or (hasattr(self, "eigenvalues_") and not hasattr(self, "dual_coef_")):
             raise _base.NotFittedError(
                 "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "

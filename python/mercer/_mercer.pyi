@@ -11,6 +11,7 @@ __all__ = [
     "GAINS",
     "GRAMS",
     "INSTRUCTIONS",
+    "Autoencoder",
     "ClusterModel",
     "NEGATIVES",
     "REFRESHES",
@@ -23,10 +24,12 @@ __all__ = [
     "__version__",
     "agreement",
     "kernel_product",
+    "load_any",
     "nystrom_features",
     "nystrom_map",
     "nystrom_trace_error",
     "plan",
+    "preimages",
     "ridge_coefficients",
     "tune_kernel",
 ]
@@ -194,6 +197,80 @@ class HebbianLearner:
     def was_stopped(self) -> bool: ...
 
 def agreement(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[float, float, float]: ...
+@final
+class Autoencoder:
+    @staticmethod
+    def fit(
+        x: NDArray[Any],
+        settings: dict[str, Any],
+        *,
+        time_limit: float | None = None,
+        progress: _Progress | None = None,
+        on_partial: Callable[[Autoencoder], None] | None = None,
+    ) -> Autoencoder: ...
+    def partial_fit(
+        self,
+        x: NDArray[Any],
+        *,
+        threads: int | None = None,
+        time_limit: float | None = None,
+        progress: _Progress | None = None,
+        on_partial: Callable[[Autoencoder], None] | None = None,
+    ) -> Autoencoder: ...
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Autoencoder: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Autoencoder: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+    def to_bytes(self) -> bytes: ...
+    def encode(
+        self, x: NDArray[Any], *, dtype: str, threads: int | None = None, progress: _Progress | None = None
+    ) -> NDArray[Any]: ...
+    def decode(
+        self,
+        codes: NDArray[np.float64],
+        reference: NDArray[Any] | None = None,
+        *,
+        dtype: str,
+        threads: int | None = None,
+        progress: _Progress | None = None,
+    ) -> NDArray[Any]: ...
+    def losses(self, x: NDArray[Any], *, threads: int | None = None) -> NDArray[np.float64]: ...
+    def encoder(self) -> NDArray[np.float64]: ...
+    def decoder(self) -> NDArray[np.float64]: ...
+    def span_points(self) -> NDArray[np.float64] | None: ...
+    def mean(self) -> NDArray[np.float64]: ...
+    def history(self) -> str: ...
+    @property
+    def span(self) -> str: ...
+    @property
+    def sign(self) -> str: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def n_components(self) -> int: ...
+    @property
+    def n_updates(self) -> int: ...
+    @property
+    def scale(self) -> float: ...
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def decay(self) -> float | None: ...
+    @property
+    def diverged(self) -> bool: ...
+    @property
+    def was_stopped(self) -> bool: ...
+
+def load_any(path: str | PathLike[str]) -> Model | Autoencoder: ...
+def preimages(
+    model: Model,
+    scores: NDArray[np.float64],
+    settings: dict[str, Any],
+    *,
+    start: NDArray[Any] | None = None,
+    progress: _Progress | None = None,
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_]]: ...
 def plan(data: NDArray[Any] | tuple[int, int, str], settings: dict[str, Any]) -> tuple[str, str]: ...
 def kernel_product(
     x: NDArray[Any], vectors: NDArray[np.float64], queries: NDArray[Any] | None, settings: dict[str, Any]

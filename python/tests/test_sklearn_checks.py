@@ -7,7 +7,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mercer import KernelHebbianPCA, KernelPCA, KernelTuner, Nystroem, SpectralClustering
+from mercer import (
+    AutoencoderKernelPCA,
+    KernelHebbianPCA,
+    KernelPCA,
+    KernelTuner,
+    Nystroem,
+    SpectralClustering,
+)
 
 
 @parametrize_with_checks(
@@ -15,6 +22,8 @@ from mercer import KernelHebbianPCA, KernelPCA, KernelTuner, Nystroem, SpectralC
         KernelPCA(),
         KernelPCA(n_components=2, kernel="rbf"),
         KernelPCA(n_components=3, kernel="sigmoid"),
+        AutoencoderKernelPCA(epochs=2),
+        AutoencoderKernelPCA(1, span="data", epochs=1),
         KernelHebbianPCA(),
         KernelHebbianPCA(n_components=1, kernel="rbf", gain="smd"),
         Nystroem(),

@@ -12,6 +12,7 @@ mod answers;
 mod benchmarks;
 mod child;
 mod cube;
+mod digit_sets;
 mod failure;
 mod harness;
 mod machine;
@@ -21,6 +22,7 @@ mod points_file;
 mod record;
 mod rival;
 mod setup;
+mod softmax;
 mod table;
 mod usps;
 
@@ -81,6 +83,10 @@ enum Command {
     NystromLandmarks(Options),
     /// Clusters of all USPS digits against scikit-learn
     ClusterUsps(Options),
+    /// Pre-images of noisy digits, method by method
+    Preimage(Options),
+    /// Autoencoder kernel PCA of MNIST beside PCA and kernel PCA
+    AkpcaMnist(Options),
     /// Makes the page of results from the records
     Table(table::TableOptions),
     /// One fit in a process of its own
@@ -115,6 +121,8 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<()> {
     let (benchmark, options) = match command {
+        Command::Preimage(options) => (Benchmark::Preimage, options),
+        Command::AkpcaMnist(options) => (Benchmark::AkpcaMnist, options),
         Command::TileFloor(options) => (Benchmark::TileFloor, options),
         Command::FitVsSklearn(options) => (Benchmark::FitVsSklearn, options),
         Command::MnistFull(options) => (Benchmark::MnistFull, options),

@@ -40,7 +40,8 @@ pub(crate) struct Options {
     /// Rounds in which contenders take turns [default: what the benchmark thinks right]
     #[arg(long)]
     pub(crate) rounds: Option<usize>,
-    /// Points of the benchmarks of the kernel Hebbian algorithm on MNIST, for a first look [default: all 60000]
+    /// Points of the benchmarks of the kernel Hebbian algorithm on MNIST, of `preimage`, or of every digit in the long set of
+    /// `akpca_mnist`, for a first look [default: all]
     #[arg(long)]
     pub(crate) points: Option<usize>,
     /// Threads, for everyone

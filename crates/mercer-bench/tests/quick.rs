@@ -222,3 +222,27 @@ fn the_page_of_results_is_what_the_records_say() {
         .expect("the program starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn preimage_writes_a_complete_record() {
+    let speeds =
+        ["fixed-point", "distance", "gradient", "ridge"].map(|method| format!("{method}: points per minute to 10000"));
+    let errors = ["fixed-point", "distance", "gradient"].map(|method| format!("error of {method} to that of ridge"));
+    let ratios: Vec<&str> = speeds.iter().chain(&errors).map(String::as_str).collect();
+    check_complete("preimage", 2, &ratios);
+}
+
+#[test]
+fn akpca_mnist_writes_a_complete_record() {
+    let error = |set: &str, method: &str| format!("{set}, k = 3: training error of {method} to that of PCA");
+    let ratios = [
+        error("short 14x14", "AKPCA"),
+        error("short 14x14", "DS-AKPCA"),
+        error("long 14x14", "AKPCA"),
+        "long 14x14, k = 3: time of AKPCA to 300 s".to_owned(),
+        error("short 28x28", "DS-AKPCA"),
+        "short 28x28, k = 3: time of DS-AKPCA to 180 s".to_owned(),
+        error("short 28x28", "AKPCA"),
+    ];
+    check_complete("akpca_mnist", 1, &ratios.iter().map(String::as_str).collect::<Vec<_>>());
+}

@@ -5,6 +5,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 makes arguments from Python objects and hands them over")]
 
+mod autoencoder;
 mod cluster;
 mod convert;
 mod error;
@@ -14,6 +15,7 @@ mod model;
 mod nystrom;
 mod online;
 mod plan;
+mod preimage;
 mod product;
 mod run;
 mod settings;
@@ -24,6 +26,8 @@ use pyo3::prelude::*;
 /// Kernel PCA that is exact at any size within a memory budget.
 #[pymodule(gil_used = false)]
 mod _mercer {
+    #[pymodule_export]
+    use crate::autoencoder::{Autoencoder, load_any};
     #[pymodule_export]
     use crate::cluster::{ClusterModel, agreement};
     #[pymodule_export]
@@ -38,6 +42,8 @@ mod _mercer {
     use crate::online::OnlineLearner;
     #[pymodule_export]
     use crate::plan::plan;
+    #[pymodule_export]
+    use crate::preimage::preimages;
     #[pymodule_export]
     use crate::product::{kernel_product, ridge_coefficients};
     #[pymodule_export]

@@ -3,6 +3,7 @@
 mod fast_sum_3d;
 mod fast_vs_direct;
 mod cluster_usps;
+mod akpca_mnist;
 mod fit_vs_sklearn;
 mod growth;
 mod hebbian_convergence;
@@ -13,6 +14,7 @@ mod kpca_million;
 mod mnist_full;
 mod nystrom_landmarks;
 mod plan_estimates;
+mod preimage;
 mod read_csv;
 mod start_up;
 mod stream_quality;
@@ -52,6 +54,8 @@ pub(crate) enum Benchmark {
     TuneMnist,
     TuneTasks,
     ClusterUsps,
+    Preimage,
+    AkpcaMnist,
 }
 
 /// Inverse width of the kernel in every benchmark on digits: bandwidth 8 on pixels from 0 to 1, so `1 / (2 · 8²)`.
@@ -59,7 +63,7 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 22] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::TileFloor,
         Self::FitVsSklearn,
         Self::MnistFull,
@@ -82,6 +86,8 @@ impl Benchmark {
         Self::TuneMnist,
         Self::TuneTasks,
         Self::ClusterUsps,
+        Self::Preimage,
+        Self::AkpcaMnist,
     ];
 
     /// The name of the command and of the record.
@@ -109,6 +115,8 @@ impl Benchmark {
             Self::TuneSpeed => "tune_speed",
             Self::TuneMnist => "tune_mnist",
             Self::TuneTasks => "tune_tasks",
+            Self::Preimage => "preimage",
+            Self::AkpcaMnist => "akpca_mnist",
         }
     }
 
@@ -142,6 +150,8 @@ impl Benchmark {
             Self::TuneSpeed => tune_speed::QUESTION,
             Self::TuneMnist => tune_mnist::QUESTION,
             Self::TuneTasks => tune_tasks::QUESTION,
+            Self::Preimage => preimage::QUESTION,
+            Self::AkpcaMnist => akpca_mnist::QUESTION,
         }
     }
 
@@ -171,6 +181,8 @@ impl Benchmark {
             Self::TuneSpeed => tune_speed::measure,
             Self::TuneMnist => tune_mnist::measure,
             Self::TuneTasks => tune_tasks::measure,
+            Self::Preimage => preimage::measure,
+            Self::AkpcaMnist => akpca_mnist::measure,
         };
         let mut findings = Findings::default();
         measure(setup, &mut findings)?;

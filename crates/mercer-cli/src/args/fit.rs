@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use mercer::{GramChoice, MemoryBudget, Negative};
 
+use super::autoencoder::{AutoencoderArgs, FitMethod};
 use super::data::DataArgs;
 use super::hebbian::{FitSolver, HebbianArgs, solvers};
 use super::nystrom::{FitGram, NystromArgs, grams};
@@ -26,7 +27,11 @@ By iteration, with gains that are found by trying:
   mercer fit points.csv --solver hebbian --gain smd --passes 20 -n 3 -o points.mercer
 
 Over 1000 landmarks, an approximation whose error is part of the record:
-  mercer fit images.npy --gram nystrom --n-landmarks 1000 -n 20 -o images.mercer")]
+  mercer fit images.npy --gram nystrom --n-landmarks 1000 -n 20 -o images.mercer
+
+
+Codes from which points can be reconstructed:
+  mercer fit points.csv --method autoencoder --epochs 10 -n 2 -o codes.mercer")]
 pub(crate) struct FitArgs {
     /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
     /// standard input
@@ -34,6 +39,9 @@ pub(crate) struct FitArgs {
     pub(crate) points: PathBuf,
     #[command(flatten)]
     pub(crate) data: DataArgs,
+    /// What is learned: components in feature space, or an encoder and a decoder
+    #[arg(long, value_name = "CHOICE", value_enum, default_value_t, help_heading = "Components and method")]
+    pub(crate) method: FitMethod,
     #[command(flatten)]
     pub(crate) kernel: KernelArgs,
     #[command(flatten)]
@@ -52,6 +60,8 @@ pub(crate) struct FitArgs {
     pub(crate) solver: FitSolver,
     #[command(flatten)]
     pub(crate) hebbian: HebbianArgs,
+    #[command(flatten)]
+    pub(crate) autoencoder: AutoencoderArgs,
     #[command(flatten)]
     pub(crate) nystrom: NystromArgs,
     #[command(flatten)]

@@ -58,7 +58,8 @@ pub(crate) struct HebbianArgs {
     /// Passes over the points [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) passes: Option<usize>,
-    /// Updates that are computed together; changes the answer by rounding only [default: chosen for speed]
+    /// Updates that are computed together; changes the answer by rounding only [default: chosen for speed]. For
+    /// --method autoencoder: samples that are averaged in an update [default: 128]
     #[arg(long, value_name = "N")]
     pub(crate) batch_size: Option<usize>,
 }

@@ -1,5 +1,6 @@
 //! What was typed: plain data, checked word by word and no further. One file per command.
 
+mod autoencoder;
 mod classify;
 mod cluster;
 mod compare;
@@ -13,6 +14,7 @@ mod info;
 mod man;
 mod nystrom;
 mod plan;
+mod reconstruct;
 mod report;
 mod reproduce;
 mod score;
@@ -23,6 +25,7 @@ mod values;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use autoencoder::{AutoencoderStart, FitMethod};
 pub(crate) use classify::{ClassifyArgs, UnitChoice};
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use compare::CompareArgs;
@@ -36,6 +39,7 @@ pub(crate) use info::InfoArgs;
 pub(crate) use man::ManArgs;
 pub(crate) use nystrom::FitGram;
 pub(crate) use plan::PlanArgs;
+pub(crate) use reconstruct::ReconstructArgs;
 pub(crate) use report::{ProgressChoice, ReportArgs};
 pub(crate) use reproduce::{Experiment, ReproduceArgs};
 pub(crate) use score::ScoreArgs;
@@ -81,6 +85,8 @@ pub(crate) enum Command {
     Plan(Box<PlanArgs>),
     /// Scores of points under a model
     Transform(Box<TransformArgs>),
+    /// What a model keeps of points, as points, with their error
+    Reconstruct(Box<ReconstructArgs>),
     /// Novelty: how unlike the training points of a model other points are
     Score(Box<ScoreArgs>),
     /// Clusters of points, of any shape: spectral clustering

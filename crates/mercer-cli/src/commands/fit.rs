@@ -8,8 +8,8 @@ use super::learn::{Limits, complete, learn};
 use super::plan::{self, Planned};
 use super::session::Session;
 use super::settings::{exact_gram, settings};
-use super::{hebbian, nystrom};
-use crate::args::{CheckpointArgs, DataArgs, FitArgs, FitSolver, KernelArgs, MethodName};
+use super::{autoencoder, hebbian, nystrom};
+use crate::args::{CheckpointArgs, DataArgs, FitArgs, FitMethod, FitSolver, KernelArgs, MethodName};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::output;
 
@@ -20,10 +20,19 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         return Err(Failure::usage("a model is not text: give the name of a file with --output"));
     }
     check_standardize(&args.data, &args.kernel)?;
-    hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;
+    match args.method {
+        FitMethod::Autoencoder => autoencoder::check_flags(args)?,
+        FitMethod::KernelPca => {
+            hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;
+            autoencoder::refuse_flags(args)?;
+        }
+    }
     nystrom::check_flags(args)?;
     let kept = args.checkpoint.checkpoint.as_deref().filter(|_| !args.dry_run);
     session.check_outputs(args.output.as_deref().into_iter().chain(kept), &[("data", &args.points)])?;
+    if let (FitMethod::Autoencoder, Some(output)) = (args.method, &args.output) {
+        return autoencoder::run(args, output, &mut session);
+    }
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let output = match &args.output {
         Some(output) if !args.dry_run => output,

@@ -1,5 +1,8 @@
 //! `mercer info`: what a model file holds.
 
+use mercer::AnyModel;
+
+use super::autoencoder;
 use super::session::Session;
 use crate::args::{InfoArgs, ProgressChoice};
 use crate::failure::{ExitStatus, Result};
@@ -9,6 +12,10 @@ use crate::output;
 pub(super) fn run(args: &InfoArgs) -> Result<ExitStatus> {
     let mut session = Session::start("info", &args.report, ProgressChoice::None)?;
     session.check_outputs(None, &[("model", &args.model)])?;
-    let model = session.load(&args.model)?;
-    session.finish(ExitStatus::Done, model.record(), Some(&output::summary(model.record())))
+    match session.load_any(&args.model)? {
+        AnyModel::KernelPca(model) => {
+            session.finish(ExitStatus::Done, model.record(), Some(&output::summary(model.record())))
+        }
+        AnyModel::Autoencoder(model) => autoencoder::show(&model, ExitStatus::Done, &session),
+    }
 }

@@ -1,5 +1,6 @@
 //! One file per command: from what was typed to what it means, and then to work.
 
+mod autoencoder;
 mod blocks;
 mod classify;
 mod cluster;
@@ -14,6 +15,7 @@ mod learn;
 mod man;
 mod nystrom;
 mod plan;
+mod reconstruct;
 mod reproduce;
 mod score;
 mod session;
@@ -31,6 +33,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus> {
         Command::Fit(args) => fit::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Transform(args) => transform::run(&args),
+        Command::Reconstruct(args) => reconstruct::run(&args),
         Command::Score(args) => score::run(&args),
         Command::Cluster(args) => cluster::run(&args),
         Command::Stream(args) => stream::run(&args),

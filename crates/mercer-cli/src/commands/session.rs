@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use mercer::Model;
+use mercer::autoencoder::{Autoencoder, Codec};
 use mercer::watch::Threads;
+use mercer::{AnyModel, Model};
 use serde::Serialize;
 
 use crate::args::{DataArgs, ProgressChoice, ReportArgs, TimeLimit};
@@ -99,6 +100,16 @@ impl<'a> Session<'a> {
         self.reading(path, || input::read_queries(path, &ReadOptions::from(args), model))
     }
 
+    /// Reads new points for an autoencoder.
+    pub(super) fn read_codes(&mut self, path: &Path, args: &DataArgs, model: &Autoencoder) -> Result<Data> {
+        if args.standardize || args.scale.is_some() {
+            return Err(Failure::usage(
+                "--scale and --standardize are not for an autoencoder: it takes data as they are",
+            ));
+        }
+        self.reading(path, || input::read(path, &ReadOptions::from(args).n_features(model.n_features())))
+    }
+
     fn reading(&mut self, path: &Path, read: impl FnOnce() -> Result<Data>) -> Result<Data> {
         let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
         self.meter.begin(&format!("reading {name}"));
@@ -110,6 +121,11 @@ impl<'a> Session<'a> {
     /// Loads a model file.
     pub(super) fn load(&mut self, path: &Path) -> Result<Model> {
         self.timed("load", |_| Ok(Model::load(path)?))
+    }
+
+    /// Loads a model file of any kind.
+    pub(super) fn load_any(&mut self, path: &Path) -> Result<AnyModel> {
+        self.timed("load", |_| Ok(AnyModel::load(path)?))
     }
 
     /// Does something and takes its time as that of a phase.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use mercer::AnyModel;
+use mercer::autoencoder::Codec;
 use serde::Serialize;
 
 use super::blocks::{in_blocks, warn_of_scales};
@@ -32,20 +34,33 @@ pub(super) fn run(args: &TransformArgs) -> Result<ExitStatus> {
     let format = output::score_format(&args.output)?;
     let threads = threads(args.threads)?;
     session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
-    let model = session.load(&args.model)?;
-    let data = session.read_queries(&args.points, &args.data, &model)?;
+    let model = session.load_any(&args.model)?;
+    let data = match &model {
+        AnyModel::KernelPca(model) => session.read_queries(&args.points, &args.data, model)?,
+        AnyModel::Autoencoder(model) => session.read_codes(&args.points, &args.data, model)?,
+    };
     if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
         session.console.note(&note);
     }
-    warn_of_scales(&model, &data.points, &mut session);
+    if let AnyModel::KernelPca(model) = &model {
+        warn_of_scales(model, &data.points, &mut session);
+    }
 
     session.interrupt.wait_for_safe_points();
-    let (n, k) = (data.points.n_samples(), model.n_components());
+    let k = match &model {
+        AnyModel::KernelPca(model) => model.n_components(),
+        AnyModel::Autoencoder(model) => model.n_components(),
+    };
+    let n = data.points.n_samples();
     session.timed("transform", |session| {
         let file = OutputFile::create(&args.output)?;
         let mut writer = ScoreWriter::new(file, format, (n, k), data.labels.as_ref())?.ids(data.ids.as_ref());
         in_blocks(session, n, k, |rows, watch| {
-            let scores = model.transform_watched(&data.points.slice(rows), &threads, watch);
+            let rows = data.points.slice(rows);
+            let scores = match &model {
+                AnyModel::KernelPca(model) => model.transform_watched(&rows, &threads, watch),
+                AnyModel::Autoencoder(model) => model.encode_watched(&rows, &threads, watch),
+            };
             session.meter.clear();
             writer.write(scores.map_err(Failure::in_data(&data.name))?.as_ref())
         })?;

@@ -90,7 +90,7 @@ impl ReadOptions {
     }
 
     /// The same, with the number of columns that a sparse file is to have.
-    pub(super) fn n_features(mut self, n_features: usize) -> Self {
+    pub(crate) fn n_features(mut self, n_features: usize) -> Self {
         self.n_features = Some(n_features);
         self
     }

@@ -8,10 +8,11 @@ use std::path::Path;
 use super::support::{Directory, bent_line, mercer};
 
 /// Every command, as `mercer --help` lists them.
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "fit",
     "plan",
     "transform",
+    "reconstruct",
     "score",
     "stream",
     "cluster",

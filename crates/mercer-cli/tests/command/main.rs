@@ -20,6 +20,7 @@ mod help;
 mod interrupt;
 mod nystrom;
 mod plan;
+mod reconstruct;
 mod records;
 mod reproduce;
 mod score;

@@ -113,8 +113,13 @@ fn records() -> Vec<(&'static str, Value)> {
         ("fit", "fit points.csv --label half -n 2 -o again.mercer"),
         ("hebbian", "fit points.csv --label half -n 2 --solver hebbian --gain smd* -o by_iteration.mercer"),
         ("nystrom", "fit points.csv --label half -n 2 --gram nystrom --n-landmarks 6 -o over_landmarks.mercer"),
+        (
+            "autoencoder",
+            "fit points.csv --label half -n 2 --method autoencoder --epochs 2 --validation 0.3 -o codes.mercer",
+        ),
         ("plan", "plan points.csv --label half --variance 0.9 --max-passes 1 --solver lanczos"),
         ("transform", "transform points.mercer points.csv --label half -o scores.csv"),
+        ("reconstruct", "reconstruct points.mercer points.csv --label half -o again.csv"),
         ("score", "score points.mercer points.csv --label half -o novelty.csv"),
         ("cluster", "cluster points.csv --labels half -k 2 -o clusters.csv"),
         ("reproduce", "reproduce toy-circles --data . --out circles --quick"),
@@ -154,7 +159,7 @@ fn records_have_the_shape_they_had() {
 #[test]
 fn every_record_says_who_made_it_and_how_it_ended() {
     for (name, record) in records() {
-        let command = if ["error", "hebbian", "nystrom"].contains(&name) { "fit" } else { name };
+        let command = if ["error", "hebbian", "nystrom", "autoencoder"].contains(&name) { "fit" } else { name };
         assert_eq!(record["command"], command);
         assert_eq!(record["exit_code"], if name == "error" { 2 } else { 0 }, "{name}");
         assert_eq!((&record["record_version"], &record["version"]), (&1.into(), &env!("CARGO_PKG_VERSION").into()));

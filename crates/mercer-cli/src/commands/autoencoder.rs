@@ -1,0 +1,164 @@
+//! `mercer fit --method autoencoder`: learn an encoder and a decoder and save them; and what `info` says of them.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Codec, HistoryEntry, StartFrom};
+use mercer::{GramChoice, Negative, SolverChoice};
+use serde::Serialize;
+
+use super::learn::watched;
+use super::session::Session;
+use crate::args::{AutoencoderStart, FitArgs, FitGram, FitSolver};
+use crate::failure::{ExitStatus, Failure, Result};
+use crate::output::summary::short;
+use crate::records::Common;
+
+/// The record of an autoencoder.
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(flatten)]
+    common: Common,
+    n_samples: usize,
+    n_features: usize,
+    n_components: usize,
+    autoencoder: Learned<'a>,
+}
+
+/// How it was learned.
+#[derive(Serialize)]
+struct Learned<'a> {
+    span: &'static str,
+    sign: &'static str,
+    learning_rate: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    decay: Option<f64>,
+    n_halved: usize,
+    updates: usize,
+    diverged: bool,
+    was_stopped: bool,
+    history: &'a [HistoryEntry],
+}
+
+/// Refuses flags that only an autoencoder has.
+pub(super) fn refuse_flags(args: &FitArgs) -> Result<()> {
+    match args.autoencoder.given().next() {
+        Some(flag) => Err(Failure::usage(format!("{flag} is for --method autoencoder only"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses flags that an autoencoder does not have.
+pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
+    let (kernel, solve) = (&args.kernel, &args.solve);
+    let no_kernel = "its kernel is (x . y)^2, not centred";
+    let others = [
+        ("--kernel", kernel.kernel != "gaussian", no_kernel),
+        ("--gamma", kernel.gamma.is_some(), no_kernel),
+        ("--bandwidth", kernel.bandwidth.is_some(), no_kernel),
+        ("--degree", kernel.degree.is_some(), no_kernel),
+        ("--coef0", kernel.coef0.is_some(), no_kernel),
+        ("--alpha", kernel.alpha.is_some(), no_kernel),
+        ("--no-center", kernel.no_center, no_kernel),
+        ("--negative", kernel.negative != Negative::default(), no_kernel),
+        ("--gram", args.gram != FitGram::Exact(GramChoice::Auto), "it makes no products with a kernel matrix"),
+        ("--solver", args.solver != FitSolver::Eigen(SolverChoice::Auto), "choose with --optimizer"),
+        ("--variance", solve.variance.is_some(), "give the number of components with --n-components"),
+        ("--tolerance", solve.tolerance.is_some(), "it makes as many --epochs as it is told to"),
+        ("--max-passes", solve.max_passes.is_some(), "give --epochs"),
+        ("--precision", solve.precision.is_some(), "it works in double precision"),
+        ("--checkpoint", args.checkpoint.checkpoint.is_some(), "it keeps no state between epochs"),
+        ("--dry-run", args.dry_run, "there is no plan of it"),
+        ("--standardize", args.data.standardize, "codes are decoded to the units of the data"),
+        ("--scale", args.data.scale.is_some(), "it divides by the largest norm by itself"),
+    ];
+    if let Some((flag, _, why)) = others.into_iter().find(|(_, given, _)| *given) {
+        return Err(Failure::usage(format!("{flag} is not for --method autoencoder: {why}")));
+    }
+    if let Some(flag) = args.hebbian.given().find(|flag| *flag != "--batch-size") {
+        return Err(Failure::usage(format!("{flag} is for --solver hebbian only")));
+    }
+    Ok(())
+}
+
+/// Learns and saves.
+pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> Result<ExitStatus> {
+    let data = session.read(&args.points, &args.data, args.solve.seed)?;
+    let settings = settings(args);
+    let time = session.time_left(args.solve.time_limit);
+    let (model, _) = session
+        .timed("fit", |session| watched(session, &data, time, |watch| settings.fit_watched(&data.points, watch)))?;
+    model.save(output)?;
+    session.console.note(&format!("model saved as {}", output.display()));
+    if model.diverged() {
+        session.warn(format!(
+            "learning diverged with --learning-rate {}: {} holds the best there was",
+            short(model.learning_rate()),
+            output.display()
+        ));
+    } else if model.was_stopped() {
+        let why = if session.interrupt.is_set() { "interrupted" } else { "out of time" };
+        let updates = model.n_updates();
+        session.warn(format!("{why}: {} holds the best so far, after {updates} updates", output.display()));
+    }
+    let is_whole = !(model.diverged() || model.was_stopped());
+    show(&model, if is_whole { ExitStatus::Done } else { ExitStatus::NotConverged }, session)
+}
+
+/// Ends a run with the record of an autoencoder.
+pub(super) fn show(model: &Autoencoder, status: ExitStatus, session: &Session<'_>) -> Result<ExitStatus> {
+    let body = Body {
+        common: session.common(),
+        n_samples: model.n_samples(),
+        n_features: model.n_features(),
+        n_components: model.n_components(),
+        autoencoder: Learned {
+            span: model.span().name(),
+            sign: model.sign().name(),
+            learning_rate: model.learning_rate(),
+            decay: model.decay(),
+            n_halved: model.n_halved(),
+            updates: model.n_updates(),
+            diverged: model.diverged(),
+            was_stopped: model.was_stopped(),
+            history: model.history(),
+        },
+    };
+    session.finish(status, &body, Some(&table(model)))
+}
+
+fn settings(args: &FitArgs) -> AutoencoderKernelPca {
+    let own = &args.autoencoder;
+    let settings = AutoencoderKernelPca::new(args.solve.n_components.unwrap_or(2)).seed(args.solve.seed);
+    let settings = own.span.into_iter().fold(settings, AutoencoderKernelPca::span);
+    let settings = own.span_points.into_iter().fold(settings, AutoencoderKernelPca::landmarks);
+    let settings = own.optimizer.into_iter().fold(settings, AutoencoderKernelPca::optimizer);
+    let settings = own.learning_rate.into_iter().fold(settings, AutoencoderKernelPca::learning_rate);
+    let settings = own.decay.into_iter().fold(settings, AutoencoderKernelPca::decay);
+    let settings = own.epochs.into_iter().fold(settings, AutoencoderKernelPca::epochs);
+    let settings = own.gradient.into_iter().fold(settings, AutoencoderKernelPca::gradient);
+    let settings = own.sign.into_iter().fold(settings, AutoencoderKernelPca::sign);
+    let settings = own.validation.into_iter().fold(settings, AutoencoderKernelPca::validation);
+    let settings = own.patience.into_iter().fold(settings, AutoencoderKernelPca::patience);
+    let settings = args.hebbian.batch_size.into_iter().fold(settings, AutoencoderKernelPca::batch_size);
+    let settings = args.solve.memory.into_iter().fold(settings, AutoencoderKernelPca::memory);
+    let settings = args.solve.threads.into_iter().fold(settings, AutoencoderKernelPca::threads);
+    match own.start {
+        Some(AutoencoderStart::Random) => settings.start(StartFrom::Random),
+        Some(AutoencoderStart::KernelPca) | None => settings,
+    }
+}
+
+/// An autoencoder for people.
+fn table(model: &Autoencoder) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "points      {} of {} features", model.n_samples(), model.n_features());
+    let _ = writeln!(text, "codes       {} quadratic forms, {} span", model.n_components(), model.span());
+    let decay = model.decay().map_or_else(String::new, |decay| format!(", halved after {} updates", short(decay)));
+    let _ = writeln!(text, "learning    {} updates, step {}{decay}", model.n_updates(), short(model.learning_rate()));
+    text.push_str("\nepoch      loss  seconds\n");
+    for entry in model.history() {
+        let _ = writeln!(text, "{:>5}  {:>8}  {:>7.1}", entry.epoch, short(entry.loss), entry.seconds);
+    }
+    text
+}

@@ -1,0 +1,125 @@
+//! `mercer reconstruct`.
+
+use mercer::preimage::{Preimage, PreimageMethod};
+use mercer::{Model, Points, Watch};
+use serde_json::Value;
+
+use super::support::{Directory, bent_line, numbers};
+
+fn fitted() -> Directory {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    directory.run("fit points.csv --label half -n 3 -o points.mercer --quiet").done();
+    directory.write("new.csv", "x,y\n0.1,0\n1,1.1\n");
+    directory
+}
+
+#[test]
+fn the_table_holds_what_the_library_says() {
+    let directory = fitted();
+    let model = Model::load(&directory.path("points.mercer")).unwrap();
+    let points = Points::from_f64(vec![0.1, 0.0, 1.0, 1.1], 2, 2).unwrap();
+    for method in ["fixed-point", "distance", "gradient", "ridge"] {
+        directory.run(&format!("reconstruct points.mercer new.csv -o {method}.csv --method {method}")).done();
+        let text = directory.read(&format!("{method}.csv"));
+        assert!(text.starts_with("x1,x2,feature_error,converged\n"), "{text}");
+        let method: PreimageMethod = method.parse().unwrap();
+        let expected = Preimage::new(method).of_points(&model, &points, &Watch::new()).unwrap();
+        for (i, row) in numbers(&text).iter().enumerate() {
+            let converged = f64::from(u8::from(expected.converged[i]));
+            let wanted = [expected.points[(i, 0)], expected.points[(i, 1)], expected.feature_error[i], converged];
+            assert_eq!(row, &wanted, "row {i} by {method}");
+        }
+    }
+}
+
+#[test]
+fn the_method_is_chosen_for_the_kernel_and_labels_stay() {
+    let directory = fitted();
+    let outcome = directory.run("reconstruct points.mercer points.csv --label half -o out.csv --json").done();
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&record["method"], &record["n_not_converged"]), (&"fixed-point".into(), &0.into()));
+    let text = directory.read("out.csv");
+    assert!(text.starts_with("x1,x2,feature_error,converged,half\n"), "{text}");
+    assert_eq!(text.lines().count(), 13);
+    directory.run("fit points.csv --label half --kernel linear -o linear.mercer --quiet").done();
+    let outcome = directory.run("reconstruct linear.mercer new.csv -o out.csv --json").done();
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(record["method"], "gradient");
+}
+
+#[test]
+fn settings_that_a_method_does_not_read_are_refused() {
+    let directory = fitted();
+    for (flags, message) in [
+        ("--method distance --restarts 3", "`restarts` must be left out with the method distance"),
+        ("--method fixed-point --ridge 2", "`alpha` must be left out with the method fixed-point"),
+        ("--method polynomial", "polynomial kernel of degree 2"),
+        ("--method magic", "invalid value 'magic'"),
+    ] {
+        let outcome = directory.run(&format!("reconstruct points.mercer new.csv -o out.csv {flags}"));
+        assert_eq!(outcome.code, Some(2), "{flags}");
+        assert!(outcome.stderr.contains(message), "{flags}: {}", outcome.stderr);
+        assert!(!directory.files().contains(&"out.csv".to_owned()));
+    }
+}
+
+#[test]
+fn an_autoencoder_is_learned_used_and_shown() {
+    let directory = fitted();
+    let fit = "fit points.csv --label half --method autoencoder -n 2 --epochs 3 --batch-size 4 -o codes.mercer --json";
+    let record: Value = serde_json::from_str(&directory.run(fit).done().stdout).unwrap();
+    assert_eq!((&record["n_components"], &record["autoencoder"]["span"]), (&2.into(), &"full".into()));
+    assert_eq!(record["autoencoder"]["updates"], 9);
+    directory.run("transform codes.mercer points.csv --label half -o codes.csv").done();
+    assert!(directory.read("codes.csv").starts_with("pc1,pc2,half\n"));
+    directory.run("reconstruct codes.mercer points.csv --label half -o again.csv").done();
+    let text = directory.read("again.csv");
+    assert!(text.starts_with("x1,x2,loss,half\n"), "{text}");
+    // Three forms are all that two columns have: two lose a little.
+    for (row, point) in numbers(&text).iter().zip(numbers(&bent_line())) {
+        assert!((row[0] - point[0]).abs() < 0.5 && (row[1] - point[1]).abs() < 0.5, "{row:?} for {point:?}");
+    }
+    let info = directory.run("info codes.mercer").done().stdout;
+    assert!(info.contains("2 quadratic forms, full span"), "{info}");
+    directory.run("fit points.csv --label half --method autoencoder --span data --epochs 1 -o span.mercer").done();
+    assert!(directory.run("info span.mercer").done().stdout.contains("data span"));
+}
+
+#[test]
+fn flags_of_other_methods_are_refused() {
+    let directory = fitted();
+    for (flags, message) in [
+        ("--method autoencoder --gamma 1", "--gamma is not for --method autoencoder"),
+        ("--method autoencoder --variance 0.9", "--variance is not for --method autoencoder"),
+        ("--method autoencoder --scale 2", "--scale is not for --method autoencoder"),
+        ("--method autoencoder --passes 3", "--passes is for --solver hebbian only"),
+        ("--method autoencoder --dry-run", "--dry-run is not for --method autoencoder"),
+        ("--epochs 3", "--epochs is for --method autoencoder only"),
+        ("--method autoencoder -n 4", "`n_components` must be between 1 and 3"),
+    ] {
+        let outcome = directory.run(&format!("fit points.csv --label half -o out.mercer {flags}"));
+        assert_eq!(outcome.code, Some(2), "{flags}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{flags}: {}", outcome.stderr);
+    }
+    directory.run("fit points.csv --label half --method autoencoder --epochs 1 -o codes.mercer").done();
+    for (words, message) in [
+        ("reconstruct codes.mercer new.csv -o out.csv --method ridge", "--method is not for an autoencoder"),
+        ("transform codes.mercer new.csv -o out.csv --scale 2", "not for an autoencoder"),
+        ("score codes.mercer new.csv -o out.csv", "not a Mercer model"),
+    ] {
+        let outcome = directory.run(words);
+        assert_eq!(outcome.code, Some(2), "{words}");
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_rate_that_diverges_ends_with_code_one_and_a_model() {
+    let directory = fitted();
+    let outcome = directory
+        .run("fit points.csv --label half --method autoencoder --learning-rate 1e6 --epochs 3 -o codes.mercer");
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("learning diverged"), "{}", outcome.stderr);
+    directory.run("info codes.mercer").done();
+}

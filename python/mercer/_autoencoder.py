@@ -1,0 +1,416 @@
+"""Autoencoder kernel PCA."""
+
+import json
+import os
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from . import _checks, _mercer, _progress
+from ._arrays import DTYPES, dense, vectors
+from ._base import ConvergenceWarning, Estimator, check_is_fitted, validate_data
+
+_SPANS = ("full", "data")
+_OPTIMIZERS = ("sgd", "svrg")
+_GRADIENTS = ("functional", "plain")
+_SIGNS = ("nearest", "nonnegative")
+_STARTS = ("kernel-pca", "random")
+
+
+class AutoencoderKernelPCA(Estimator):
+    """Kernel PCA of degree 2 whose components are learned so that points can be reconstructed from their codes.
+
+    A point is encoded by quadratic forms, ``code_j = x @ A_j @ x``, and decoded as the leading eigenvector of ``sum_j code_j * B_j``. The forms
+    minimise the mean spectral norm of ``sum_j code_j * B_j - outer(x, x)``, by stochastic gradients from the solution of kernel PCA
+    with the kernel ``(x @ y)**2``.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of forms: at most ``d * (d + 1) / 2`` for ``d`` features.
+    span : {"full", "data"}, default="full"
+        Whether forms are any, or combinations of ``outer(x, x)`` of points that are learned from: ``k * m`` numbers for ``m`` points instead
+        of ``k * d * d``.
+    optimizer : {"sgd", "svrg"}, default="sgd"
+        Stochastic gradients, plain or with reduced variance.
+    learning_rate : float or "auto", default="auto"
+        Step ``eta0`` of the first update, for points whose largest norm is one. ``"auto"`` is found by trying on a sample, and halved when an
+        epoch makes things worse.
+    decay : float, default=None
+        Updates ``tau`` after which the step ``eta0 * tau / (tau + t)`` has halved; ``None``: a quarter of all updates with ``"sgd"``, a step that
+        stays with ``"svrg"``.
+    epochs : int, default=None
+        Passes over the points; ``None`` is 20. With 0 the start is what is learned.
+    batch_size : int, default=128
+        Samples that are averaged in an update.
+    start : {"kernel-pca", "random"} or pair of arrays, default="kernel-pca"
+        Where learning starts; ``(A0, B0)`` of shape (k, d, d), or (k, m) with ``span="data"``.
+    order : array-like of int, default=None
+        Samples in the order in which they are learned from, instead of random permutations: one row per epoch, or one row in all, which
+        ``epochs``, if given, cuts into equal parts.
+    gradient : {"functional", "plain"}, default="functional"
+        With ``span="data"``: the gradient that moves the forms as it would with full span, or that of the coefficients.
+    sign : {"nearest", "nonnegative"}, default="nearest"
+        ``x`` and ``-x`` have the same code. A decoded point is the one nearer to a reference (the mean of the points learned from, if there is
+        none), or the one whose sum is not negative.
+    random_state : int, RandomState, Generator or None, default=None
+        Where everything random comes from; ``None`` is 0.
+    landmarks : int, default=None
+        With ``span="data"``: points that the span is made of, drawn at random; ``None``: all, up to 4000.
+    validation_fraction : float, default=0.0
+        Share of the points that is held out, to end when their loss falls no more and to keep what was best for them.
+    patience : int, default=None
+        Epochs without a smaller loss of points held out after which learning ends; ``None`` is 5.
+    scale : bool, default=True
+        Whether points are divided by their largest norm while they are learned from. Only the meaning of ``learning_rate`` depends on it.
+    tolerance : float, default=None
+        Residual of eigenpairs while learning, relative to the eigenvalue; ``None``: 1e-12 with ``batch_size=1``, else 1e-3.
+    memory_limit : int or str, default=None
+        Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default.
+    n_jobs : int, default=None
+        Threads; ``None`` and -1 are all processors. Results do not depend on it.
+    progress : bool or callable, default=False
+        Whether to show a bar, or a function ``f(phase, epoch, epochs, fraction, loss)`` to call instead.
+    time_limit : float, default=None
+        Seconds after which what has been learned so far is returned, with a ``ConvergenceWarning``.
+
+    Attributes
+    ----------
+    encoder_, decoder_ : ndarray of shape (n_components, n_features, n_features) or (n_components, n_span)
+        The forms ``A_j`` and ``B_j``, or the coefficients ``H`` and ``G`` over ``span_points_``.
+    loss_history_ : ndarray
+        Mean loss of the points learned from (of 2000 of them if there are more) at the start and after every epoch.
+    history_ : list of dict
+        The same with ``epoch``, ``updates``, ``rate``, ``seconds``, and ``validation_loss`` if points were held out.
+    span_points_ : ndarray of shape (n_span, n_features) or None
+        Points of the span.
+    learning_rate_, decay_ : float
+        As given or as found; ``decay_`` is ``None`` for a step that stays.
+    scale_ : float
+        What points were divided by while they were learned from.
+    mean_ : ndarray of shape (n_features,)
+        Mean of the points learned from.
+    n_updates_ : int
+        Updates so far.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import AutoencoderKernelPCA
+    >>> X = np.random.default_rng(0).random(size=(200, 6))
+    >>> model = AutoencoderKernelPCA(3, epochs=5).fit(X)
+    >>> codes = model.transform(X)
+    >>> model.inverse_transform(codes, reference=X).shape
+    (200, 6)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        span: str = "full",
+        optimizer: str = "sgd",
+        learning_rate: Any = "auto",
+        decay: float | None = None,
+        epochs: int | None = None,
+        batch_size: int = 128,
+        start: Any = "kernel-pca",
+        order: Any = None,
+        gradient: str = "functional",
+        sign: str = "nearest",
+        random_state: Any = None,
+        landmarks: int | None = None,
+        validation_fraction: float = 0.0,
+        patience: int | None = None,
+        scale: bool = True,
+        tolerance: float | None = None,
+        memory_limit: int | str | None = None,
+        n_jobs: int | None = None,
+        progress: Any = False,
+        time_limit: float | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.span = span
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.decay = decay
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.start = start
+        self.order = order
+        self.gradient = gradient
+        self.sign = sign
+        self.random_state = random_state
+        self.landmarks = landmarks
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.scale = scale
+        self.tolerance = tolerance
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.progress = progress
+        self.time_limit = time_limit
+
+    # Learning
+
+    def fit(self, X: Any, y: Any = None) -> "AutoencoderKernelPCA":
+        """Learns from the rows of ``X``, anew.
+
+        Ctrl-C raises ``KeyboardInterrupt``; what was learned until then is in the fitted attributes, if there is anything. A learning rate that was
+        given and diverges is a ``ConvergenceWarning``, and the best there was is kept.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : Ignored
+
+        Returns
+        -------
+        self : AutoencoderKernelPCA
+        """
+        return self._fit(X, self.epochs)
+
+    def _fit(self, X: Any, epochs: int | None) -> "AutoencoderKernelPCA":
+        owner = type(self).__name__
+        time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C")
+        points = dense(X)
+        settings = self._settings(points, epochs)
+        with _progress.bar(self.progress) as report:
+            model = _mercer.Autoencoder.fit(
+                points, settings, time_limit=time_limit, progress=report, on_partial=self._adopt
+            )
+        self._adopt(model)
+        self._warn()
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> "AutoencoderKernelPCA":
+        """Learns from more points, in their order: one epoch, with the step that is due.
+
+        With ``span="data"`` the span stays that of the first call; new points are learned from by what of them lies in it. Before a fit these are the
+        first points, and this is a fit of one epoch. On an error everything stays as it was.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : Ignored
+
+        Returns
+        -------
+        self : AutoencoderKernelPCA
+        """
+        owner = type(self).__name__
+        if "_model" not in self.__dict__:
+            return self._fit(X, self.epochs if self.order is not None else 1)
+        time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
+        threads = _checks.threads(owner, self.n_jobs)
+        points = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
+        with _progress.bar(self.progress) as report:
+            model = self._model.partial_fit(
+                points, threads=threads, time_limit=time_limit, progress=report, on_partial=self._adopt
+            )
+        self._adopt(model)
+        self._warn()
+        return self
+
+    def _settings(self, points: Any, epochs: int | None) -> dict[str, Any]:
+        """What is asked for, as the extension module takes it."""
+        owner = type(self).__name__
+        k = _checks.integer(owner, "n_components", self.n_components, 1)
+        epochs = _checks.integer(owner, "epochs", epochs, 0, optional=True)
+        span = _checks.choice(owner, "span", self.span, _SPANS)
+        start, encoder, decoder = self._start()
+        return {
+            "n_components": k,
+            "span": span,
+            "optimizer": _checks.choice(owner, "optimizer", self.optimizer, _OPTIMIZERS),
+            "learning_rate": _rate(owner, self.learning_rate),
+            "decay": _checks.real(owner, "decay", self.decay, 0, above=True, optional=True),
+            "epochs": epochs,
+            "batch_size": _checks.integer(owner, "batch_size", self.batch_size, 1),
+            "start": start,
+            "encoder": encoder,
+            "decoder": decoder,
+            "order": None if self.order is None else _order(self.order, points.shape[0], epochs),
+            "gradient": _checks.choice(owner, "gradient", self.gradient, _GRADIENTS),
+            "sign": _checks.choice(owner, "sign", self.sign, _SIGNS),
+            "landmarks": _checks.integer(owner, "landmarks", self.landmarks, 1, optional=True),
+            "validation": _checks.real(owner, "validation_fraction", self.validation_fraction, 0),
+            "patience": _checks.integer(owner, "patience", self.patience, 1, optional=True),
+            "scale": _checks.boolean(owner, "scale", self.scale),
+            "tolerance": _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True),
+            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
+            "threads": _checks.threads(owner, self.n_jobs),
+            "seed": _checks.seed(owner, self.random_state),
+        }
+
+    def _start(self) -> tuple[str, Any, Any]:
+        owner = type(self).__name__
+        if isinstance(self.start, str):
+            return _checks.choice(owner, "start", self.start, _STARTS), None, None
+        if not isinstance(self.start, (tuple, list)) or len(self.start) != 2:
+            raise _checks.refuse(owner, "start", "'kernel-pca', 'random' or a pair of arrays", self.start)
+        dimensions = 3 if self.span == "full" else 2
+        flat = []
+        for values in self.start:
+            array = np.asarray(values)
+            if array.dtype.kind not in "fiub":
+                raise TypeError(f"start must hold real numbers, but its dtype is {array.dtype}")
+            if array.ndim != dimensions or array.shape[0] != self.n_components:
+                shape = "(k, d, d)" if dimensions == 3 else "(k, m)"
+                raise ValueError(
+                    f"start must hold two arrays of shape {shape} with k = {self.n_components}, but one has shape {array.shape}"
+                )
+            flat.append(np.ascontiguousarray(array, dtype=np.float64).ravel())
+        return "given", flat[0], flat[1]
+
+    def _adopt(self, model: _mercer.Autoencoder) -> None:
+        """Makes what has been learned this estimator's own."""
+        self._model = model
+        self.encoder_ = model.encoder()
+        self.decoder_ = model.decoder()
+        self.history_ = json.loads(model.history())
+        self.loss_history_ = np.array([entry["loss"] for entry in self.history_])
+        self.span_points_ = model.span_points()
+        self.learning_rate_ = model.learning_rate
+        self.decay_ = model.decay
+        self.scale_ = model.scale
+        self.mean_ = model.mean()
+        self.n_updates_ = model.n_updates
+
+    def _warn(self) -> None:
+        if self._model.diverged:
+            message = f"learning diverged with learning_rate={self.learning_rate_}: the best there was is kept; use a smaller one, or 'auto'"
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        elif self._model.was_stopped:
+            message = f"learning was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+    # Using
+
+    def transform(self, X: Any) -> Any:
+        """Codes of the rows of ``X``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_components)
+        """
+        check_is_fitted(self)
+        X = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
+        with _progress.bar(self.progress) as report:
+            return self._model.encode(
+                X, dtype=_precision(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
+            )
+
+    def inverse_transform(self, X: Any, reference: Any = None) -> Any:
+        """Points that codes are decoded to.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_queries, n_components)
+            Codes.
+        reference : array-like of shape (n_queries, n_features), optional
+            With ``sign="nearest"``: for each code a point near which the decoded one is to lie; without it, the mean of the points learned from.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_features)
+        """
+        check_is_fitted(self)
+        codes = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+        if codes.ndim != 2:
+            raise ValueError(f"X must be a 2D array of codes, but it has {codes.ndim} dimension(s)")
+        precision = "float32" if codes.dtype == np.float32 else "float64"
+        codes = vectors(codes, "X", codes.shape[0])
+        if reference is not None:
+            reference = dense(validate_data(self, reference, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
+        with _progress.bar(self.progress) as report:
+            return self._model.decode(
+                codes,
+                reference,
+                dtype=precision,
+                threads=_checks.threads(type(self).__name__, self.n_jobs),
+                progress=report,
+            )
+
+    def loss(self, X: Any) -> float:
+        """The mean over the rows of ``X`` of the spectral norm of ``sum_j code_j * B_j - outer(x, x)``."""
+        check_is_fitted(self)
+        X = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
+        return float(self._model.losses(X, threads=_checks.threads(type(self).__name__, self.n_jobs)).mean())
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the autoencoder to a file that :func:`mercer.load` reads."""
+        check_is_fitted(self)
+        self._model.save(os.fspath(path))
+
+    @classmethod
+    def _from_model(cls, model: _mercer.Autoencoder) -> "AutoencoderKernelPCA":
+        """The estimator that would have learned this autoencoder."""
+        estimator = cls(model.n_components, span=model.span, sign=model.sign)
+        estimator.n_features_in_ = model.n_features
+        estimator._adopt(model)
+        return estimator
+
+    def _model_from_bytes(self, data: bytes) -> _mercer.Autoencoder:
+        return _mercer.Autoencoder.from_bytes(data)
+
+    # What scikit-learn asks
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._model.n_components)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _precision(X: Any) -> str:
+    return "float64" if X.dtype == np.float64 else "float32"
+
+
+def _rate(owner: str, value: Any) -> float | None:
+    """A learning rate; ``None`` for one that is found by trying."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    if isinstance(value, str) or not isinstance(value, Real):
+        raise _checks.refuse(owner, "learning_rate", "'auto' or a float in the range (0, inf)", value)
+    return _checks.real(owner, "learning_rate", value, 0, above=True)
+
+
+def _order(order: Any, n_samples: int, epochs: int | None) -> list[list[int]]:
+    """Samples of each epoch."""
+    array = np.asarray(order)
+    if array.ndim not in (1, 2):
+        raise ValueError(f"order must be a 1D or 2D array, but it has {array.ndim} dimension(s)")
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"order must hold integers, but its dtype is {array.dtype}")
+    wrong = np.argwhere((array < 0) | (array >= n_samples))
+    if wrong.size:
+        place = tuple(int(index) for index in wrong[0])
+        raise ValueError(
+            f"order must hold indices of samples from 0 to {n_samples - 1}, but at position {place} it is {array[place]}"
+        )
+    if array.ndim == 1:
+        if epochs is None or epochs == 0:
+            array = array.reshape(1, -1)
+        elif array.size % epochs:
+            raise ValueError(f"order must fall into {epochs} epochs of equal length, but it has {array.size} samples")
+        else:
+            array = array.reshape(epochs, -1)
+    elif epochs is not None and epochs != array.shape[0]:
+        raise ValueError(f"order must have one row per epoch ({epochs}), but it has {array.shape[0]}")
+    return [[int(sample) for sample in row] for row in array]

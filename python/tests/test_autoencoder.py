@@ -1,0 +1,247 @@
+"""Autoencoder kernel PCA: the stored cases, what can be asked of it, and how it goes on."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from conftest import ROOT
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import mercer
+from mercer import AutoencoderKernelPCA
+
+
+def case(name):
+    return np.load(ROOT / "testdata" / "autoencoder" / f"{name}.npz")
+
+
+def assert_close(found, expected):
+    """The tolerance of the cases: relative to the largest entry."""
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max() + 1e-13)
+
+
+@pytest.fixture
+def pictures():
+    """Bumps on a line of twelve pixels."""
+    random = np.random.default_rng(5)
+    centre, other = random.uniform(0, 12, size=(2, 150))
+    pixel = np.arange(12)
+    return np.exp(-(((pixel - centre[:, None]) / 2) ** 2)) + 0.4 * np.exp(-(((pixel - other[:, None]) / 2) ** 2))
+
+
+@pytest.mark.parametrize("p", range(4))
+def test_losses_codes_and_decoded_points_are_those_of_the_stored_case(p):
+    stored = case("cohen_akpca")
+    x = stored["in_x"][p][None]
+    model = AutoencoderKernelPCA(3, start=(stored["in_A"][p], stored["in_B"][p]), epochs=0, sign="nonnegative").fit(x)
+    assert_close(model.loss(x), stored["out_loss"][p])
+    assert_close(model.transform(x)[0], stored["out_code"][p])
+    assert_close(model.inverse_transform(model.transform(x))[0], stored["out_decoded"][p])
+    assert_close(model.encoder_, stored["in_A"][p])
+    assert model.decoder_.shape == (3, 5, 5)
+
+
+@pytest.mark.parametrize("p", range(4))
+def test_a_step_is_along_the_stored_derivatives(p):
+    stored = case("cohen_akpca")
+    start = (stored["in_A"][p], stored["in_B"][p])
+    model = AutoencoderKernelPCA(3, start=start, scale=False, learning_rate=0.5, batch_size=1, order=[0])
+    model.fit(stored["in_x"][p][None])
+    assert_close((start[0] - model.encoder_) / 0.5, stored["out_dA"][p])
+    assert_close((start[1] - model.decoder_) / 0.5, stored["out_dB"][p])
+
+
+@pytest.mark.parametrize("p", range(4))
+def test_the_span_has_the_stored_losses_and_derivatives(p):
+    stored = case("cohen_ds")
+    H, G, x = stored["in_H"][p], stored["in_G"][p], stored["in_x"][p][None]
+    settings = {"span": "data", "start": (H, G), "scale": False, "learning_rate": 1.0, "batch_size": 1}
+    start = AutoencoderKernelPCA(3, epochs=0, **settings).fit(stored["in_X"])
+    assert_close(start.loss(x), stored["out_loss"][p])
+    assert_close(start.transform(x)[0], H @ (stored["in_X"] @ x[0]) ** 2)
+    plain = AutoencoderKernelPCA(3, epochs=0, gradient="plain", **settings).fit(stored["in_X"]).partial_fit(x)
+    assert_close(H - plain.encoder_, stored["out_dH"][p])
+    assert_close(G - plain.decoder_, stored["out_dG"][p])
+    functional = AutoencoderKernelPCA(3, order=[p], **settings).fit(stored["in_X"])
+    assert_close(H - functional.encoder_, stored["out_fun_dH"][p])
+    assert_close(G - functional.decoder_, stored["out_fun_dG"][p])
+    np.testing.assert_array_equal(functional.span_points_, stored["in_X"])
+
+
+def test_fifty_steps_lead_where_the_stored_ones_do():
+    stored = case("cohen_train")
+    model = AutoencoderKernelPCA(
+        2,
+        start=(stored["in_A0"], stored["in_B0"]),
+        learning_rate=float(stored["par_eta0"]),
+        decay=float(stored["par_tau"]),
+        batch_size=1,
+        order=stored["in_sgd_idx"],
+    ).fit(stored["in_X"])
+    assert_close(model.encoder_, stored["out_sgd_A"])
+    assert_close(model.decoder_, stored["out_sgd_B"])
+    assert_close(model.loss_history_, stored["out_obj"][:2])
+    assert_close(model.loss(stored["in_X"]), stored["out_obj"][1])
+    assert model.n_updates_ == 50
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_two_epochs_with_reduced_variance_lead_where_the_stored_ones_do(flat):
+    stored = case("cohen_train")
+    order = stored["in_svrg_idx"].ravel() if flat else stored["in_svrg_idx"]
+    model = AutoencoderKernelPCA(
+        2,
+        optimizer="svrg",
+        start=(stored["in_A0"], stored["in_B0"]),
+        learning_rate=float(stored["par_svrg_eta"]),
+        batch_size=1,
+        order=order,
+        epochs=2,
+    ).fit(stored["in_X"])
+    assert_close(model.encoder_, stored["out_svrg_A"])
+    assert_close(model.decoder_, stored["out_svrg_B"])
+    assert_close(model.loss_history_[[0, 2]], stored["out_obj"][[0, 2]])
+
+
+def test_the_start_is_the_kernel_pca_solution():
+    stored = case("cohen_train")
+    X = stored["in_X"]
+    model = AutoencoderKernelPCA(2, epochs=0).fit(X)
+    assert_close(np.einsum("kij,klm->ijlm", model.encoder_, model.decoder_), stored["out_kpca_projector"])
+    again = model.inverse_transform(model.transform(X), reference=X)
+    assert_close(((again - X) ** 2).sum(axis=1).mean(), stored["out_kpca_rec"])
+    assert_close(model.loss(X), stored["out_obj"][3])
+
+
+@pytest.mark.parametrize("params", [{}, {"span": "data"}, {"optimizer": "svrg"}, {"span": "data", "landmarks": 60}])
+def test_learning_makes_reconstruction_better(pictures, params):
+    before = AutoencoderKernelPCA(3, epochs=0).fit(pictures)
+    after = AutoencoderKernelPCA(3, epochs=15, batch_size=10, **params).fit(pictures)
+
+    def error(model):
+        return ((model.inverse_transform(model.transform(pictures), reference=pictures) - pictures) ** 2).mean()
+
+    assert error(after) < error(before)
+    assert after.loss_history_[-1] < after.loss_history_[0]
+    assert len(after.loss_history_) == len(after.history_) <= 16
+    assert set(after.history_[0]) == {"epoch", "updates", "rate", "loss", "seconds"}
+
+
+def test_precision_is_that_of_the_data(pictures):
+    model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
+    assert model.transform(pictures).dtype == np.float64
+    single = AutoencoderKernelPCA(2, epochs=1).fit(pictures.astype(np.float32))
+    codes = single.transform(pictures.astype(np.float32))
+    assert codes.dtype == np.float32 and single.inverse_transform(codes).dtype == np.float32
+    np.testing.assert_allclose(codes, model.transform(pictures), atol=1e-4)
+
+
+def test_sparse_rows_and_frames_are_taken(pictures):
+    pandas = pytest.importorskip("pandas")
+    model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
+    of_sparse = AutoencoderKernelPCA(2, epochs=1).fit(sparse.csr_matrix(pictures))
+    np.testing.assert_allclose(of_sparse.encoder_, model.encoder_)
+    names = [f"pixel {k}" for k in range(12)]
+    of_frame = AutoencoderKernelPCA(2, epochs=1).fit(pandas.DataFrame(pictures, columns=names))
+    assert list(of_frame.feature_names_in_) == names
+    assert list(of_frame.get_feature_names_out()) == ["autoencoderkernelpca0", "autoencoderkernelpca1"]
+
+
+def test_learning_goes_on(pictures):
+    model = AutoencoderKernelPCA(3, batch_size=25, random_state=1)
+    model.partial_fit(pictures[:100])
+    assert model.n_updates_ == 4
+    before = model.loss(pictures)
+    for _ in range(5):
+        model.partial_fit(pictures[50:])
+    assert model.n_updates_ == 4 + 20
+    assert model.loss(pictures) < before
+
+
+@pytest.mark.parametrize("span", ["full", "data"])
+def test_pickles_and_files_hold_everything(pictures, span, tmp_path):
+    model = AutoencoderKernelPCA(2, span=span, epochs=2, sign="nonnegative").fit(pictures)
+    model.save(tmp_path / "codes.mercer")
+    for again in (pickle.loads(pickle.dumps(model)), mercer.load(tmp_path / "codes.mercer")):
+        assert isinstance(again, AutoencoderKernelPCA)
+        np.testing.assert_array_equal(again.transform(pictures), model.transform(pictures))
+        np.testing.assert_array_equal(again.inverse_transform(again.transform(pictures)), model.inverse_transform(model.transform(pictures)))
+        np.testing.assert_array_equal(again.partial_fit(pictures).encoder_, pickle.loads(pickle.dumps(model)).partial_fit(pictures).encoder_)
+
+
+def test_signs(pictures):
+    model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
+    codes = model.transform(pictures)
+    plus, minus = (model.inverse_transform(codes, reference=sign * pictures) for sign in (1, -1))
+    np.testing.assert_allclose(plus, -minus, atol=1e-7)
+    np.testing.assert_allclose(model.inverse_transform(codes), plus, atol=1e-7)
+    with pytest.raises(ValueError, match="`reference` must be left out with sign = \"nonnegative\""):
+        AutoencoderKernelPCA(2, epochs=1, sign="nonnegative").fit(pictures).inverse_transform(codes, reference=pictures)
+
+
+def test_a_rate_that_is_too_large_is_a_warning_and_the_best_is_kept(pictures):
+    with pytest.warns(ConvergenceWarning, match="learning diverged with learning_rate=10000"):
+        model = AutoencoderKernelPCA(2, learning_rate=1e4, epochs=3, batch_size=10).fit(pictures)
+    assert model.loss(pictures) <= AutoencoderKernelPCA(2, epochs=0).fit(pictures).loss(pictures) * (1 + 1e-12)
+
+
+def test_a_time_limit_is_a_warning(pictures):
+    with pytest.warns(ConvergenceWarning, match="stopped by its time limit"):
+        AutoencoderKernelPCA(3, learning_rate=0.01, epochs=100_000, batch_size=1, time_limit=1.5).fit(pictures)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_components": 79}, "`n_components` must be between 1 and 78, the quadratic forms of 12 columns, but it is 79"),
+        ({"n_components": 0}, "'n_components' parameter of AutoencoderKernelPCA must be an int"),
+        ({"span": "half"}, "'span' parameter"),
+        ({"optimizer": "adam"}, "'optimizer' parameter"),
+        ({"learning_rate": -1.0}, "'learning_rate' parameter"),
+        ({"learning_rate": "fast"}, "'learning_rate' parameter"),
+        ({"decay": 0}, "'decay' parameter"),
+        ({"epochs": -1}, "'epochs' parameter"),
+        ({"batch_size": 0}, "'batch_size' parameter"),
+        ({"start": "zero"}, "'start' parameter"),
+        ({"start": (np.zeros((2, 12)), np.zeros((2, 12)))}, r"start must hold two arrays of shape \(k, d, d\) with k = 2"),
+        ({"start": (np.zeros((2, 3, 3)), np.zeros((2, 3, 3)))}, "`start` must be 2 matrices of 12 x 12"),
+        ({"order": [150]}, "order must hold indices of samples from 0 to 149"),
+        ({"order": [1.5]}, "order must hold integers"),
+        ({"order": [[0, 1]], "epochs": 2}, "order must have one row per epoch"),
+        ({"order": [0, 1, 2], "epochs": 2}, "order must fall into 2 epochs of equal length"),
+        ({"gradient": "plain"}, "`gradient` must be left out"),
+        ({"landmarks": 5}, "`landmarks` must be left out"),
+        ({"span": "data", "landmarks": 151}, "`landmarks` must be between 1 and"),
+        ({"sign": "positive"}, "'sign' parameter"),
+        ({"validation_fraction": 1.0}, "`validation` must be"),
+        ({"patience": 3}, "`patience` must be left out"),
+        ({"scale": 2.0}, "'scale' parameter"),
+    ],
+)
+def test_wrong_parameters_are_refused_by_name(pictures, params, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        AutoencoderKernelPCA(**params).fit(pictures)
+
+
+def test_wrong_data_are_refused(pictures):
+    with pytest.raises(ValueError, match="no variance"):
+        AutoencoderKernelPCA(2).fit(np.zeros((5, 3)))
+    model = AutoencoderKernelPCA(2, epochs=1)
+    with pytest.raises(NotFittedError):
+        model.inverse_transform(np.zeros((1, 2)))
+    model.fit(pictures)
+    with pytest.raises(ValueError, match="`codes` must be of 2 columns"):
+        model.inverse_transform(np.zeros((1, 3)))
+    with pytest.raises(ValueError, match="`reference` must be one point per code"):
+        model.inverse_transform(np.zeros((1, 2)), reference=pictures)
+
+
+def test_rows_of_zeros_are_rows(pictures):
+    pictures[3] = 0
+    model = AutoencoderKernelPCA(2, epochs=2).fit(pictures)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(model.transform(pictures)[3], 0)
+        np.testing.assert_array_equal(model.inverse_transform(model.transform(pictures[3:4])), 0)
