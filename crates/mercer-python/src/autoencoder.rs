@@ -175,7 +175,7 @@ impl Autoencoder {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (points, model, precision) = (points(x)?, Arc::clone(&self.0), precision(dtype)?);
-        let codes = run_through(py, progress, move |watch| {
+        let codes = run_through(py, None, progress, move |watch| {
             let threads = threads.map_or_else(Threads::all, Threads::new)?;
             model.encode_watched(&points, &threads, watch)
         })?;
@@ -195,7 +195,7 @@ impl Autoencoder {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (codes, reference, precision) = (matrix(&codes), reference.map(points).transpose()?, precision(dtype)?);
         let model = Arc::clone(&self.0);
-        let decoded = run_through(py, progress, move |watch| {
+        let decoded = run_through(py, None, progress, move |watch| {
             let threads = threads.map_or_else(Threads::all, Threads::new)?;
             model.decode_watched(codes.as_ref(), reference.as_ref(), &threads, watch)
         })?;
@@ -211,7 +211,7 @@ impl Autoencoder {
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (points, model) = (points(x)?, Arc::clone(&self.0));
-        let losses = run_through(py, None, move |_| match threads {
+        let losses = run_through(py, None, None, move |_| match threads {
             Some(threads) => (*model).clone().with_threads(threads).losses(&points),
             None => model.losses(&points),
         })?;

@@ -121,7 +121,7 @@ impl ClusterModel {
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (queries, model) = (points(x)?, Arc::clone(&self.0));
-        let found = run_through(py, progress, move |watch| {
+        let found = run_through(py, None, progress, move |watch| {
             let threads = threads.map_or_else(Threads::all, Threads::new)?;
             model.predict_watched(&queries, &threads, watch)
         })?;

@@ -47,7 +47,7 @@ pub(crate) fn preimages<'py>(
     let (model, scores, start) = (model.get().shared(), matrix(&scores), start.map(points).transpose()?);
     let precision = model.precision();
     let of_model = Arc::clone(&model);
-    let found = run_through(py, progress, move |watch| {
+    let found = run_through(py, None, progress, move |watch| {
         preimage.prepare(&of_model, watch)?.of_scores(scores.as_ref(), start.as_ref(), watch)
     })?;
     let converged = PyArray1::from_vec(py, found.converged).into_any();

@@ -49,7 +49,7 @@ pub(crate) fn tune_kernel(py: Python<'_>, x: &Bound<'_, PyAny>, settings: TuneSe
         tuner = tuner.n_components(n_components);
     }
     let threads = settings.threads;
-    let tuning = run_through(py, None, move |watch| {
+    let tuning = run_through(py, None, None, move |watch| {
         let threads = threads.map_or_else(Threads::all, Threads::new)?;
         tuner.tune_watched(&points, &threads, watch)
     })?;

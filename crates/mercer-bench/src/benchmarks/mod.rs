@@ -1,9 +1,9 @@
 //! The benchmarks, one file per question.
 
+mod akpca_mnist;
+mod cluster_usps;
 mod fast_sum_3d;
 mod fast_vs_direct;
-mod cluster_usps;
-mod akpca_mnist;
 mod fit_vs_sklearn;
 mod growth;
 mod hebbian_convergence;

@@ -17,7 +17,7 @@ use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output::summary::{seconds, short};
 use crate::output::write_text;
-use crate::picture::{Landscape, Panel};
+use crate::picture::{Panel, Scan};
 use crate::records::Common;
 
 /// Components whose variances are drawn and kept.
@@ -212,7 +212,7 @@ fn draw(
         short(tuning.best_gamma)
     );
     let title = format!("Criterion {} of the {} kernel", tuning.criterion, tuning.kernel);
-    let picture = Landscape {
+    let picture = Scan {
         title: &title,
         subtitle: &subtitle,
         bandwidths: &tuning.bandwidths,
@@ -237,7 +237,7 @@ fn draw(
         (0..shown).map(|component| found.variances.iter().map(|variances| variances[component]).collect()).collect();
     let title = format!("Variance of the first {shown} components, {} kernel", tuning.kernel);
     let subtitle = format!("{subtitle}; variances of {} points", found.n_used);
-    let picture = Landscape {
+    let picture = Scan {
         title: &title,
         subtitle: &subtitle,
         bandwidths: &found.bandwidths,

@@ -6,14 +6,14 @@
 mod axis;
 mod curves;
 mod gallery;
-mod landscape;
 mod palette;
+mod scan;
 mod scatter;
 mod scree;
 mod svg;
 
 pub(crate) use curves::{Curve, Curves};
 pub(crate) use gallery::{Gallery, Map};
-pub(crate) use landscape::{Landscape, Panel};
+pub(crate) use scan::{Panel, Scan};
 pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use scree::Scree;

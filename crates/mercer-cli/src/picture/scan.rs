@@ -1,4 +1,4 @@
-//! Landscape over bandwidths: what a search for a kernel's width has seen.
+//! Scan over bandwidths: what a search for a kernel's width has seen.
 
 use super::axis::Axis;
 use super::palette::{AXIS, BAR_TEXT, GRID, INK, LINE, SOFT_INK};
@@ -6,7 +6,7 @@ use super::svg::{Anchor, Style, Svg};
 
 /// What the picture shows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Landscape<'a> {
+pub(crate) struct Scan<'a> {
     pub(crate) title: &'a str,
     /// The settings, in one line under the title.
     pub(crate) subtitle: &'a str,
@@ -38,7 +38,7 @@ const FOOT: f64 = 66.0;
 const TICK: Style = Style { size: 13.0, color: SOFT_INK, bold: false, anchor: Anchor::Middle };
 const NAME: Style = Style { size: 14.0, color: INK, bold: false, anchor: Anchor::Middle };
 
-impl Landscape<'_> {
+impl Scan<'_> {
     /// The picture.
     pub(crate) fn to_svg(self) -> String {
         let n = self.panels.len().max(1) as f64;
@@ -148,7 +148,7 @@ mod tests {
     fn picture(bandwidths: &[f64], lines: &[Vec<f64>]) -> String {
         let panels = [Panel { name: "value", lines }, Panel { name: "slope", lines: &[] }];
         let (title, subtitle, best) = ("A & B", "n < 3", bandwidths.first().copied().unwrap_or(1.0));
-        Landscape { title, subtitle, bandwidths, panels: &panels, marks: &[best], best }.to_svg()
+        Scan { title, subtitle, bandwidths, panels: &panels, marks: &[best], best }.to_svg()
     }
 
     #[test]
