@@ -65,7 +65,7 @@ class KernelPCA(Estimator):
         Threads; ``None`` and -1 are all processors. Results do not depend on it.
     gram : {"auto", "tiled", "stored", "expansion", "nystrom"}, default="auto"
         How products with the kernel matrix are made: recomputed tile by tile, kept as far as the memory budget reaches, or by an
-        expansion in time proportional to the number of points, with entries to within a tenth of ``tolerance``; ``record_["expansion"]``
+        expansion in time proportional to the number of points, with entries to within a twentieth of ``tolerance``; ``record_["expansion"]``
         then says by which method and how good it is. With
         ``"nystrom"`` the matrix is replaced by what landmarks make of it, which is an approximation; ``record_["nystrom"]`` says how good
         it is, ``residuals_`` are measured on rows of the exact matrix, and ``X_fit_`` are the landmarks.

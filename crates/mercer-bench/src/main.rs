@@ -83,6 +83,12 @@ enum Command {
     NystromLandmarks(Options),
     /// Clusters of all USPS digits against scikit-learn
     ClusterUsps(Options),
+    /// A scan of bandwidths against one, and against an eigenproblem per step
+    TuneSpeed(Options),
+    /// The bandwidth of all of MNIST by sampling
+    TuneMnist(Options),
+    /// Classification of UCI data with automatic bandwidths against a support vector machine
+    TuneTasks(Options),
     /// Pre-images of noisy digits, method by method
     Preimage(Options),
     /// Autoencoder kernel PCA of MNIST beside PCA and kernel PCA
@@ -121,6 +127,9 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<()> {
     let (benchmark, options) = match command {
+        Command::TuneSpeed(options) => (Benchmark::TuneSpeed, options),
+        Command::TuneMnist(options) => (Benchmark::TuneMnist, options),
+        Command::TuneTasks(options) => (Benchmark::TuneTasks, options),
         Command::Preimage(options) => (Benchmark::Preimage, options),
         Command::AkpcaMnist(options) => (Benchmark::AkpcaMnist, options),
         Command::TileFloor(options) => (Benchmark::TileFloor, options),

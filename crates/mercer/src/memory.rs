@@ -117,9 +117,11 @@ pub fn peak() -> u64 {
 /// Forgets earlier peaks, so that [`peak`] counts from what is resident now; `false` where the system cannot.
 ///
 /// ```
-/// let before = mercer::peak_memory();
+/// let block = vec![1_u8; 64 << 20];
+/// let high = mercer::peak_memory();
+/// drop(block);
 /// if mercer::reset_peak_memory() {
-///     assert!(mercer::peak_memory() <= before);
+///     assert!(mercer::peak_memory() < high);
 /// }
 /// ```
 pub fn reset_peak() -> bool {

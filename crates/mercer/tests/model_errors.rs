@@ -196,7 +196,8 @@ fn a_budget_that_is_too_small_says_what_would_fit() {
 #[test]
 fn a_budget_too_small_for_anything_names_one_that_would_do() {
     let data = Points::from_f32(vec![0.5; 20_000 * 10], 20_000, 10).unwrap();
-    let plan = |budget| pca().n_components(1).memory(MemoryBudget::Bytes(budget)).plan(&data);
+    let pca = pca().n_components(1).gram(GramChoice::Tiled);
+    let plan = |budget| pca.clone().memory(MemoryBudget::Bytes(budget)).plan(&data);
     let error = plan(1000).unwrap_err();
     let mercer::Error::OverBudget { needed, .. } = error else { panic!("{error:?}") };
     let size = mercer::format_bytes(needed);
@@ -212,7 +213,7 @@ fn a_budget_too_small_for_anything_names_one_that_would_do() {
 #[test]
 fn names_that_do_not_exist_come_with_those_that_do() {
     let error = message("tield".parse::<GramChoice>());
-    assert_eq!(error, "`gram` must be one of auto, tiled, stored, but it is \"tield\"");
+    assert_eq!(error, "`gram` must be one of auto, tiled, stored, expansion, but it is \"tield\"");
     let error = message("4XB".parse::<MemoryBudget>());
     assert_eq!(
         error,

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use faer::{Mat, MatRef};
 use mercer::data::{Moments, Scaling};
+use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
 use mercer::preimage::{Preimage, PreimageMethod, Reconstruction};
 use mercer::{Center, Error, Kernel, KernelPca, Model, Points, Watch};
 use mercer_testkit::generate::Random;
@@ -52,6 +53,22 @@ fn the_stored_case_comes_out_from_its_points_and_from_scores_alone() {
     let scores = model.transform(&queries).unwrap();
     let from_scores = method.of_scores(&model, scores.as_ref(), &Watch::new()).unwrap();
     close(from_scores.points.as_ref(), array("out_z").as_ref(), 1e-8, "fixed points from scores");
+}
+
+#[test]
+fn a_model_over_all_points_as_landmarks_has_the_same_pre_images() {
+    let (x, queries) = (points(array("in_X").as_ref()), points(array("in_Xtest").as_ref()));
+    let landmarks = Nystrom::new(Kernel::gaussian(0.5 / (SIGMA * SIGMA)).unwrap())
+        .landmarks(Landmarks::Rows((0..x.n_samples()).collect()));
+    let over = NystromPca::new(landmarks).n_components(3).fit(&x).unwrap();
+    for method in [PreimageMethod::FixedPoint, PreimageMethod::Gradient, PreimageMethod::Distance] {
+        let found = |model: &Model| Preimage::new(method).of_points(model, &queries, &Watch::new()).unwrap();
+        let (exact, over) = (found(&case_model()), found(&over));
+        close(over.points.as_ref(), exact.points.as_ref(), 1e-6, "pre-images");
+        for (a, b) in over.feature_error.iter().zip(&exact.feature_error) {
+            assert!((a - b).abs() < 1e-7, "{a} and {b} by {method:?}");
+        }
+    }
 }
 
 /// `‖φ(z) − Σ γ_i φ(x_i)‖²` with the stored weights, pair by pair.

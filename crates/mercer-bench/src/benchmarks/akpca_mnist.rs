@@ -150,11 +150,11 @@ fn look(
         let noisy = with_noise(&held_out.points, noise, largest)?;
         findings.quantity(label(method, &format!("error after {what}")), error(&noisy, &held_out.points)?, "");
     }
-    let codes = codec.encode(&held_out.points)?;
+    let encoded = codec.encode(&held_out.points)?;
     let half = |odd: usize| -> (Mat<f64>, Vec<u8>) {
-        let rows: Vec<usize> = (0..codes.nrows()).filter(|i| i % 2 == odd).collect();
+        let rows: Vec<usize> = (0..encoded.nrows()).filter(|i| i % 2 == odd).collect();
         let labels = rows.iter().map(|&i| held_out.labels[i]).collect();
-        (Mat::from_fn(rows.len(), codes.ncols(), |i, j| codes[(rows[i], j)]), labels)
+        (Mat::from_fn(rows.len(), encoded.ncols(), |i, j| encoded[(rows[i], j)]), labels)
     };
     let (train, test) = (half(0), half(1));
     findings.quantity(label(method, "accuracy"), accuracy((&train.0, &train.1), (&test.0, &test.1)), "");

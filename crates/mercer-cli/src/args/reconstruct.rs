@@ -44,7 +44,7 @@ pub(crate) struct ReconstructArgs {
     pub(crate) neighbors: Option<usize>,
     /// Weight of the ridge, for ridge [default: 1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    pub(crate) ridge: Option<f64>,
+    pub(crate) alpha: Option<f64>,
     /// Number of threads [default: all processors]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,

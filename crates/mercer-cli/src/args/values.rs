@@ -270,11 +270,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gamma_is_a_number_or_one_of_two_words() {
+    fn gamma_is_a_number_or_one_of_three_words() {
         assert_eq!("0.5".parse(), Ok(Gamma::Value(0.5)));
         assert_eq!("median".parse(), Ok(Gamma::Median));
         assert_eq!("scale".parse(), Ok(Gamma::Scale));
-        assert_eq!("wide".parse::<Gamma>(), Err("give a number, `scale` or `median`".to_owned()));
+        assert_eq!("wide".parse::<Gamma>(), Err("give a number, `auto`, `scale` or `median`".to_owned()));
     }
 
     #[test]

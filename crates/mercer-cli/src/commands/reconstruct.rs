@@ -97,7 +97,7 @@ fn of_autoencoder(args: &ReconstructArgs, model: &Autoencoder, mut session: Sess
         ("--tolerance", args.tolerance.is_some()),
         ("--restarts", args.restarts.is_some()),
         ("--neighbors", args.neighbors.is_some()),
-        ("--ridge", args.ridge.is_some()),
+        ("--alpha", args.alpha.is_some()),
     ];
     if let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) {
         return Err(Failure::usage(format!("{flag} is not for an autoencoder, which decodes in its own way")));
@@ -138,7 +138,7 @@ fn settings(args: &ReconstructArgs, method: PreimageMethod) -> Preimage {
     let settings = args.tolerance.into_iter().fold(settings, Preimage::tolerance);
     let settings = args.restarts.into_iter().fold(settings, Preimage::restarts);
     let settings = args.neighbors.into_iter().fold(settings, Preimage::neighbors);
-    let settings = args.ridge.into_iter().fold(settings, Preimage::alpha);
+    let settings = args.alpha.into_iter().fold(settings, Preimage::alpha);
     args.threads.into_iter().fold(settings, Preimage::threads)
 }
 

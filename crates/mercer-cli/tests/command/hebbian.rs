@@ -195,7 +195,7 @@ fn its_plan_says_passes_time_and_memory_and_is_the_one_that_is_carried_out() {
     let plan = directory.run(&format!("plan {flags}")).done();
     for line in [
         "wanted      3 components\n",
-        "method      hebbian solver, tiled matrix in f64, batches of 288 points\n",
+        "method      hebbian solver, tiled matrix in f64, batches of 48 points\n",
         "passes      4\n",
         "why         the kernel Hebbian algorithm with gain smd, as asked for\n",
         "            kernel rows are computed in every pass, because with 4 features that is as fast as reading them\n",

@@ -52,8 +52,8 @@ fn the_method_is_chosen_for_the_kernel_and_labels_stay() {
 fn settings_that_a_method_does_not_read_are_refused() {
     let directory = fitted();
     for (flags, message) in [
-        ("--method distance --restarts 3", "`restarts` must be left out with the method distance"),
-        ("--method fixed-point --ridge 2", "`alpha` must be left out with the method fixed-point"),
+        ("--method distance --restarts 3", "--restarts must be left out with the method distance"),
+        ("--method fixed-point --alpha 2", "--alpha must be left out with the method fixed-point"),
         ("--method polynomial", "polynomial kernel of degree 2"),
         ("--method magic", "invalid value 'magic'"),
     ] {
@@ -96,7 +96,7 @@ fn flags_of_other_methods_are_refused() {
         ("--method autoencoder --passes 3", "--passes is for --solver hebbian only"),
         ("--method autoencoder --dry-run", "--dry-run is not for --method autoencoder"),
         ("--epochs 3", "--epochs is for --method autoencoder only"),
-        ("--method autoencoder -n 4", "`n_components` must be between 1 and 3"),
+        ("--method autoencoder -n 4", "--n-components must be between 1 and 3"),
     ] {
         let outcome = directory.run(&format!("fit points.csv --label half -o out.mercer {flags}"));
         assert_eq!(outcome.code, Some(2), "{flags}: {}", outcome.stderr);

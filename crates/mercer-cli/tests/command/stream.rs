@@ -14,7 +14,7 @@ fn rows(range: std::ops::Range<usize>) -> String {
     range.map(|i| format!("{},{},{}\n", 3.0 * value(i), value(i).powi(2) + value(i + 7), value(i * 3 + 1))).collect()
 }
 
-const LEARN: &str = "stream -n 3 --gamma 0.5 --budget 40";
+const LEARN: &str = "stream -n 3 --gamma 8 --budget 40";
 
 impl Directory {
     fn stream(&self, words: &str, input: &str) -> Outcome {
@@ -70,7 +70,7 @@ impl Running {
 #[test]
 fn every_row_is_answered_as_soon_as_it_has_come() {
     let directory = Directory::new();
-    let mut running = Running::start(&directory, "stream -n 2 --gamma 0.5 --emit line,scores,novelty");
+    let mut running = Running::start(&directory, "stream -n 2 --gamma 8 --emit line,scores,novelty");
     running.say("x,y\n1,2\n");
     assert_eq!(running.line(), "line,pc1,pc2,novelty\n");
     assert!(running.line().starts_with("2,0,0,"));
@@ -161,7 +161,7 @@ fn wrong_calls_say_what_is_wrong() {
     let say = |words: &str, input: &str| {
         let outcome = directory.stream(words, input);
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
-        outcome.stderr.lines().next().unwrap_or_default().to_owned()
+        outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default().to_owned()
     };
     for (words, message) in [
         (
@@ -237,15 +237,15 @@ fn what_a_stream_cannot_go_on_from_is_refused() {
     let say = |words: &str| {
         let outcome = directory.stream(words, &rows(60..70));
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
-        outcome.stderr.lines().next().unwrap_or_default().to_owned()
+        outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default().to_owned()
     };
     assert_eq!(
-        say("stream -n 3 --gamma 0.5 --budget 50 --checkpoint state --resume"),
+        say("stream -n 3 --gamma 8 --budget 50 --checkpoint state --resume"),
         "error: state: the checkpoint belongs to another stream (budget: 40 there, 50 here)"
     );
     assert_eq!(
         say("stream -n 3 --budget 40 --checkpoint state --resume"),
-        "error: state: the checkpoint belongs to another stream (kernel: gaussian 0.5 there, gaussian 0.3333333333333333 here)"
+        "error: state: the checkpoint belongs to another stream (kernel: gaussian 8 there, gaussian 0.3333333333333333 here)"
     );
     assert_eq!(say("stream state --budget 40"), "error: state is a learner with its own settings: leave --budget out");
     assert_eq!(

@@ -156,7 +156,12 @@ mod tests {
             let w = Mat::from_fn(n, 6, |i, j| inside[(i, j)] + first[(i, 0)] + size * others[(i, j)]);
             let along = inner(basis.as_ref(), w.as_ref(), &threads);
             let found = rest_directions(w.clone(), basis.as_ref(), along, &threads).expect("finite numbers");
-            assert_eq!(found.ncols(), 6, "{size}");
+            // A Gram matrix tells columns apart down to the root of rounding; below that some count as dependent.
+            assert!(
+                found.ncols() == 6 || (size < 1e-8 && (1..6).contains(&found.ncols())),
+                "{size}: {}",
+                found.ncols()
+            );
             assert!(largest(found.as_ref(), found.as_ref(), true, &threads) < rounding, "{size}");
             assert!(largest(basis.as_ref(), found.as_ref(), false, &threads) < rounding, "{size}");
             let again = new_directions(w, basis.as_ref(), &threads).expect("finite numbers");

@@ -31,7 +31,7 @@ const RATE: f64 = 2e9;
 
 /// The error of entries that a fit to some residual allows: eigenvectors feel at most the sum of a row's errors.
 pub(super) fn entry_tolerance(tolerance: f64) -> f64 {
-    (0.1 * tolerance).max(10.0 * LEAST_TOLERANCE)
+    (0.05 * tolerance).max(10.0 * LEAST_TOLERANCE)
 }
 
 /// What a fit asks of an expansion.

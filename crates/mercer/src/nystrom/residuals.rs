@@ -5,8 +5,8 @@
 //! With `v` a component's vector over all rows, row `i` of `K v` is `Σ_x k(x_i, x) v_x`, a sum over all rows of products with features:
 //! `v = (Fᵀu − f̄ᵀu) / √λ` for the eigenvector `u` of the small problem. So the sums `Σ_x k(x_i, x) f_x` and `Σ_x k(x_i, x)` over all rows, for
 //! sampled rows `i`, are all that is needed, and they ride along in the pass that makes the features. Entries of these rows are
-//! those of the exact matrix. The mean over all rows, which centring subtracts, is taken over the sampled ones. With no more rows than
-//! the sample holds, the residual is exact; otherwise its square is an estimate without bias, but for that mean.
+//! those of the exact matrix. Of the mean over all rows, which centring subtracts, the part that features explain is known; the rest is
+//! taken over the sampled rows. With no more rows than the sample holds, the residual is exact; otherwise its square is an estimate.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef};
@@ -91,15 +91,16 @@ impl<T: Element> Probe<T> {
                 let dot = |x: &mut dyn Iterator<Item = f64>| x.zip(u.iter()).map(|(x, u)| x * u).sum::<f64>();
                 let shift = center.map_or(0.0, |center| dot(&mut center.iter().copied()));
                 let root = value.sqrt();
-                let mut gaps: Vec<f64> = Vec::with_capacity(s);
-                let mut images: Vec<f64> = Vec::with_capacity(s);
-                for i in 0..s {
-                    images.push((dot(&mut self.sums.row(i).iter().copied()) - self.row_sums[i] * shift) / root);
-                    gaps.push(-value * (dot(&mut own.col(i).iter().copied()) - shift) / root);
-                }
-                let mean = if center.is_some() { images.iter().sum::<f64>() / s as f64 } else { 0.0 };
-                gaps.iter_mut().zip(&images).for_each(|(gap, image)| *gap += image - mean);
-                let squares: f64 = gaps.iter().map(|gap| gap * gap).sum();
+                // What the exact matrix makes of the vector beyond what the features make of it, `√λ f_i·u`. The mean over all rows
+                // of the latter is known; only that of the difference is left to the sample.
+                let gaps: Vec<f64> = (0..s)
+                    .map(|i| {
+                        let image = (dot(&mut self.sums.row(i).iter().copied()) - self.row_sums[i] * shift) / root;
+                        image - root * dot(&mut own.col(i).iter().copied())
+                    })
+                    .collect();
+                let mean = if center.is_some() { gaps.iter().sum::<f64>() / s as f64 } else { 0.0 };
+                let squares: f64 = gaps.iter().map(|gap| (gap - mean).powi(2)).sum();
                 (squares * n as f64 / s as f64).sqrt() / leading
             })
             .collect())

@@ -66,6 +66,11 @@ impl Need {
         }
     }
 
+    /// The packed copy of the points.
+    pub(super) fn packed(&self) -> u64 {
+        self.packed
+    }
+
     /// All of it.
     pub(super) fn total(&self) -> u64 {
         self.packed + self.vectors + self.solver + self.model + self.scratch
@@ -93,6 +98,14 @@ fn packed_size(task: &Task<'_>, copy: PackedCopy) -> u64 {
         Precision::F32 => Basis::<f32>::size_of_shape(copy, n, d, task.is_bytes, task.kernel, isa),
         Precision::F64 => Basis::<f64>::size_of_shape(copy, n, d, task.is_bytes, task.kernel, isa),
     }
+}
+
+/// What solving a sample and extending its solution takes: the sample itself, packed for its own matrix and for the others', its
+/// tiles, its vectors, and those of all points.
+pub(super) fn sample_size(task: &Task<'_>, sample: usize, block: usize) -> u64 {
+    let (m, n, size) = (sample as u64, task.n_samples as u64, task.precision.size() as u64);
+    let vectors = 8 * (m * 8 * block as u64 + 2 * n * block as u64);
+    m * task.n_features as u64 * 3 * size + m * m * size + vectors
 }
 
 /// A tile per thread, and the points of its rows and columns packed for it.

@@ -95,7 +95,7 @@ pub struct Plan {
     /// Rows and columns of a tile.
     pub tile: usize,
     /// Whether points are packed tile by tile, for want of memory for a packed copy.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub packs_per_tile: bool,
     /// Vectors multiplied in one pass.
     pub block: usize,
@@ -191,7 +191,7 @@ impl Plan {
             (_, true) => "stored",
             (_, false) => "tiled",
         };
-        let start_sample = start_sample(task, solver, block, &mut reasons);
+        let start_sample = start_sample(task, solver, block, task.budget - need.packed(), &mut reasons);
         let expected_passes = expected_passes(solver, k, block, start_sample, task.tolerance);
         let speeds = if copy == PackedCopy::PerTile { &speeds.packing_per_tile(task) } else { speeds };
         let expected_seconds = speeds.fit_seconds(task, block, expected_passes, stored_share, start_sample);
@@ -408,7 +408,7 @@ fn store(task: &Task<'_>, left: u64, reasons: &mut Vec<String>) -> (StoreFormat,
     (format, kept, share)
 }
 
-fn start_sample(task: &Task<'_>, solver: SolverChoice, block: usize, reasons: &mut Vec<String>) -> usize {
+fn start_sample(task: &Task<'_>, solver: SolverChoice, block: usize, left: u64, reasons: &mut Vec<String>) -> usize {
     let n = task.n_samples;
     // A precomputed matrix has no kernel to extend a sample's solution with.
     if n < SAMPLE_FROM || solver != SolverChoice::Krylov || matches!(task.kernel, Kernel::Precomputed) {
@@ -416,6 +416,10 @@ fn start_sample(task: &Task<'_>, solver: SolverChoice, block: usize, reasons: &m
     }
     let most = if task.gram == GramChoice::Expansion { EXPANSION_SAMPLE } else { MAX_SAMPLE };
     let sample = (n / SAMPLE_SHARE).clamp(1000, most).max(4 * block).min(n / 2);
+    // The vectors of the solver come later: until then there is room for the sample.
+    if memory_need::sample_size(task, sample, block) > left {
+        return 0;
+    }
     reasons.push(format!("starts from the solution for {sample} sampled points, which saves a pass or two"));
     sample
 }

@@ -21,8 +21,8 @@ pub(super) struct Columns {
     pub(super) offset: Vec<f64>,
     /// One row per point, one column per component: coefficients with the centring folded in.
     folded: Mat<f64>,
-    /// What every weight has beside: one over the number of points, if the model is centred.
-    share: f64,
+    /// The centre as a combination of the points' images; zeros if the model is not centred.
+    center: Vec<f64>,
 }
 
 /// What is made of the scalar of a pair.
@@ -43,8 +43,12 @@ impl Columns {
         };
         let points = columns(basis, &offset);
         let squared_norms = points.col_iter().map(|x| x.iter().map(|x| x * x).sum()).collect();
-        let share = if model.centering().is_some() { 1.0 / basis.n_samples() as f64 } else { 0.0 };
-        Self { kernel, pairing, points, squared_norms, offset, folded: model.folded_coefficients(), share }
+        let n = basis.n_samples();
+        let center = match model.centering() {
+            None => vec![0.0; n],
+            Some(centering) => centering.weights.clone().unwrap_or_else(|| vec![1.0 / n as f64; n]),
+        };
+        Self { kernel, pairing, points, squared_norms, offset, folded: model.folded_coefficients(), center }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -58,7 +62,7 @@ impl Columns {
 
     /// For each point (a column of `scores`), the weights `γ` of its target `Σ γ_i φ(x_i)`.
     pub(super) fn weights(&self, scores: MatRef<'_, f64>) -> Mat<f64> {
-        let mut weights = Mat::full(self.len(), scores.ncols(), self.share);
+        let mut weights = Mat::from_fn(self.len(), scores.ncols(), |i, _| self.center[i]);
         matmul(weights.as_mut(), Accum::Add, self.folded.as_ref(), scores, 1.0, Par::Seq);
         weights
     }

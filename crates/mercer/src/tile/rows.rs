@@ -302,9 +302,9 @@ mod tests {
     fn values_are_those_of_the_kernel_and_do_not_depend_on_their_company() {
         let queries: Vec<f64> = (20..29).flat_map(row).collect();
         let kernels = [
-            Kernel::gaussian(0.3).unwrap(),
-            Kernel::laplacian(0.2).unwrap(),
-            Kernel::polynomial(0.5, 1.0, 3).unwrap(),
+            Kernel::gaussian(0.3).expect("finite numbers"),
+            Kernel::laplacian(0.2).expect("finite numbers"),
+            Kernel::polynomial(0.5, 1.0, 3).expect("finite numbers"),
             Kernel::cosine(),
         ];
         for (kernel, isa) in
@@ -316,12 +316,12 @@ mod tests {
             assert_eq!(points[4], row(10));
             let stride = panels.padded_len();
             let mut together = vec![0.0; 9 * stride];
-            panels.kernel_rows(&queries, panels.panels(), &mut together, stride).unwrap();
+            panels.kernel_rows(&queries, panels.panels(), &mut together, stride).expect("finite numbers");
             for (q, query) in queries.chunks(3).enumerate() {
                 let mut alone = vec![0.0; stride];
-                panels.kernel_rows(query, panels.panels(), &mut alone, stride).unwrap();
+                panels.kernel_rows(query, panels.panels(), &mut alone, stride).expect("finite numbers");
                 for i in 0..10 {
-                    let want = kernel.evaluate(&points[i], query).unwrap();
+                    let want = kernel.evaluate(&points[i], query).expect("finite numbers");
                     let got = together[q * stride + i];
                     assert!((got - want).abs() <= 8.0 * f64::EPSILON * want.abs().max(1.0), "{kernel:?}, {isa:?}");
                     assert_eq!(got.to_bits(), alone[i].to_bits(), "{kernel:?}, {isa:?}, query {q}, point {i}");

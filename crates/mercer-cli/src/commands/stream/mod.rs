@@ -186,19 +186,19 @@ impl<'a> Stream<'a> {
             if learner.n_seen() == 0 || self.resumed_after_rows == Some(learner.n_seen()) {
                 self.keeper.check(self.args, learner, &points)?;
             }
-            let mut learned = 0;
+            let mut done = 0;
             let emitter = &mut self.emitter;
             let result = learner.learn_each(&points, |seen| {
-                emitter.row(waiting[learned].0, &seen);
-                learned += 1;
+                emitter.row(waiting[done].0, &seen);
+                done += 1;
             });
-            self.keeper.count(learned);
+            self.keeper.count(done);
             let written = self.emitter.flush();
             match result {
                 Ok(()) => waiting.clear(),
                 Err(error) => {
-                    let line = waiting[learned].0;
-                    waiting.drain(..=learned);
+                    let line = waiting[done].0;
+                    waiting.drain(..=done);
                     written?;
                     self.complain(refused(line, &error), session)?;
                     continue;

@@ -86,7 +86,7 @@ fn names_that_no_scores_are_written_under_are_refused() {
     for (name, expected) in [
         ("x.idx", "scores are not written as IDX; let the name end in "),
         ("x.csv.gz", "x.csv.gz: scores are not compressed; leave .gz out"),
-        ("x.dat", "x.dat: the name does not say what the format is"),
+        ("x.dat", "the name x.dat does not say what format the scores are to have; let it end in .csv, "),
     ] {
         let message = score_format(Path::new(name)).unwrap_err().to_string();
         assert!(message.starts_with(expected), "{message}");
