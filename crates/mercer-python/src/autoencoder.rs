@@ -91,13 +91,11 @@ impl Autoencoder {
     fn shaped<'py>(&self, py: Python<'py>, values: Vec<f64>) -> PyResult<Bound<'py, PyAny>> {
         let (k, d) = (self.0.n_components(), self.0.n_features());
         let flat = PyArray1::from_vec(py, values);
-        Ok(match self.0.span() {
-            SpanChoice::Full => flat.reshape([k, d, d])?.into_any(),
-            _ => {
-                let m = flat.len()? / k;
-                flat.reshape([k, m])?.into_any()
-            }
-        })
+        if self.0.span() == SpanChoice::Full {
+            return Ok(flat.reshape([k, d, d])?.into_any());
+        }
+        let m = flat.len()? / k;
+        Ok(flat.reshape([k, m])?.into_any())
     }
 }
 

@@ -205,9 +205,7 @@ fn files_are_of_human_size() {
 fn public_items(text: &str) -> Vec<(String, bool)> {
     let (mut items, mut has_example, mut in_attribute) = (Vec::new(), false, false);
     for line in text.lines() {
-        if in_attribute {
-            in_attribute = !line.trim_end().ends_with(']');
-        } else if line.trim_start().starts_with("#[") {
+        if in_attribute || line.trim_start().starts_with("#[") {
             in_attribute = !line.trim_end().ends_with(']');
         } else if let Some(documentation) = line.trim_start().strip_prefix("///") {
             has_example |= documentation.trim_start().starts_with("```");

@@ -11,7 +11,10 @@ use super::support::{Directory, Outcome, mercer, numbers};
 /// Rows on a bent band, deterministic, as CSV without a header.
 fn rows(range: std::ops::Range<usize>) -> String {
     let value = |i: usize| ((i * 2_654_435_761) % 1_000_003) as f64 / 1_000_003.0;
-    range.map(|i| format!("{},{},{}\n", 3.0 * value(i), value(i).powi(2) + value(i + 7), value(i * 3 + 1))).collect()
+    range
+        .map(|i| format!("{},{},{}\n", 3.0 * value(i), value(i).powi(2) + value(i + 7), value(i * 3 + 1)))
+        .collect::<Vec<_>>()
+        .concat()
 }
 
 const LEARN: &str = "stream -n 3 --gamma 8 --budget 40";
@@ -92,7 +95,7 @@ fn answers_do_not_depend_on_the_format_of_the_rows() {
     let csv = directory.stream(&words, &rows(0..300)).done().stdout;
     assert_eq!(numbers(&csv).len(), 300);
     assert_eq!(csv.lines().next(), Some("pc1,pc2,pc3,novelty"));
-    let arrays: String = rows(0..300).lines().map(|line| format!("[{line}]\n")).collect();
+    let arrays: String = rows(0..300).lines().map(|line| format!("[{line}]\n")).collect::<Vec<_>>().concat();
     assert_eq!(directory.stream(&words, &arrays).done().stdout, csv);
     let objects: String = rows(0..300)
         .lines()
@@ -100,11 +103,12 @@ fn answers_do_not_depend_on_the_format_of_the_rows() {
             let fields: Vec<&str> = line.split(',').collect();
             format!("{{\"c\": {}, \"a\": {}, \"b\": {}}}\n", fields[2], fields[0], fields[1])
         })
-        .collect();
+        .collect::<Vec<_>>()
+        .concat();
     assert_eq!(directory.stream(&words, &objects).done().stdout, csv);
     let tabs = rows(0..300).replace(',', "\t");
     assert_eq!(directory.stream(&format!("{words} --format tsv"), &tabs).done().stdout, csv);
-    let more: String = rows(0..300).lines().map(|line| format!("7,{line}\n")).collect();
+    let more: String = rows(0..300).lines().map(|line| format!("7,{line}\n")).collect::<Vec<_>>().concat();
     assert_eq!(directory.stream(&format!("{words} --columns 2-4"), &more).done().stdout, csv);
     let json = directory.stream(&format!("{words} --emit-format ndjson"), &rows(0..300)).done().stdout;
     let first: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
@@ -400,6 +404,7 @@ fn the_record_says_what_was_learned_and_how() {
         assert_eq!(record[field], want, "{field}: {record}");
     }
     assert_eq!(record["budget_error"].as_array().unwrap().len(), 3);
-    let shares: f64 = record["explained_variance_ratio"].as_array().unwrap().iter().filter_map(|x| x.as_f64()).sum();
+    let shares: f64 =
+        record["explained_variance_ratio"].as_array().unwrap().iter().filter_map(serde_json::Value::as_f64).sum();
     assert!(shares > 0.3 && shares < 1.0, "{shares}");
 }
