@@ -492,9 +492,10 @@ class KernelPCA(Estimator):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
         with _progress.bar(self.progress) as report:
-            return self._model.novelty(
+            error, t_squared = self._model.novelty(
                 dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
             )
+        return error, t_squared
 
     def inverse_transform(self, X: Any, start: Any = None) -> Any:
         """Points whose scores are near the rows of ``X``, in the way that ``inverse`` says.

@@ -218,10 +218,11 @@ class Nystroem(Estimator):
 
     def _map(self) -> dict[str, Any]:
         precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        indices = self.component_indices_
         return {
             "kernel": self._kernel_settings(self.gamma if self._gamma is None else self._gamma),
             "landmarks": dense(self.components_),
-            "rows": [int(row) for row in self.component_indices_] if precomputed else None,
+            "rows": [int(row) for row in indices] if precomputed and indices is not None else None,
             "normalization": np.require(self.normalization_, dtype=np.float64, requirements=["A"]),
             "precision": self.normalization_.dtype.name,
         }

@@ -102,13 +102,15 @@ def _search(owner: str, X: Any, kernel: Any, parameters: dict[str, Any]) -> Tune
         if bandwidths.ndim != 1:
             raise _checks.refuse(owner, "bandwidths", "a sequence of positive numbers or None", parameters["bandwidths"])
         bandwidths = bandwidths.tolist()
+    if parameters["n_leading"] is not None and parameters["criterion"] not in ("leading", "reconstruction"):
+        raise ValueError(f"n_leading has no effect with criterion={parameters['criterion']!r}: leave it out")
     settings = {
         "kernel": kernel,
         "criterion": _checks.choice(owner, "criterion", parameters["criterion"], _CRITERIA),
         "bandwidths": bandwidths,
         "method": _checks.choice(owner, "method", parameters["method"], _METHODS),
         "tolerance": _checks.real(owner, "tolerance", parameters["tolerance"], 0, above=True, optional=True),
-        "n_components": _checks.integer(owner, "n_components", parameters["n_components"], 1, optional=True),
+        "n_components": _checks.integer(owner, "n_leading", parameters["n_leading"], 1, optional=True),
         "threads": _checks.threads(owner, parameters["n_jobs"]),
         "seed": _checks.seed(owner, parameters["random_state"]),
     }
@@ -130,7 +132,7 @@ def tune_kernel(
     coef0: float = 1,
     kernel_params: dict[str, Any] | None = None,
     tolerance: float | None = None,
-    n_components: int | None = None,
+    n_leading: int | None = None,
     n_jobs: int | None = None,
 ) -> TuneResult:
     """The width of a kernel that suits the data, found without labels.
@@ -156,7 +158,7 @@ def tune_kernel(
     tolerance : float, default=None
         How narrow the interval of the best bandwidth must be, relative to it: 1e-8 by default (1e-5 in single precision), 0.01
         if pairs are sampled.
-    n_components : int, default=None
+    n_leading : int, default=None
         Components that ``"leading"`` and ``"reconstruction"`` count; half the number of columns by default, from 1 to 10.
     n_jobs : int, default=None
         Threads; ``None`` and -1 are all processors. Results do not depend on it.
@@ -183,7 +185,7 @@ def tune_kernel(
         "method": method,
         "random_state": random_state,
         "tolerance": tolerance,
-        "n_components": n_components,
+        "n_leading": n_leading,
         "n_jobs": n_jobs,
     }
     described = describe(owner, kernel, degree=degree, coef0=coef0, kernel_params=kernel_params)
@@ -203,7 +205,7 @@ class KernelTuner(Estimator):
     bandwidths : sequence of float, default=None
     method : {"auto", "exact", "sampled"}, default="auto"
     random_state : int, RandomState, Generator or None, default=None
-    degree, coef0, kernel_params, tolerance, n_components, n_jobs
+    degree, coef0, kernel_params, tolerance, n_leading, n_jobs
         All as in :func:`tune_kernel`.
 
     Attributes
@@ -241,7 +243,7 @@ class KernelTuner(Estimator):
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
         tolerance: float | None = None,
-        n_components: int | None = None,
+        n_leading: int | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
@@ -253,7 +255,7 @@ class KernelTuner(Estimator):
         self.coef0 = coef0
         self.kernel_params = kernel_params
         self.tolerance = tolerance
-        self.n_components = n_components
+        self.n_leading = n_leading
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> "KernelTuner":

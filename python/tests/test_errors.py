@@ -35,7 +35,7 @@ from mercer import KernelPCA
         ({"n_jobs": 0}, "'n_jobs' parameter"),
         ({"random_state": -1}, "'random_state' parameter"),
         ({"fit_inverse_transform": "yes"}, "'fit_inverse_transform' parameter"),
-        ({"inverse": "fixed-point"}, "'inverse' parameter of KernelPCA must be a str among {'ridge'}"),
+        ({"inverse": "pinv"}, "'inverse' parameter of KernelPCA must be a str among {'ridge', 'fixed-point', 'distance', "),
         ({"time_limit": float("nan")}, "'time_limit' parameter"),
         ({"negative": "ignore"}, "'negative' parameter"),
     ],
