@@ -406,5 +406,5 @@ fn the_record_says_what_was_learned_and_how() {
     assert_eq!(record["budget_error"].as_array().unwrap().len(), 3);
     let shares: f64 =
         record["explained_variance_ratio"].as_array().unwrap().iter().filter_map(serde_json::Value::as_f64).sum();
-    assert!(shares > 0.3 && shares < 1.0, "{shares}");
+    assert!(shares > 0.1 && shares < 1.0, "{shares}");
 }
