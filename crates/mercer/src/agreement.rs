@@ -14,7 +14,7 @@
 //! column sums: the entropies are `H = − Σ p_i ln p_i`, the mutual information `I = Σ p_ij ln(p_ij / (p_i q_j))`, and
 //!
 //! ```text
-//! VI  = H + H' − 2 I = Σ p_ij (ln(p_i / p_ij) + ln(q_j / p_ij))       (44) of [GSV07]
+//! VI  = H + H' − 2 I = Σ p_ij (ln(p_i / p_ij) + ln(q_j / p_ij))       (44) of \[GSV07\]
 //! NMI = I / ((H + H') / 2)
 //! ARI = (Σ C(n_ij) − e) / ((Σ C(n_i) + Σ C(m_j)) / 2 − e),  e = Σ C(n_i) Σ C(m_j) / C(n),  C(n) = n (n − 1) / 2
 //! ```
@@ -23,8 +23,8 @@
 //!
 //! # References
 //!
-//! - [GSV07] Günter, Schraudolph, Vishwanathan, *Fast iterative kernel principal component analysis*, JMLR 8.
-//! - [HA85] Hubert, Arabie, *Comparing partitions*, Journal of Classification 2.
+//! - \[GSV07\] Günter, Schraudolph, Vishwanathan, *Fast iterative kernel principal component analysis*, JMLR 8.
+//! - \[HA85\] Hubert, Arabie, *Comparing partitions*, Journal of Classification 2.
 
 use std::collections::BTreeMap;
 

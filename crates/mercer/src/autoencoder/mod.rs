@@ -27,8 +27,8 @@
 //!
 //! # References
 //!
-//! - [CHM16] J. Cohen, E. Hazan, T. Ma, "Technical report: autoencoder kernel PCA", 2016.
-//! - [JZ13] R. Johnson, T. Zhang, "Accelerating stochastic gradient descent using predictive variance reduction", Advances in Neural
+//! - \[CHM16\] J. Cohen, E. Hazan, T. Ma, "Technical report: autoencoder kernel PCA", 2016.
+//! - \[JZ13\] R. Johnson, T. Zhang, "Accelerating stochastic gradient descent using predictive variance reduction", Advances in Neural
 //!   Information Processing Systems 26 (2013) 315-323.
 
 mod any;

@@ -21,8 +21,8 @@
 //!
 //! # References
 //!
-//! - [NTM] Nogayama, Takahashi, Muramatsu: Generalization of kernel PCA and automatic parameter tuning, section 4.
-//! - [CHM16] Cohen, Hazan, Ma: the classifier of the comparison with kernel PCA.
+//! - \[NTM\] Nogayama, Takahashi, Muramatsu: Generalization of kernel PCA and automatic parameter tuning, section 4.
+//! - \[CHM16\] Cohen, Hazan, Ma: the classifier of the comparison with kernel PCA.
 
 mod fitted;
 mod folds;

@@ -27,8 +27,8 @@
 //!
 //! # References
 //!
-//! - [NJW02] Ng, Jordan, Weiss, *On spectral clustering: analysis and an algorithm*, NIPS 14.
-//! - [GSV07] Günter, Schraudolph, Vishwanathan, *Fast iterative kernel principal component analysis*, JMLR 8.
+//! - \[NJW02\] Ng, Jordan, Weiss, *On spectral clustering: analysis and an algorithm*, NIPS 14.
+//! - \[GSV07\] Günter, Schraudolph, Vishwanathan, *Fast iterative kernel principal component analysis*, JMLR 8.
 
 mod embedding;
 mod file;

@@ -11,11 +11,11 @@
 //! The basis starts with one block. Each pass multiplies the last block, projects the image on the basis `(1)`, makes
 //! what is left the next block `(2)`, and solves the projected problem `(3)`. When the basis is full it is replaced by the best
 //! Ritz vectors, which stay in it and are not multiplied again (soft locking), and the iteration goes on with
-//! the next block `(4)`. This is the thick restart of [WS00], with blocks; with a block of one vector it is that method.
+//! the next block `(4)`. This is the thick restart of \[WS00\], with blocks; with a block of one vector it is that method.
 //!
 //! # Notation
 //!
-//! | here | [WS00] | shape | meaning |
+//! | here | \[WS00\] | shape | meaning |
 //! |---|---|---|---|
 //! | `basis` | `Q` | n × m | orthonormal vectors whose images are known |
 //! | `block` | `q_{m+1}` | n × b | orthonormal vectors whose images are not known yet |
@@ -34,7 +34,7 @@
 //!
 //! # References
 //!
-//! - [WS00] K. Wu, H. Simon, "Thick-restart Lanczos method for large symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl.
+//! - \[WS00\] K. Wu, H. Simon, "Thick-restart Lanczos method for large symmetric eigenvalue problems", SIAM J. Matrix Anal. Appl.
 //!   22 (2000) 602-616.
 
 use faer::linalg::matmul::matmul;

@@ -16,7 +16,7 @@
 //!
 //! # References
 //!
-//! - [YDD05] C. Yang, R. Duraiswami, L. Davis, "Efficient kernel machines using the improved fast Gauss transform", Advances in Neural
+//! - \[YDD05\] C. Yang, R. Duraiswami, L. Davis, "Efficient kernel machines using the improved fast Gauss transform", Advances in Neural
 //!   Information Processing Systems 17 (2005) 1561-1568.
 
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@
 //!
 //! # References
 //!
-//! - [RA] V. C. Raykar, A. Ankur, "Fast kernel principal component analysis for the polynomial and Gaussian kernels", CMSC878R
+//! - \[RA\] V. C. Raykar, A. Ankur, "Fast kernel principal component analysis for the polynomial and Gaussian kernels", CMSC878R
 //!   project report, University of Maryland. Equations (27)-(30).
 
 use std::ops::Range;

@@ -16,7 +16,7 @@
 //!
 //! # References
 //!
-//! - [RA] V. C. Raykar, A. Ankur, "Fast kernel principal component analysis for the polynomial and Gaussian kernels", CMSC878R
+//! - \[RA\] V. C. Raykar, A. Ankur, "Fast kernel principal component analysis for the polynomial and Gaussian kernels", CMSC878R
 //!   project report, University of Maryland. Section 11.
 
 use super::mixture::ln_gamma;

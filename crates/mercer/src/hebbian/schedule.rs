@@ -1,6 +1,6 @@
 //! The gain of every update.
 //!
-//! Equation numbers are those of [GSV07].
+//! Equation numbers are those of \[GSV07\].
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Gains that are as large as possible: Algorithm 2 of [GSV07], with a safe test for divergence.
+//! Gains that are as large as possible: Algorithm 2 of \[GSV07\], with a safe test for divergence.
 //!
 //! # Method
 //!
@@ -16,7 +16,7 @@
 //!
 //! # References
 //!
-//! - [GSV07] Günter, Schraudolph, Vishwanathan, *Fast iterative kernel principal component analysis*, JMLR 8. Equation and
+//! - \[GSV07\] Günter, Schraudolph, Vishwanathan, *Fast iterative kernel principal component analysis*, JMLR 8. Equation and
 //!   algorithm numbers are those of the journal version.
 
 use crate::choices::Gain;

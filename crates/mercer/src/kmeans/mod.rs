@@ -16,7 +16,7 @@
 //!
 //! # References
 //!
-//! - [AV07] Arthur, Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
+//! - \[AV07\] Arthur, Vassilvitskii, *k-means++: the advantages of careful seeding*, SODA 2007.
 
 mod distance;
 mod lloyd;

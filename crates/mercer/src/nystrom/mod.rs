@@ -36,13 +36,13 @@
 //!
 //! # References
 //!
-//! - [WS01] The method, with eigenvectors of the landmarks' own matrix extended to all points: [`Extension`].
-//! - [CETW24] Randomly pivoted Cholesky.
-//! - [ETW24] Its acceleration by rejection.
-//! - [MM17] Approximate ridge leverage scores.
-//! - [ZTK08] Landmarks from k-means.
-//! - [AV07] The start of k-means.
-//! - [RR07] Random Fourier features.
+//! - \[WS01\] The method, with eigenvectors of the landmarks' own matrix extended to all points: [`Extension`].
+//! - \[CETW24\] Randomly pivoted Cholesky.
+//! - \[ETW24\] Its acceleration by rejection.
+//! - \[MM17\] Approximate ridge leverage scores.
+//! - \[ZTK08\] Landmarks from k-means.
+//! - \[AV07\] The start of k-means.
+//! - \[RR07\] Random Fourier features.
 
 mod adaptive;
 mod blocks;

@@ -15,7 +15,7 @@
 //!
 //! # Notation
 //!
-//! | here | in [K01] | meaning |
+//! | here | in \[K01\] | meaning |
 //! |---|---|---|
 //! | `memory.components[p]` | `η y ψ` | coefficients of `w_p` over the rows in memory |
 //! | `memory.mean` | | coefficients of `m` |

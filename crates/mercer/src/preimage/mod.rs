@@ -16,10 +16,10 @@
 //!
 //! # References
 //!
-//! - [MSS99] S. Mika, B. Schölkopf, A. Smola, K.-R. Müller, M. Scholz, G. Rätsch, "Kernel PCA and de-noising in feature spaces", Advances in
+//! - \[MSS99\] S. Mika, B. Schölkopf, A. Smola, K.-R. Müller, M. Scholz, G. Rätsch, "Kernel PCA and de-noising in feature spaces", Advances in
 //!   Neural Information Processing Systems 11 (1999) 536-542.
-//! - [KT04] J. T. Kwok, I. W. Tsang, "The pre-image problem in kernel methods", IEEE Transactions on Neural Networks 15 (2004) 1517-1525.
-//! - [BWS04] G. H. Bakır, J. Weston, B. Schölkopf, "Learning to find pre-images", Advances in Neural Information Processing
+//! - \[KT04\] J. T. Kwok, I. W. Tsang, "The pre-image problem in kernel methods", IEEE Transactions on Neural Networks 15 (2004) 1517-1525.
+//! - \[BWS04\] G. H. Bakır, J. Weston, B. Schölkopf, "Learning to find pre-images", Advances in Neural Information Processing
 //!   Systems 16 (2004) 449-456.
 
 mod basis;

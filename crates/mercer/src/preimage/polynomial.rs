@@ -9,7 +9,7 @@
 //!
 //! # References
 //!
-//! - [CHM16] J. Cohen, E. Hazan, T. Ma, "Technical report: autoencoder kernel PCA", 2016.
+//! - \[CHM16\] J. Cohen, E. Hazan, T. Ma, "Technical report: autoencoder kernel PCA", 2016.
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};

@@ -8,7 +8,7 @@
 //! # Method
 //!
 //! With scores `S` (n × k) of the points `X` (n × d), and the kernel now between scores, the coefficients are
-//! `C = (K(S, S) + α I)⁻¹ X`, and the pre-image of a score `s` is `K(s, S) C`: the learned map of [BWS04], with one regression
+//! `C = (K(S, S) + α I)⁻¹ X`, and the pre-image of a score `s` is `K(s, S) C`: the learned map of \[BWS04\], with one regression
 //! per feature.
 //!
 //! # Numerics
@@ -18,7 +18,7 @@
 //!
 //! # References
 //!
-//! - [BWS04] G. H. Bakır, J. Weston, B. Schölkopf, "Learning to find pre-images", Advances in Neural Information Processing
+//! - \[BWS04\] G. H. Bakır, J. Weston, B. Schölkopf, "Learning to find pre-images", Advances in Neural Information Processing
 //!   Systems 16 (2004) 449-456.
 
 use faer::dyn_stack::{MemBuffer, MemStack};

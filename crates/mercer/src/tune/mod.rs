@@ -32,9 +32,9 @@
 //!
 //! # References
 //!
-//! - [NTM] Nogayama, Takahashi, Muramatsu: Generalization of kernel PCA and automatic parameter tuning. Printed with errors
+//! - \[NTM\] Nogayama, Takahashi, Muramatsu: Generalization of kernel PCA and automatic parameter tuning. Printed with errors
 //!   that matter: the algorithm's box has half the factor of equation (24); section 3 exchanges "too large" and "too small".
-//! - [AF14] Alam, Fukumizu: Hyperparameter selection in kernel principal component analysis (the idea of held-out reconstruction).
+//! - \[AF14\] Alam, Fukumizu: Hyperparameter selection in kernel principal component analysis (the idea of held-out reconstruction).
 
 mod ard;
 mod ascent;

@@ -17,7 +17,7 @@
 //!
 //! # References
 //!
-//! - [PSN04] D. Potts, G. Steidl, A. Nieslony, "Fast convolution with radial kernels at nonequispaced knots", Numer. Math. 98 (2004)
+//! - \[PSN04\] D. Potts, G. Steidl, A. Nieslony, "Fast convolution with radial kernels at nonequispaced knots", Numer. Math. 98 (2004)
 //!   329-351.
 
 mod axis;
