@@ -2,11 +2,12 @@
 //!
 //! Kernel values of a row with the rows in memory do not depend on what is learned in between, only on which rows are in memory; and
 //! when one of them changes, one panel of values is computed anew for the rows still to come. Systems with the factor are solved for a
-//! few rows ahead, and solved again if the factor has changed when a row's turn comes. So a row gets the same numbers whatever it was
-//! computed together with.
+//! few rows ahead as long as the factor stays as it is, and for one row at a time while it changes. So a row gets the same numbers
+//! whatever it was computed together with.
 
 use super::factor::{Factor, WIDTH, Wide};
 use super::memory::Memory;
+use super::triangle::Number;
 use crate::error::Result;
 
 /// Rows whose kernel values are computed together: their values for a few hundred rows in memory fit the second-level cache.
@@ -25,9 +26,31 @@ pub(super) struct Block {
 struct Solved {
     first: usize,
     version: u64,
-    half: Vec<Wide>,
-    squared_norms: Wide,
-    combinations: Option<Vec<Wide>>,
+    systems: Systems,
+}
+
+/// Solved systems of one row or of several.
+enum Systems {
+    One(Solution<f64>),
+    Several(Solution<Wide>),
+}
+
+struct Solution<Z> {
+    half: Vec<Z>,
+    squared_norms: Z,
+    combinations: Option<Vec<Z>>,
+}
+
+impl<Z: Number> Solution<Z> {
+    fn new(factor: &Factor, k: impl Fn(usize) -> Z) -> Self {
+        let half = factor.forward(k);
+        let squared_norms = half.iter().fold(Z::ZERO, |sum, &z| sum.plus(z.squared()));
+        Self { half, squared_norms, combinations: None }
+    }
+
+    fn combinations(&mut self, factor: &Factor) -> &[Z] {
+        self.combinations.get_or_insert_with(|| factor.backward(self.half.clone()))
+    }
 }
 
 impl Block {
@@ -74,46 +97,61 @@ impl Block {
 
     /// The squared distance from the span of the rows in memory of row `i`, whose kernel with itself is `square`.
     pub(super) fn residual(&mut self, i: usize, square: f64, factor: &Factor) -> f64 {
-        let solved = self.solved(i, factor);
-        square - solved.squared_norms[i - solved.first]
+        let (systems, at) = self.solved(i, factor);
+        square
+            - match systems {
+                Systems::One(solution) => solution.squared_norms,
+                Systems::Several(solution) => solution.squared_norms[at],
+            }
     }
 
     /// What the factor gains when row `i` enters it.
     pub(super) fn half(&mut self, i: usize, factor: &Factor) -> Vec<f64> {
-        let solved = self.solved(i, factor);
-        solved.half.iter().map(|z| z[i - solved.first]).collect()
+        let (systems, at) = self.solved(i, factor);
+        match systems {
+            Systems::One(solution) => solution.half.clone(),
+            Systems::Several(solution) => solution.half.iter().map(|z| z[at]).collect(),
+        }
     }
 
     /// The best combination of the rows in memory for row `i`, as long as an expansion.
     pub(super) fn combination(&mut self, i: usize, factor: &Factor, padded_len: usize) -> Vec<f64> {
-        let solved = self.solved(i, factor);
-        let combinations = solved.combinations.get_or_insert_with(|| factor.backward(solved.half.clone()));
+        let (systems, at) = self.solved(i, factor);
         let mut coefficients = vec![0.0; padded_len];
-        factor.by_slot(combinations, i - solved.first, &mut coefficients);
+        match systems {
+            Systems::One(solution) => factor.by_slot(solution.combinations(factor).iter().copied(), &mut coefficients),
+            Systems::Several(solution) => {
+                factor.by_slot(solution.combinations(factor).iter().map(|x| x[at]), &mut coefficients);
+            }
+        }
         coefficients
     }
 
-    fn solved(&mut self, i: usize, factor: &Factor) -> &mut Solved {
-        let is_current =
-            |solved: &Solved| solved.version == factor.version() && (solved.first..solved.first + WIDTH).contains(&i);
+    /// The solved systems of row `i`, and its place among them.
+    fn solved(&mut self, i: usize, factor: &Factor) -> (&mut Systems, usize) {
+        let version = factor.version();
+        let is_current = |solved: &Solved| {
+            let count = if matches!(solved.systems, Systems::One(_)) { 1 } else { WIDTH };
+            solved.version == version && (solved.first..solved.first + count).contains(&i)
+        };
         if !self.solved.as_ref().is_some_and(is_current) {
-            let rows = i..self.len().min(i + WIDTH);
             let (values, stride) = (&self.values, self.stride);
-            let half = factor.forward(|slot| {
-                let mut wide = [0.0; WIDTH];
-                for (wide, row) in wide.iter_mut().zip(rows.clone()) {
-                    *wide = values[row * stride + slot];
-                }
-                wide
-            });
-            let mut squared_norms = [0.0; WIDTH];
-            for z in &half {
-                for (sum, z) in squared_norms.iter_mut().zip(z) {
-                    *sum += z * z;
-                }
-            }
-            self.solved = Some(Solved { first: i, version: factor.version(), half, squared_norms, combinations: None });
+            // Solutions for rows ahead would be of no use if the factor changed again.
+            let systems = if self.solved.as_ref().is_some_and(|solved| solved.version == version) {
+                let rows = i..self.len().min(i + WIDTH);
+                Systems::Several(Solution::new(factor, |slot| {
+                    let mut wide = [0.0; WIDTH];
+                    for (wide, row) in wide.iter_mut().zip(rows.clone()) {
+                        *wide = values[row * stride + slot];
+                    }
+                    wide
+                }))
+            } else {
+                Systems::One(Solution::new(factor, |slot| values[i * stride + slot]))
+            };
+            self.solved = Some(Solved { first: i, version, systems });
         }
-        self.solved.as_mut().expect("solved above")
+        let solved = self.solved.as_mut().expect("solved above");
+        (&mut solved.systems, i - solved.first)
     }
 }

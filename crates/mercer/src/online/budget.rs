@@ -3,7 +3,7 @@
 use faer::Mat;
 
 use super::block::{Block, ROWS_AHEAD};
-use super::factor::{Factor, WIDTH};
+use super::factor::Factor;
 use super::learner::{DEPENDENT, Learner};
 use super::memory::Memory;
 use super::passes;
@@ -137,13 +137,9 @@ impl Learner {
                     image[i] = product;
                 }
                 if let Some(factor) = &mut factor {
-                    let half = factor.forward(|slot| {
-                        let mut wide = [0.0; WIDTH];
-                        wide[0] = k[slot];
-                        wide
-                    });
-                    let residual = memory.squares[i] - half.iter().map(|z| z[0] * z[0]).sum::<f64>();
-                    factor.push(half.iter().map(|z| z[0]), residual.max(DEPENDENT * memory.squares[i]), &[]);
+                    let half = factor.forward(|slot| k[slot]);
+                    let residual = memory.squares[i] - half.iter().map(|z| z * z).sum::<f64>();
+                    factor.push(half.into_iter(), residual.max(DEPENDENT * memory.squares[i]), &[]);
                 }
             }
         }

@@ -3,7 +3,6 @@
 use faer::Mat;
 
 use super::block::Block;
-use super::factor::WIDTH;
 use super::learner::{DEPENDENT, Learner};
 use super::memory::Memory;
 use super::passes;
@@ -85,14 +84,12 @@ impl Learner {
             slot
         } else {
             if let Some(factor) = &mut memory.factor {
-                let wide = |x: f64| std::array::from_fn(|w| if w == 0 { x } else { 0.0 });
-                let half: Vec<[f64; WIDTH]> = factor.forward(|slot| wide(k[slot]));
-                let combination = factor.backward(half.clone());
+                let half = factor.forward(|slot| k[slot]);
                 let mut coefficients = vec![0.0; factor.len()];
-                factor.by_slot(&combination, 0, &mut coefficients);
+                factor.by_slot(factor.backward(half.clone()).into_iter(), &mut coefficients);
                 // Start points are kept even if they depend on others; the factor then has a short last row.
-                let residual = square - half.iter().map(|z| z[0] * z[0]).sum::<f64>();
-                factor.push(half.iter().map(|z| z[0]), residual.max(DEPENDENT * square), &coefficients);
+                let residual = square - half.iter().map(|z| z * z).sum::<f64>();
+                factor.push(half.into_iter(), residual.max(DEPENDENT * square), &coefficients);
             }
             memory.push(x, square, 0)
         };

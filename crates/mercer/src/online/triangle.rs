@@ -1,13 +1,16 @@
 //! Systems with a triangular matrix, and the matrix without a row and column.
 //!
-//! Written as plain loops over arrays of [`WIDTH`](super::factor::WIDTH) numbers, one for each right-hand side, which the compiler turns
-//! into vectors of the instruction set that the job is run on.
+//! Written as plain loops over arrays, which the compiler turns into vectors of the instruction set that the job is run on: over the
+//! [`WIDTH`](super::factor::WIDTH) right-hand sides where there are so many, over the rows of the matrix where there is one. Every sum
+//! has the same terms in the same order both ways.
 
 use super::factor::Wide;
 use crate::simd::{Job, Target};
 
 /// Columns that are eliminated together.
 const BLOCK: usize = 4;
+/// Sums that a column's product with a solution is made of: one for every so many rows.
+const PARTS: usize = 4;
 
 /// A lower triangular matrix: entry `(f, g)` at `g · stride + f`.
 #[derive(Clone, Copy)]
@@ -17,42 +20,45 @@ pub(super) struct Triangle<'a> {
     pub(super) order: usize,
 }
 
-/// Solves `L z = k`, where `z` is `k` at first.
-pub(super) struct Forward<'a> {
-    pub(super) triangle: Triangle<'a>,
-    pub(super) z: &'a mut [Wide],
+impl Triangle<'_> {
+    /// Some rows of a few columns.
+    #[inline(always)]
+    fn part<const COLUMNS: usize>(&self, first: usize, from: usize) -> [&[f64]; COLUMNS] {
+        std::array::from_fn(|j| &self.columns[(first + j) * self.stride..][from..self.order])
+    }
 }
 
-impl Job for Forward<'_> {
+/// Solves `L z = k`, where `z` is `k` at first and zero before row `first`.
+pub(super) struct Forward<'a, Z> {
+    pub(super) triangle: Triangle<'a>,
+    pub(super) z: &'a mut [Z],
+    pub(super) first: usize,
+}
+
+impl<Z: Number> Job for Forward<'_, Z> {
     type Output = ();
 
     /// For every `f`: `z_f ← (k_f − L_f0 z_0 − L_f1 z_1 − …) / L_ff`, the terms from the left.
     #[inline(always)]
     fn run<G: Target>(self) {
-        let Triangle { columns: l, stride, order: m } = self.triangle;
-        let z = self.z;
-        let mut g = 0;
+        let Self { triangle, z, first: mut g } = self;
+        let Triangle { columns: l, stride, order: m } = triangle;
         while g < m {
             let block = BLOCK.min(m - g);
             for a in g..g + block {
-                let scale = l[a * stride + a];
-                z[a] = z[a].map(|z| z / scale);
+                z[a] = z[a].over(l[a * stride + a]);
                 let done = z[a];
                 for b in a + 1..g + block {
-                    subtract(&mut z[b], l[a * stride + b], &done);
+                    z[b] = z[b].minus(done.times(l[a * stride + b]));
                 }
             }
             let (above, below) = z.split_at_mut(g + block);
-            let from = g + block;
             if block == BLOCK {
-                let done: [Wide; BLOCK] = std::array::from_fn(|j| above[g + j]);
-                let columns: [&[f64]; BLOCK] = std::array::from_fn(|j| &l[(g + j) * stride..][from..m]);
-                for (f, z) in below.iter_mut().enumerate() {
-                    let mut sum = *z;
-                    for j in 0..BLOCK {
-                        subtract(&mut sum, columns[j][f], &done[j]);
-                    }
-                    *z = sum;
+                let done: [Z; BLOCK] = std::array::from_fn(|j| above[g + j]);
+                let [c0, c1, c2, c3] = triangle.part(g, g + block);
+                for ((((z, &l0), &l1), &l2), &l3) in below.iter_mut().zip(c0).zip(c1).zip(c2).zip(c3) {
+                    let sum = z.minus(done[0].times(l0)).minus(done[1].times(l1));
+                    *z = sum.minus(done[2].times(l2)).minus(done[3].times(l3));
                 }
             }
             g += block;
@@ -61,45 +67,40 @@ impl Job for Forward<'_> {
 }
 
 /// Solves `Lᵀ x = z`, where `x` takes the place of `z`.
-pub(super) struct Backward<'a> {
+pub(super) struct Backward<'a, Z> {
     pub(super) triangle: Triangle<'a>,
-    pub(super) z: &'a mut [Wide],
+    pub(super) z: &'a mut [Z],
 }
 
-impl Job for Backward<'_> {
+impl<Z: Number> Job for Backward<'_, Z> {
     type Output = ();
 
-    /// For every `g`: `x_g ← (z_g − … − L_(g+2)g x_(g+2) − L_(g+1)g x_(g+1)) / L_gg`, the terms from the bottom.
+    /// For every `g`, from the last: `x_g ← (z_g − Σ L_fg x_f) / L_gg`. The sum over the rows below the block of `g` comes first, in
+    /// [`PARTS`]; then the rows of the block follow from the bottom.
     #[inline(always)]
     fn run<G: Target>(self) {
-        let Triangle { columns: l, stride, order: m } = self.triangle;
-        let z = self.z;
+        let Self { triangle, z } = self;
+        let Triangle { columns: l, stride, order: m } = triangle;
         let mut end = m;
         while end > 0 {
             let start = end.saturating_sub(BLOCK);
             let (above, below) = z.split_at_mut(end);
             if end - start == BLOCK {
-                let mut sums: [Wide; BLOCK] = std::array::from_fn(|j| above[start + j]);
-                let columns: [&[f64]; BLOCK] = std::array::from_fn(|j| &l[(start + j) * stride..][end..m]);
-                for (f, x) in below.iter().enumerate().rev() {
-                    for j in 0..BLOCK {
-                        subtract(&mut sums[j], columns[j][f], x);
-                    }
+                let sums = products::<Z, BLOCK>(triangle.part(start, end), below);
+                for (x, sum) in above[start..].iter_mut().zip(sums) {
+                    *x = x.minus(sum);
                 }
-                above[start..].copy_from_slice(&sums);
             } else {
                 for g in start..end {
-                    for (f, x) in below.iter().enumerate().rev() {
-                        subtract(&mut above[g], l[g * stride + end + f], x);
-                    }
+                    let [sum] = products::<Z, 1>(triangle.part(g, end), below);
+                    above[g] = above[g].minus(sum);
                 }
             }
             for a in (start..end).rev() {
-                let scale = l[a * stride + a];
-                z[a] = z[a].map(|z| z / scale);
+                z[a] = z[a].over(l[a * stride + a]);
                 let done = z[a];
                 for b in start..a {
-                    subtract(&mut z[b], l[b * stride + a], &done);
+                    z[b] = z[b].minus(done.times(l[b * stride + a]));
                 }
             }
             end = start;
@@ -107,11 +108,93 @@ impl Job for Backward<'_> {
     }
 }
 
-/// `sum ← sum − l x`.
+/// The product of each of a few columns with `x`.
 #[inline(always)]
-fn subtract(sum: &mut Wide, l: f64, x: &Wide) {
-    for (sum, x) in sum.iter_mut().zip(x) {
-        *sum -= l * x;
+fn products<Z: Number, const COLUMNS: usize>(columns: [&[f64]; COLUMNS], x: &[Z]) -> [Z; COLUMNS] {
+    let mut parts = [[Z::ZERO; PARTS]; COLUMNS];
+    let (groups, rest) = x.as_chunks::<PARTS>();
+    for (at, group) in groups.iter().enumerate() {
+        for (parts, column) in parts.iter_mut().zip(&columns) {
+            let l: &[f64] = &column[at * PARTS..][..PARTS];
+            for part in 0..PARTS {
+                parts[part] = parts[part].plus(group[part].times(l[part]));
+            }
+        }
+    }
+    for (parts, column) in parts.iter_mut().zip(&columns) {
+        for ((part, &x), &l) in parts.iter_mut().zip(rest).zip(&column[groups.len() * PARTS..]) {
+            *part = part.plus(x.times(l));
+        }
+    }
+    parts.map(|[a, b, c, d]| a.plus(b).plus(c.plus(d)))
+}
+
+/// What systems are solved for: one number, or one for each of several right-hand sides.
+pub(super) trait Number: Copy {
+    const ZERO: Self;
+
+    fn plus(self, other: Self) -> Self;
+    fn minus(self, other: Self) -> Self;
+    fn times(self, factor: f64) -> Self;
+    fn over(self, divisor: f64) -> Self;
+    fn squared(self) -> Self;
+}
+
+impl Number for f64 {
+    const ZERO: Self = 0.0;
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        self + other
+    }
+
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        self - other
+    }
+
+    #[inline(always)]
+    fn times(self, factor: f64) -> Self {
+        self * factor
+    }
+
+    #[inline(always)]
+    fn over(self, divisor: f64) -> Self {
+        self / divisor
+    }
+
+    #[inline(always)]
+    fn squared(self) -> Self {
+        self * self
+    }
+}
+
+impl Number for Wide {
+    const ZERO: Self = [0.0; super::factor::WIDTH];
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        std::array::from_fn(|w| self[w] + other[w])
+    }
+
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        std::array::from_fn(|w| self[w] - other[w])
+    }
+
+    #[inline(always)]
+    fn times(self, factor: f64) -> Self {
+        self.map(|x| x * factor)
+    }
+
+    #[inline(always)]
+    fn over(self, divisor: f64) -> Self {
+        self.map(|x| x / divisor)
+    }
+
+    #[inline(always)]
+    fn squared(self) -> Self {
+        self.map(|x| x * x)
     }
 }
 
