@@ -6,8 +6,9 @@
 //! # Method
 //!
 //! Gaussian kernels come in chains in which `gamma` doubles: $k_{2\gamma} = k_\gamma^2$, so that only the first of a chain
-//! costs an exponential. A strip of a few columns is taken through a whole chain: sums of its columns stay in registers,
-//! sums of rows and kernel values in the first-level cache.
+//! costs an exponential. One chain after the other goes over the tile, which stays in the second-level cache. A strip of a few columns is
+//! taken through a whole chain: sums of its columns stay in registers, the chain's sums of rows and the kernel values in the first-level
+//! cache.
 //!
 //! # Numerics
 //!
@@ -55,7 +56,9 @@ pub(crate) struct TileSums<T> {
     columns: Vec<f64>,
     /// Sums over the whole tile of the kernel times each quantity.
     squares: Vec<f64>,
+    /// Kernel values of a strip, and the smallest scalar of each.
     strip: Vec<T>,
+    nearest: Vec<f64>,
 }
 
 /// Columns that are taken together: two sums of each must fit the registers.
@@ -74,6 +77,7 @@ impl<T: Scalar> TileSums<T> {
             columns: vec![0.0; n_sums * side],
             squares: vec![0.0; n_sums],
             strip: vec![T::default(); STRIP * side],
+            nearest: vec![0.0; side],
         }
     }
 
@@ -147,10 +151,18 @@ impl<T: Scalar> Job for GaussianJob<'_, T> {
         }
         let whole = n_columns - n_columns % STRIP;
         for column in (0..whole).step_by(STRIP) {
-            strip::<T::On<G>, STRIP>(tile, part, n_panels, column, chains, sums);
+            sums.nearest[column] = nearest::<T::On<G>, STRIP>(tile, part, n_panels, column);
         }
         for column in whole..n_columns {
-            strip::<T::On<G>, 1>(tile, part, n_panels, column, chains, sums);
+            sums.nearest[column] = nearest::<T::On<G>, 1>(tile, part, n_panels, column);
+        }
+        for chain in chains {
+            for column in (0..whole).step_by(STRIP) {
+                strip::<T::On<G>, STRIP>(tile, part, n_panels, column, chain, sums);
+            }
+            for column in whole..n_columns {
+                strip::<T::On<G>, 1>(tile, part, n_panels, column, chain, sums);
+            }
         }
     }
 }
@@ -163,7 +175,26 @@ fn check<T>(tile: usize, part: Part, lanes: usize, sums: &TileSums<T>) {
     assert!(sums.rows.len() == sums.squares.len() * sums.side && sums.strip.len() >= STRIP * sums.side);
 }
 
-/// All chains over a few columns.
+/// The smallest scalar of a few columns.
+#[inline(always)]
+#[expect(unsafe_code, reason = "raw loads of whole vectors")]
+fn nearest<L: Lanes, const COLUMNS: usize>(tile: &[L::Elem], part: Part, n_panels: usize, column: usize) -> f64 {
+    const { assert!(L::COUNT <= MOST_LANES) };
+    let mut nearest = L::constant(FAR);
+    for panel in 0..n_panels {
+        let first = (panel * part.n_columns + column) * L::COUNT;
+        for c in 0..COLUMNS {
+            // SAFETY: `check` has compared the sizes; the column is inside.
+            nearest = nearest.min(unsafe { L::load(tile.as_ptr().add(first + c * L::COUNT)) });
+        }
+    }
+    let mut lanes = [0.0; MOST_LANES];
+    // SAFETY: there is room for the widest vector.
+    unsafe { nearest.add_to_f64(lanes.as_mut_ptr()) };
+    lanes[..L::COUNT].iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+/// A chain over a few columns.
 #[inline(always)]
 #[expect(unsafe_code, reason = "raw loads and stores of whole vectors")]
 fn strip<L: Lanes, const COLUMNS: usize>(
@@ -171,42 +202,33 @@ fn strip<L: Lanes, const COLUMNS: usize>(
     part: Part,
     n_panels: usize,
     column: usize,
-    chains: &[Chain],
+    chain: &Chain,
     sums: &mut TileSums<L::Elem>,
 ) {
     let (smallest_value, enough) = negligible(L::Elem::PRECISION);
-    let at = |panel: usize| (panel * part.n_columns + column) * L::COUNT;
-    let mut nearest = L::constant(FAR);
-    for panel in 0..n_panels {
-        for c in 0..COLUMNS {
-            // SAFETY: `check` has compared the sizes; the column is inside.
-            nearest = nearest.min(unsafe { L::load(tile.as_ptr().add(at(panel) + c * L::COUNT)) });
+    let nearest = sums.nearest[column];
+    for step in 0..chain.length {
+        // Exact: a power of two.
+        let gamma = chain.gamma * (1_u64 << step) as f64;
+        if gamma * nearest > enough {
+            break;
         }
-    }
-    let nearest = smallest(nearest);
-    for chain in chains {
-        for step in 0..chain.length {
-            // Exact: a power of two.
-            let gamma = chain.gamma * (1_u64 << step) as f64;
-            if gamma * nearest > enough {
-                break;
-            }
-            if step == 0 {
-                let factor = L::constant(-gamma * std::f64::consts::LOG2_E);
-                for panel in 0..n_panels {
-                    for c in 0..COLUMNS {
-                        // SAFETY: as above; the strip has room for COLUMNS vectors of every panel.
-                        unsafe {
-                            let s = L::load(tile.as_ptr().add(at(panel) + c * L::COUNT));
-                            let k = (s * factor).min(L::constant(0.0)).exp2_nonpositive();
-                            k.store(sums.strip.as_mut_ptr().add((panel * COLUMNS + c) * L::COUNT));
-                        }
+        if step == 0 {
+            let factor = L::constant(-gamma * std::f64::consts::LOG2_E);
+            for panel in 0..n_panels {
+                let first = (panel * part.n_columns + column) * L::COUNT;
+                for c in 0..COLUMNS {
+                    // SAFETY: as above; the strip has room for COLUMNS vectors of every panel.
+                    unsafe {
+                        let s = L::load(tile.as_ptr().add(first + c * L::COUNT));
+                        let k = (s * factor).min(L::constant(0.0)).exp2_nonpositive();
+                        k.store(sums.strip.as_mut_ptr().add((panel * COLUMNS + c) * L::COUNT));
                     }
                 }
             }
-            let floor = if step == 0 { None } else { Some(L::constant(-smallest_value * smallest_value)) };
-            add_strip::<L, COLUMNS>(tile, part, n_panels, column, chain.first + step, floor, sums);
         }
+        let floor = if step == 0 { None } else { Some(L::constant(-smallest_value * smallest_value)) };
+        add_strip::<L, COLUMNS>(tile, part, n_panels, column, chain.first + step, floor, sums);
     }
 }
 
@@ -249,9 +271,9 @@ fn add_strip<L: Lanes, const COLUMNS: usize>(
             row_product.store(row.add(side));
         }
     }
-    for c in 0..COLUMNS {
-        sums.columns[first + column + c] += total(totals[c]);
-        sums.columns[first + side + column + c] += total(products[c]);
+    for (c, (total, product)) in sums_of_lanes(totals).into_iter().zip(sums_of_lanes(products)).enumerate() {
+        sums.columns[first + column + c] += total;
+        sums.columns[first + side + column + c] += product;
     }
 }
 
@@ -337,28 +359,34 @@ impl<T: Scalar, F: Formula> Job for KernelJob<'_, T, F> {
     }
 }
 
-/// Lanes of the widest vector there is, with room to spare.
-const MOST_LANES: usize = 32;
+/// Lanes of the widest vector there is.
+const MOST_LANES: usize = 16;
 
-/// The lanes, widened.
+/// The sum of all lanes of each vector, by halves.
 #[inline(always)]
 #[expect(unsafe_code, reason = "raw stores of whole vectors")]
-fn spread<L: Lanes>(vector: L) -> [f64; MOST_LANES] {
-    const { assert!(L::COUNT <= MOST_LANES) };
-    let mut lanes = [0.0; MOST_LANES];
-    // SAFETY: the array has room for every lane.
-    unsafe { vector.add_to_f64(lanes.as_mut_ptr()) };
-    lanes
+fn sums_of_lanes<L: Lanes, const COUNT: usize>(vectors: [L; COUNT]) -> [f64; COUNT] {
+    const { assert!(L::COUNT <= MOST_LANES && L::COUNT.is_power_of_two() && COUNT <= STRIP) };
+    let mut room = [0.0; STRIP * MOST_LANES];
+    for (c, vector) in vectors.into_iter().enumerate() {
+        // SAFETY: there is room for STRIP of the widest vectors.
+        unsafe { vector.add_to_f64(room.as_mut_ptr().add(c * L::COUNT)) };
+    }
+    let mut width = L::COUNT;
+    while width > 1 {
+        let half = width / 2;
+        for c in 0..COUNT {
+            for lane in 0..half {
+                room[c * half + lane] = room[c * width + lane] + room[c * width + half + lane];
+            }
+        }
+        width = half;
+    }
+    std::array::from_fn(|c| room[c])
 }
 
 /// The sum of all lanes.
 #[inline(always)]
 fn total<L: Lanes>(vector: L) -> f64 {
-    spread(vector)[..L::COUNT].iter().sum()
-}
-
-/// The smallest lane.
-#[inline(always)]
-fn smallest<L: Lanes>(vector: L) -> f64 {
-    spread(vector)[..L::COUNT].iter().copied().fold(f64::INFINITY, f64::min)
+    sums_of_lanes([vector])[0]
 }
