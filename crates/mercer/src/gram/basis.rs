@@ -209,6 +209,27 @@ impl<T: Element> Basis<T> {
         })
     }
 
+    /// Tiles of the kernel between some of the points and themselves: the entries that [`against`](Self::against) has in their
+    /// columns, to the bit but for the diagonal.
+    pub(crate) fn among(&self, some: &Points) -> Result<Box<dyn TileSource<T>>> {
+        Ok(match (&self.packed, &self.packing) {
+            (Packed::Bytes(_), Some(packing)) => {
+                let panels = Arc::new(BytePanels::pack(some, packing.pairing, self.isa));
+                self.byte_tiles(&panels, &panels)
+            }
+            (_, Some(packing)) => {
+                let panels = Arc::new(Panels::pack(some, packing, self.isa)?);
+                self.float_tiles(&panels, &panels)
+            }
+            (_, None) => match &self.kernel {
+                Kernel::Custom(custom) => {
+                    Box::new(CustomTiles::new(Arc::clone(custom), some.clone(), some.clone(), self.isa))
+                }
+                _ => unreachable!("a precomputed matrix has its entries in its rows"),
+            },
+        })
+    }
+
     fn float_tiles(&self, rows: &Arc<Panels<T>>, columns: &Arc<Panels<T>>) -> Box<dyn TileSource<T>> {
         Box::new(FloatTiles::new(self.kernel.clone(), Arc::clone(rows), Arc::clone(columns), self.isa))
     }

@@ -25,9 +25,8 @@ use super::state::State;
 use crate::choices::Center;
 use crate::data::Points;
 use crate::error::Result;
-use crate::gram::{Basis, Centered, Centering, Element, EntryAccess, KernelGram, SymmetricOperator};
+use crate::gram::{Centered, Centering, Element, EntryAccess, KernelGram, SymmetricOperator};
 use crate::kernel::Kernel;
-use crate::memory::Buffer;
 use crate::watch::Context;
 
 /// What a run needs of the kernel matrix, in either precision of its entries.
@@ -76,8 +75,6 @@ pub(super) struct Task<'a> {
 /// The engine for entries of type `T`.
 pub(super) struct TileEngine<T> {
     pub(super) gram: KernelGram<T>,
-    points: Points,
-    kernel: Kernel,
     centering: Option<Centering>,
     terms: Option<CenteringTerms<T>>,
     store: Option<RowStore<T>>,
@@ -93,43 +90,7 @@ impl<T: Element> TileEngine<T> {
         let n = points.n_samples();
         let padded = gram.basis().geometry().padded(n);
         let store = RowStore::new(n, padded, gram.block(), store_budget);
-        let (points, kernel) = (points.clone(), kernel.clone());
-        Ok(Self { gram, points, kernel, centering: None, terms: None, store, n, padded, row_entries: 0 })
-    }
-
-    /// `K'` between the samples, row by row.
-    fn block(&self, samples: &[usize]) -> Result<Vec<f64>> {
-        let b = samples.len();
-        let selected = self.points.select(samples);
-        let mut block = vec![0.0; b * b];
-        if matches!(self.kernel, Kernel::Precomputed) {
-            for (s, entries) in block.chunks_exact_mut(b).enumerate() {
-                let row = selected.row(s);
-                entries.iter_mut().zip(samples).for_each(|(x, &sample)| *x = T::from_f64(row[sample]).to_f64());
-            }
-        } else {
-            let basis = Basis::<T>::new(&selected, &self.kernel, self.gram.basis().isa)?;
-            let geometry = basis.geometry();
-            let height = geometry.padded(b);
-            let mut tile = Buffer::<T>::zeroed(height * height);
-            basis.square().fill(0..height, 0..height, &mut tile)?;
-            for (s, entries) in block.chunks_exact_mut(b).enumerate() {
-                for (other, x) in entries.iter_mut().enumerate() {
-                    // A sample that comes again is at distance zero from itself, rounding or not.
-                    let column = if samples[other] == samples[s] { s } else { other };
-                    *x = tile[geometry.index(s, column, height)].to_f64();
-                }
-            }
-        }
-        if let Some(centering) = &self.centering {
-            let mean = |sample: usize| centering.column_means[sample];
-            for (entries, &sample) in block.chunks_exact_mut(b).zip(samples) {
-                for (x, &other) in entries.iter_mut().zip(samples) {
-                    *x -= mean(sample) + mean(other) - centering.mean;
-                }
-            }
-        }
-        Ok(block)
+        Ok(Self { gram, centering: None, terms: None, store, n, padded, row_entries: 0 })
     }
 
     pub(super) fn block_columns(&self, first: usize) -> Range<usize> {
@@ -153,12 +114,12 @@ impl<T: Element> Engine for TileEngine<T> {
         let gather = |buffer: &[f64]| -> Vec<f64> {
             samples.iter().flat_map(|&sample| buffer[sample * width..][..w].iter().copied()).collect()
         };
-        let block = context.threads.run(|| self.block(samples))?;
-        let images = gather(&state.images);
-        let mut input = Input { samples, block: &block, images: &images, followed: None, first, limit: task.limit };
         let rows = context
             .threads
             .run(|| BatchRows::new(self.gram.basis(), self.store.as_ref(), self.terms.as_ref(), samples))?;
+        let block = context.threads.run(|| rows.block())?;
+        let images = gather(&state.images);
+        let mut input = Input { samples, block: &block, images: &images, followed: None, first, limit: task.limit };
         let kept;
         let (columns, products);
         let isa = self.gram.basis().isa;

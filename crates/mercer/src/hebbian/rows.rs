@@ -9,6 +9,7 @@ use std::sync::Mutex;
 
 use crate::error::Result;
 use crate::gram::{Basis, Centering, Element};
+use crate::kernel::Kernel;
 use crate::memory::Buffer;
 use crate::tile::{Geometry, TileSource, subtract_terms};
 
@@ -39,6 +40,7 @@ pub(super) struct RowStore<T> {
     capacity: usize,
     blocks: Vec<Mutex<Buffer<T>>>,
     block: usize,
+    padded: usize,
 }
 
 impl<T: Element> RowStore<T> {
@@ -49,12 +51,17 @@ impl<T: Element> RowStore<T> {
             .step_by(block)
             .map(|first| Mutex::new(Buffer::zeroed(capacity * block.min(padded - first))))
             .collect();
-        (capacity > 0).then_some(Self { slots: vec![None; n], used: 0, capacity, blocks, block })
+        (capacity > 0).then_some(Self { slots: vec![None; n], used: 0, capacity, blocks, block, padded })
     }
 
     /// Rows that there is room for.
     pub(super) fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    /// Columns of a block.
+    fn width(&self, block: usize) -> usize {
+        self.block.min(self.padded - block * self.block)
     }
 }
 
@@ -142,13 +149,71 @@ impl<'a, T: Element> BatchRows<'a, T> {
         Ok(())
     }
 
+    /// The centred entries between the samples themselves, row by row: those of their rows, to the bit.
+    pub(super) fn block(&self) -> Result<Vec<f64>> {
+        let (b, basis) = (self.points.len(), self.basis);
+        let mut block = vec![0.0; b * b];
+        match self.store {
+            Some(store) if self.missing.is_empty() => {
+                for (j, &column) in self.points.iter().enumerate() {
+                    let kept = store.blocks[column / store.block].lock().expect("no thread panics with a block");
+                    let (first, width) = (column % store.block, store.width(column / store.block));
+                    for (s, &sample) in self.points.iter().enumerate() {
+                        let slot = store.slots[sample].expect("no row is missing");
+                        block[s * b + j] = kept[slot * width + first].to_f64();
+                    }
+                }
+                return Ok(block);
+            }
+            _ => {}
+        }
+        let (geometry, height) = (basis.geometry(), self.height);
+        let mut tile = Buffer::<T>::zeroed(height * height);
+        let some = basis.points.select(&self.points);
+        if matches!(basis.kernel, Kernel::Precomputed) {
+            for s in 0..b {
+                let row = some.row(s);
+                for (j, &sample) in self.points.iter().enumerate() {
+                    tile[geometry.index(s, j, height)] = T::from_f64(row[sample]);
+                }
+            }
+        } else {
+            basis.among(&some)?.fill(0..height, 0..height, &mut tile)?;
+        }
+        if let Some(exact) = self.exact_diagonal() {
+            for (s, j) in (0..b).flat_map(|s| (0..b).map(move |j| (s, j))) {
+                if self.points[s] == self.points[j] {
+                    tile[geometry.index(s, j, height)] = exact;
+                }
+            }
+        }
+        if let Some(terms) = self.terms {
+            let padded = |of: &[T]| -> Vec<T> {
+                let padding = std::iter::repeat(T::default());
+                self.points.iter().map(|&point| of[point]).chain(padding).take(height).collect()
+            };
+            subtract_terms(basis.isa, &mut tile, &padded(&terms.rows), &padded(&terms.columns));
+        }
+        for (s, entries) in block.chunks_exact_mut(b).enumerate() {
+            for (j, x) in entries.iter_mut().enumerate() {
+                *x = tile[geometry.index(s, j, height)].to_f64();
+            }
+        }
+        Ok(block)
+    }
+
+    /// What a point's kernel with itself is by definition, where a rounded distance says otherwise.
+    fn exact_diagonal(&self) -> Option<T> {
+        let kernel = &self.basis.kernel;
+        let is_distance = kernel.pairing().is_some_and(crate::kernel::Pairing::is_translation_invariant);
+        is_distance.then(|| T::from_f64(kernel.value(0.0)))
+    }
+
     /// Makes the diagonal exact and centres the computed rows.
     fn correct(&self, columns: &Range<usize>, tile: &mut [T]) {
-        let (kernel, geometry, width) = (&self.basis.kernel, self.basis.geometry(), columns.len());
+        let (geometry, width) = (self.basis.geometry(), columns.len());
         let points = || self.missing.iter().map(|&row| self.points[row]);
-        // Off the symmetric path a point's distance to itself is rounded; by definition it is zero.
-        if kernel.pairing().is_some_and(crate::kernel::Pairing::is_translation_invariant) {
-            let exact = T::from_f64(kernel.value(0.0));
+        if let Some(exact) = self.exact_diagonal() {
             for (i, point) in points().enumerate().filter(|(_, point)| columns.contains(point)) {
                 tile[geometry.index(i, point - columns.start, width)] = exact;
             }
