@@ -20,7 +20,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("eigen", &["error", "gram", "watch"]),
     ("tune", &["choices", "data", "eigen", "error", "gram", "kernel", "scalar", "tile", "watch"]),
     ("choices", &["error", "memory"]),
-    ("plan", &["choices", "data", "error", "gram", "kernel", "scalar", "simd", "watch"]),
+    ("plan", &["choices", "data", "eigen", "error", "gram", "kernel", "scalar", "simd", "watch"]),
     ("record", &["kernel", "plan", "scalar"]),
     (
         "model",

@@ -53,6 +53,8 @@ use crate::watch::{Context, Threads};
 /// passes in which they are made.
 const TRIAL_VECTORS: usize = 100;
 const TRIAL_PASSES: usize = 10;
+/// A basis of narrow blocks may have this many vectors.
+const NARROW_BASIS: usize = 128;
 /// The largest of the other Ritz values has settled when its residual is this small, relative to the leading value.
 const SETTLED: f64 = 1e-2;
 
@@ -83,10 +85,13 @@ pub struct BlockKrylov {
 }
 
 impl BlockKrylov {
-    /// A solver for `n_pairs` pairs with blocks of `block` vectors; the basis has room for four blocks, or twice what is wanted.
+    /// A solver for `n_pairs` pairs with blocks of `block` vectors; the basis has room for four blocks, eight narrow ones, or three
+    /// times what is wanted.
     pub fn new(n_pairs: usize, block: usize) -> Self {
         let block = block.max(1);
-        Self { block, max_subspace: (4 * block).max(2 * n_pairs + 2 * block), check_every: 1 }
+        // Passes with narrow blocks are cheap and many: a restart would cost them more than a longer basis does.
+        let blocks = (4 * block).max((8 * block).min(NARROW_BASIS));
+        Self { block, max_subspace: blocks.max(3 * n_pairs + 2 * block), check_every: 1 }
     }
 }
 
@@ -118,7 +123,9 @@ impl EigenSolver for BlockKrylov {
             }
             let stopped = context.watch.is_stopped();
             let is_last = stopped || pass >= request.max_passes;
-            let due = pass.is_multiple_of(self.check_every) || state.is_full() || state.is_invariant;
+            // A basis that is smaller than what is wanted need not be looked at.
+            let is_time = pass.is_multiple_of(self.check_every) && state.size >= k;
+            let due = is_time || state.is_full() || state.is_invariant;
             if !due {
                 // A look that only the end of the run calls for must leave no trace in a run that goes on.
                 state.offer(request, is_last)?;

@@ -54,8 +54,9 @@ pub(crate) enum SpeedsFrom {
     WhateverIsCheap,
 }
 
-/// From this many points on a measurement takes less than a twentieth of a pass; before, it may take longer than the fit.
-const MEASURE_FROM: usize = 8000;
+/// From this many seconds on that a first pass takes on a typical machine, a measurement takes less than a twentieth of it; before,
+/// it may take longer than the fit.
+const MEASURE_FROM: f64 = 1.5;
 
 /// Components to look for first when a share of the variance is wanted: enough for most, cheap to have wasted.
 const FIRST_GUESS: usize = 16;
@@ -77,12 +78,11 @@ impl Prepared {
         let (precision, reason) = settings.choose_precision(points.precision());
         let mut warnings = Vec::new();
         let tolerance = effective_tolerance(settings.tolerance, precision, n, &mut warnings);
+        let typical = Speeds::typical(points.n_features(), threads.count());
+        let is_long = kernel.pairing().is_some() && typical.pass_seconds(n, 1, 1.0) >= MEASURE_FROM;
         let speeds = match speeds {
-            SpeedsFrom::Measurement => Speeds::measure(points, &kernel, precision, &threads)?,
-            SpeedsFrom::WhateverIsCheap if n >= MEASURE_FROM && kernel.pairing().is_some() => {
-                Speeds::measure(points, &kernel, precision, &threads)?
-            }
-            SpeedsFrom::WhateverIsCheap => Speeds::typical(points.n_features(), threads.count()),
+            SpeedsFrom::WhateverIsCheap if !is_long => typical,
+            _ => Speeds::measure(points, &kernel, precision, &threads)?,
         };
         let budget = settings.memory.bytes();
         let (gram, prediction) = expanded::decide(settings, &kernel, points, tolerance, budget, &threads)?;

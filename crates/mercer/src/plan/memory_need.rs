@@ -2,6 +2,7 @@
 
 use super::Task;
 use crate::choices::SolverChoice;
+use crate::eigen::BlockKrylov;
 use crate::gram::{Basis, PackedCopy, StoreFormat, block_size};
 use crate::scalar::Precision;
 use crate::simd::Isa;
@@ -25,7 +26,7 @@ impl Need {
             SolverChoice::Lanczos => (3 * k).max(60),
             SolverChoice::Power => k + 1,
             SolverChoice::Subspace => block,
-            _ => (4 * block).max(2 * k + 2 * block),
+            _ => BlockKrylov::new(k, block).max_subspace,
         }
         .min(task.n_samples);
         Self::with_subspace(task, block, max_subspace, copy)

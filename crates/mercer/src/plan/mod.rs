@@ -140,10 +140,14 @@ pub(crate) const F32_FLOOR: f64 = 8.0 * f32::EPSILON as f64;
 const SAMPLE_FROM: usize = 4000;
 /// One point in this many goes into the sample, as far as [`MAX_SAMPLE`].
 const SAMPLE_SHARE: usize = 16;
+/// A smaller sample says little about the directions of all points.
+const MIN_SAMPLE: usize = 256;
 /// A larger sample costs more than the pass it saves.
 const MAX_SAMPLE: usize = 4096;
+/// Passes that a start from a sample saves: on digits random blocks took two more, whatever their width.
+const PASSES_SAVED: f64 = 2.0;
 /// Vectors multiplied in one pass over stored tiles: a pass then costs in proportion to its width, so it is kept narrow.
-const STORED_BLOCK: usize = 32;
+const STORED_BLOCK: usize = 16;
 /// The same where tiles and basis fit the cache, so that the projected problem, which grows with the block, is what costs.
 const SMALL_BLOCK: usize = 16;
 /// The same for an expansion, whose cost is in proportion, too, and which is for many points: long vectors are what takes memory.
@@ -191,7 +195,7 @@ impl Plan {
             (_, true) => "stored",
             (_, false) => "tiled",
         };
-        let start_sample = start_sample(task, solver, block, task.budget - need.packed(), &mut reasons);
+        let start_sample = start_sample(task, solver, block, stored_share, task.budget - need.packed(), &mut reasons);
         let expected_passes = expected_passes(solver, k, block, start_sample, task.tolerance);
         let speeds = if copy == PackedCopy::PerTile { &speeds.packing_per_tile(task) } else { speeds };
         let expected_seconds = speeds.fit_seconds(task, block, expected_passes, stored_share, start_sample);
@@ -408,20 +412,44 @@ fn store(task: &Task<'_>, left: u64, reasons: &mut Vec<String>) -> (StoreFormat,
     (format, kept, share)
 }
 
-fn start_sample(task: &Task<'_>, solver: SolverChoice, block: usize, left: u64, reasons: &mut Vec<String>) -> usize {
+fn start_sample(
+    task: &Task<'_>,
+    solver: SolverChoice,
+    block: usize,
+    stored_share: f64,
+    left: u64,
+    reasons: &mut Vec<String>,
+) -> usize {
     let n = task.n_samples;
     // A precomputed matrix has no kernel to extend a sample's solution with.
     if n < SAMPLE_FROM || solver != SolverChoice::Krylov || matches!(task.kernel, Kernel::Precomputed) {
         return 0;
     }
     let most = if task.gram == GramChoice::Expansion { EXPANSION_SAMPLE } else { MAX_SAMPLE };
-    let sample = (n / SAMPLE_SHARE).clamp(1000, most).max(4 * block).min(n / 2);
+    let sample = (n / SAMPLE_SHARE).clamp(MIN_SAMPLE, most).max(4 * block).min(n / 2);
     // The vectors of the solver come later: until then there is room for the sample.
-    if memory_need::sample_size(task, sample, block) > left {
+    if memory_need::sample_size(task, sample, block) > left
+        || !saves_more_than_it_costs(task, sample, block, stored_share)
+    {
         return 0;
     }
     reasons.push(format!("starts from the solution for {sample} sampled points, which saves a pass or two"));
     sample
+}
+
+/// Whether a start from a sample takes fewer multiply-adds, counted per point, than the passes it saves.
+///
+/// Passes over tiles that are read back are cheap, while the sample's solution is extended by tiles that are computed.
+fn saves_more_than_it_costs(task: &Task<'_>, sample: usize, block: usize, stored_share: f64) -> bool {
+    let (n, m, columns) = (task.n_samples as f64, sample as f64, (block + 1) as f64);
+    let entry = match task.gram {
+        // Passes of an expansion cost what its vectors do; the sample is small, and worth it.
+        GramChoice::Expansion => return true,
+        // An exponential takes as long as a product of sixteen coordinates.
+        _ => task.n_features as f64 + 16.0,
+    };
+    let pass = 0.5 * n * (1.0 - stored_share) * entry + n * columns;
+    m * (entry + columns) <= PASSES_SAVED * pass
 }
 
 /// Passes to the tolerance, from runs on image and sensor data; spectra differ, so this is a guess to a factor of two.

@@ -124,9 +124,22 @@ fn a_precomputed_matrix_is_neither_stored_nor_sampled() {
 #[test]
 fn large_problems_start_from_a_sample() {
     let kernel = gaussian();
-    let with = |n| plan(&Task { n_samples: n, n_components: 10, ..task(&kernel) }).start_sample;
+    let tiled = Task { n_components: 10, gram: GramChoice::Tiled, ..task(&kernel) };
+    let with = |n| plan(&Task { n_samples: n, ..tiled.clone() }).start_sample;
     assert_eq!(with(SAMPLE_FROM - 1), 0);
-    assert!(with(SAMPLE_FROM) >= 1000 && with(1_000_000) <= MAX_SAMPLE);
+    assert!(with(SAMPLE_FROM) >= MIN_SAMPLE && (1000..=MAX_SAMPLE).contains(&with(1_000_000)));
+}
+
+#[test]
+fn a_sample_is_not_worth_it_where_passes_read_tiles_back() {
+    let kernel = gaussian();
+    let with = |n, d| plan(&Task { n_samples: n, n_features: d, n_components: 10, budget: 64 * GIB, ..task(&kernel) });
+    let many_features = with(10_000, 784);
+    assert_eq!((many_features.stored_share, many_features.start_sample), (1.0, 0));
+    // Extending a sample by tiles of few features costs little.
+    let few_features = with(10_000, 16);
+    assert_eq!(few_features.stored_share, 1.0);
+    assert!(few_features.start_sample > 0);
 }
 
 #[test]
