@@ -2,7 +2,7 @@
 
 use faer::{Mat, Side};
 use mercer::kernel::KernelSpec;
-use mercer::tune::{Criterion, KernelTuner, TuneMethod};
+use mercer::tune::{Ascent, Criterion, KernelTuner, TuneMethod};
 use mercer::watch::Threads;
 use mercer::{Points, Watch};
 
@@ -16,14 +16,20 @@ use crate::usps;
 pub(super) const QUESTION: &str = "\
     The criterion for the width of a Gaussian kernel on USPS digits, exact. First all 7291 x 256 of the training part in single precision: value and \
     derivative at 64 bandwidths against the same call with one bandwidth. Then the first hundred of each digit (1000 x 256) in double \
-    precision, the whole search for the best bandwidth against one that decomposes the centred matrix at every step, as published, with \
-    a bracketing secant method in the logarithm of the bandwidth in place of fixed steps.";
+    precision, the whole search for the best bandwidth against two that decompose the centred matrix at every step: one that \
+    brackets and takes secants in the logarithm of the bandwidth, which is timed; and the ascent as published, with its step of \
+    10000 times the slope from the middle of its range of starts, whose steps to the best bandwidth are counted by sums over pairs \
+    (the iterates are the same) and cost what the first's do.";
 
 /// Bandwidths of the scan, `2^(1/8)` apart: a factor of 256 in all.
 const BANDWIDTHS: usize = 64;
 const SCAN_BAR: f64 = 2.0;
 const EIGEN_BAR: f64 = 100.0;
-/// The best bandwidth of both searches, relative.
+/// The published ascent: its step, the middle of its starts, and when it is given up.
+const PUBLISHED_ETA: f64 = 10_000.0;
+const PUBLISHED_START: f64 = 10.5;
+const PUBLISHED_STEPS: usize = 4000;
+/// The best bandwidth of all searches, relative.
 const OPTIMUM_LIMIT: f64 = 1e-6;
 /// The value at a bandwidth, alone and beside 63 others, in single precision.
 const VALUE_LIMIT: f64 = 1e-5;
@@ -84,7 +90,19 @@ fn search(setup: &Setup, findings: &mut Findings) -> Result<()> {
     findings.quantity("steps with an eigendecomposition", steps as f64, "");
     findings.quantity("passes of the search", passes as f64, "");
     let (slow, fast) = (Quantity::from(&finished[0]), Quantity::from(&finished[1]));
-    findings.ratio("eigendecomposition per step to the search", slow, fast, Some(Bar::AtLeast(EIGEN_BAR)));
+    let step = slow.value / steps as f64;
+    findings.ratio("eigendecomposition per step, by secants, to the search", slow, fast.clone(), None);
+    // A step that leaves the positive numbers ends the ascent: that happens, and is no answer.
+    let path = Ascent::new(PUBLISHED_START, PUBLISHED_ETA).steps(PUBLISHED_STEPS).run(&points).unwrap_or_default();
+    match path.iter().position(|sigma| (sigma / ours - 1.0).abs() <= OPTIMUM_LIMIT) {
+        Some(last) => {
+            findings.quantity("steps of the published ascent", (last + 1) as f64, "");
+            let name = "eigendecomposition per step, as published (steps counted)";
+            let published = Quantity::new(name, step * (last + 1) as f64, "s");
+            findings.ratio("the published ascent to the search", published, fast, Some(Bar::AtLeast(EIGEN_BAR)));
+        }
+        None => findings.note(format!("the published ascent was not there after {PUBLISHED_STEPS} steps")),
+    }
     Ok(())
 }
 
