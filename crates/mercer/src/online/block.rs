@@ -5,9 +5,8 @@
 //! few rows ahead as long as the factor stays as it is, and for one row at a time while it changes. So a row gets the same numbers
 //! whatever it was computed together with.
 
-use super::factor::{Factor, WIDTH, Wide};
+use super::factor::{Factor, WIDTH};
 use super::memory::Memory;
-use super::triangle::Number;
 use crate::error::Result;
 
 /// Rows whose kernel values are computed together: their values for a few hundred rows in memory fit the second-level cache.
@@ -22,34 +21,19 @@ pub(super) struct Block {
     solved: Option<Solved>,
 }
 
-/// Solutions for the rows from `first` on, of the factor as it was at `version`.
+/// Solutions for `width` rows from `first` on, of the factor as it was at `version`.
 struct Solved {
     first: usize,
+    width: usize,
     version: u64,
-    systems: Systems,
+    half: Vec<f64>,
+    combinations: Option<Vec<f64>>,
 }
 
-/// Solved systems of one row or of several.
-enum Systems {
-    One(Solution<f64>),
-    Several(Solution<Wide>),
-}
-
-struct Solution<Z> {
-    half: Vec<Z>,
-    squared_norms: Z,
-    combinations: Option<Vec<Z>>,
-}
-
-impl<Z: Number> Solution<Z> {
-    fn new(factor: &Factor, k: impl Fn(usize) -> Z) -> Self {
-        let half = factor.forward(k);
-        let squared_norms = half.iter().fold(Z::ZERO, |sum, &z| sum.plus(z.squared()));
-        Self { half, squared_norms, combinations: None }
-    }
-
-    fn combinations(&mut self, factor: &Factor) -> &[Z] {
-        self.combinations.get_or_insert_with(|| factor.backward(self.half.clone()))
+impl Solved {
+    /// What belongs to row `i` of solutions that stand side by side.
+    fn of(&self, i: usize, solutions: &[f64]) -> impl Iterator<Item = f64> {
+        solutions.iter().copied().skip(i - self.first).step_by(self.width)
     }
 }
 
@@ -97,61 +81,41 @@ impl Block {
 
     /// The squared distance from the span of the rows in memory of row `i`, whose kernel with itself is `square`.
     pub(super) fn residual(&mut self, i: usize, square: f64, factor: &Factor) -> f64 {
-        let (systems, at) = self.solved(i, factor);
-        square
-            - match systems {
-                Systems::One(solution) => solution.squared_norms,
-                Systems::Several(solution) => solution.squared_norms[at],
-            }
+        let solved = self.solved(i, factor);
+        square - solved.of(i, &solved.half).map(|z| z * z).sum::<f64>()
     }
 
     /// What the factor gains when row `i` enters it.
     pub(super) fn half(&mut self, i: usize, factor: &Factor) -> Vec<f64> {
-        let (systems, at) = self.solved(i, factor);
-        match systems {
-            Systems::One(solution) => solution.half.clone(),
-            Systems::Several(solution) => solution.half.iter().map(|z| z[at]).collect(),
-        }
+        let solved = self.solved(i, factor);
+        solved.of(i, &solved.half).collect()
     }
 
     /// The best combination of the rows in memory for row `i`, as long as an expansion.
     pub(super) fn combination(&mut self, i: usize, factor: &Factor, padded_len: usize) -> Vec<f64> {
-        let (systems, at) = self.solved(i, factor);
-        let mut coefficients = vec![0.0; padded_len];
-        match systems {
-            Systems::One(solution) => factor.by_slot(solution.combinations(factor).iter().copied(), &mut coefficients),
-            Systems::Several(solution) => {
-                factor.by_slot(solution.combinations(factor).iter().map(|x| x[at]), &mut coefficients);
-            }
+        let solved = self.solved(i, factor);
+        if solved.combinations.is_none() {
+            solved.combinations = Some(factor.backward(solved.width, solved.half.clone()));
         }
+        let combinations = solved.combinations.as_ref().expect("made above");
+        let mut coefficients = vec![0.0; padded_len];
+        factor.by_slot(solved.of(i, combinations), &mut coefficients);
         coefficients
     }
 
-    /// The solved systems of row `i`, and its place among them.
-    fn solved(&mut self, i: usize, factor: &Factor) -> (&mut Systems, usize) {
+    /// The solved systems that row `i` is among.
+    fn solved(&mut self, i: usize, factor: &Factor) -> &mut Solved {
         let version = factor.version();
-        let is_current = |solved: &Solved| {
-            let count = if matches!(solved.systems, Systems::One(_)) { 1 } else { WIDTH };
-            solved.version == version && (solved.first..solved.first + count).contains(&i)
-        };
+        let is_current =
+            |solved: &Solved| solved.version == version && (solved.first..solved.first + solved.width).contains(&i);
         if !self.solved.as_ref().is_some_and(is_current) {
-            let (values, stride) = (&self.values, self.stride);
             // Solutions for rows ahead would be of no use if the factor changed again.
-            let systems = if self.solved.as_ref().is_some_and(|solved| solved.version == version) {
-                let rows = i..self.len().min(i + WIDTH);
-                Systems::Several(Solution::new(factor, |slot| {
-                    let mut wide = [0.0; WIDTH];
-                    for (wide, row) in wide.iter_mut().zip(rows.clone()) {
-                        *wide = values[row * stride + slot];
-                    }
-                    wide
-                }))
-            } else {
-                Systems::One(Solution::new(factor, |slot| values[i * stride + slot]))
-            };
-            self.solved = Some(Solved { first: i, version, systems });
+            let stays = self.solved.as_ref().is_some_and(|solved| solved.version == version);
+            let width = if stays { WIDTH } else { 1 };
+            let (values, stride, n) = (&self.values, self.stride, self.len());
+            let half = factor.forward(width, |slot, w| if i + w < n { values[(i + w) * stride + slot] } else { 0.0 });
+            self.solved = Some(Solved { first: i, width, version, half, combinations: None });
         }
-        let solved = self.solved.as_mut().expect("solved above");
-        (&mut solved.systems, i - solved.first)
+        self.solved.as_mut().expect("solved above")
     }
 }

@@ -137,7 +137,7 @@ impl Learner {
                     image[i] = product;
                 }
                 if let Some(factor) = &mut factor {
-                    let half = factor.forward(|slot| k[slot]);
+                    let half = factor.forward(1, |slot, _| k[slot]);
                     let residual = memory.squares[i] - half.iter().map(|z| z * z).sum::<f64>();
                     factor.push(half.into_iter(), residual.max(DEPENDENT * memory.squares[i]), &[]);
                 }

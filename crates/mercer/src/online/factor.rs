@@ -14,14 +14,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::triangle::{Backward, Forward, Number, Remove, Triangle};
+use super::triangle::{Backward, Forward, Remove, System, Triangle};
 use crate::simd::Isa;
 
 /// Right-hand sides that are solved for together.
 pub(super) const WIDTH: usize = 8;
-
-/// One number for each right-hand side.
-pub(super) type Wide = [f64; WIDTH];
 
 /// A factor of the kernel matrix of the points in memory.
 #[derive(Clone, Debug)]
@@ -83,17 +80,18 @@ impl Factor {
         &self.inverse_diagonal
     }
 
-    /// Solves `L z = k` for points whose kernel values with slot `s` are `k(s)`; the squared norm of `z` is the part of a
-    /// point that lies in the span.
-    pub(super) fn forward<Z: Number>(&self, k: impl Fn(usize) -> Z) -> Vec<Z> {
-        let mut z: Vec<Z> = self.order.iter().map(|&slot| k(slot)).collect();
-        self.isa.run(Forward { triangle: self.triangle(), z: &mut z, first: 0 });
+    /// Solves `L z = k` for `width` points, one or [`WIDTH`], whose kernel values with slot `s` are `k(s, point)`; row by row. The squared
+    /// norm of `z` is the part of a point that lies in the span.
+    pub(super) fn forward(&self, width: usize, k: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+        let k = &k;
+        let mut z: Vec<f64> = self.order.iter().flat_map(|&slot| (0..width).map(move |point| k(slot, point))).collect();
+        self.isa.run(Forward { system: self.system(&mut z, width), first: 0 });
         z
     }
 
     /// The best combinations of the points in memory for points with `L z = k`, in the order of the factor.
-    pub(super) fn backward<Z: Number>(&self, mut z: Vec<Z>) -> Vec<Z> {
-        self.isa.run(Backward { triangle: self.triangle(), z: &mut z });
+    pub(super) fn backward(&self, width: usize, mut z: Vec<f64>) -> Vec<f64> {
+        self.isa.run(Backward(self.system(&mut z, width)));
         z
     }
 
@@ -130,9 +128,9 @@ impl Factor {
         let first = self.order.iter().position(|&s| s == slot).expect("the slot is in the factor");
         let mut z = vec![0.0; self.len()];
         z[first] = 1.0;
-        self.isa.run(Forward { triangle: self.triangle(), z: &mut z, first });
+        self.isa.run(Forward { system: self.system(&mut z, 1), first });
         let mut column = vec![0.0; self.len()];
-        self.by_slot(self.backward(z).into_iter(), &mut column);
+        self.by_slot(self.backward(1, z).into_iter(), &mut column);
         let diagonal = column[slot];
         for x in &mut column {
             *x /= -diagonal;
@@ -162,10 +160,9 @@ impl Factor {
     /// Computes the diagonal of the inverse from the factor alone.
     pub(super) fn renew_inverse_diagonal(&mut self) {
         for first in (0..self.len()).step_by(WIDTH) {
-            let unit = |slot: usize| -> Wide { std::array::from_fn(|w| if slot == first + w { 1.0 } else { 0.0 }) };
-            let z = self.forward(unit);
+            let z = self.forward(WIDTH, |slot, w| if slot == first + w { 1.0 } else { 0.0 });
             for slot in first..self.len().min(first + WIDTH) {
-                self.inverse_diagonal[slot] = z.iter().map(|z| z[slot - first] * z[slot - first]).sum();
+                self.inverse_diagonal[slot] = z.chunks_exact(WIDTH).map(|z| z[slot - first] * z[slot - first]).sum();
             }
         }
     }
@@ -180,8 +177,8 @@ impl Factor {
         }
     }
 
-    fn triangle(&self) -> Triangle<'_> {
-        Triangle { columns: &self.columns, stride: self.stride, order: self.len() }
+    fn system<'a>(&'a self, z: &'a mut [f64], width: usize) -> System<'a> {
+        System { triangle: Triangle { columns: &self.columns, stride: self.stride, order: self.len() }, z, width }
     }
 
     fn grow(&mut self) {
@@ -230,10 +227,10 @@ mod tests {
     fn factor(points: &[usize], isa: Isa) -> Factor {
         let mut factor = Factor { isa, ..Factor::default() };
         for (m, &point) in points.iter().enumerate() {
-            let z = factor.forward(|slot| kernel(point, points[slot]));
+            let z = factor.forward(1, |slot, _| kernel(point, points[slot]));
             let residual = kernel(point, point) - z.iter().map(|z| z * z).sum::<f64>();
             let mut coefficients = vec![0.0; m];
-            factor.by_slot(factor.backward(z.clone()).into_iter(), &mut coefficients);
+            factor.by_slot(factor.backward(1, z.clone()).into_iter(), &mut coefficients);
             factor.push(z.into_iter(), residual, &coefficients);
         }
         factor
@@ -289,13 +286,13 @@ mod tests {
         for (isa, m) in Isa::available().into_iter().flat_map(|isa| [1, 3, 4, 9, 10, 11].map(|m| (isa, m))) {
             let factor = factor(&(0..m).collect::<Vec<_>>(), isa);
             let k = |w: usize, slot: usize| ((3 * w + 5 * slot) % 7) as f64 - 2.5;
-            let z = factor.forward(|slot| -> Wide { std::array::from_fn(|w| k(w, slot)) });
-            let together = factor.backward(z.clone());
+            let z = factor.forward(WIDTH, |slot, w| k(w, slot));
+            let together = factor.backward(WIDTH, z.clone());
             for w in 0..WIDTH {
-                let alone = factor.forward(|slot| k(w, slot));
-                assert!(z.iter().zip(&alone).all(|(z, alone)| z[w].to_bits() == alone.to_bits()));
-                let alone = factor.backward(alone);
-                assert!(together.iter().zip(&alone).all(|(x, alone)| x[w].to_bits() == alone.to_bits()));
+                let alone = factor.forward(1, |slot, _| k(w, slot));
+                assert!(z.chunks_exact(WIDTH).zip(&alone).all(|(z, alone)| z[w].to_bits() == alone.to_bits()));
+                let alone = factor.backward(1, alone);
+                assert!(together.chunks_exact(WIDTH).zip(&alone).all(|(x, alone)| x[w].to_bits() == alone.to_bits()));
             }
         }
     }

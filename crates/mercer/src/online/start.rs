@@ -84,9 +84,9 @@ impl Learner {
             slot
         } else {
             if let Some(factor) = &mut memory.factor {
-                let half = factor.forward(|slot| k[slot]);
+                let half = factor.forward(1, |slot, _| k[slot]);
                 let mut coefficients = vec![0.0; factor.len()];
-                factor.by_slot(factor.backward(half.clone()).into_iter(), &mut coefficients);
+                factor.by_slot(factor.backward(1, half.clone()).into_iter(), &mut coefficients);
                 // Start points are kept even if they depend on others; the factor then has a short last row.
                 let residual = square - half.iter().map(|z| z * z).sum::<f64>();
                 factor.push(half.into_iter(), residual.max(DEPENDENT * square), &coefficients);

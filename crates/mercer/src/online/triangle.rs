@@ -1,11 +1,10 @@
 //! Systems with a triangular matrix, and the matrix without a row and column.
 //!
-//! Written as plain loops over arrays, which the compiler turns into vectors of the instruction set that the job is run on: over the
-//! [`WIDTH`](super::factor::WIDTH) right-hand sides where there are so many, over the rows of the matrix where there is one. Every sum
-//! has the same terms in the same order both ways.
+//! Right-hand sides stand side by side, one or [`WIDTH`] of them: row `f` of a system starts at `f · width`. Several fill the lanes of
+//! vectors; where there is one, the compiler makes vectors of its rows. Every sum has the same terms in the same order both ways.
 
-use super::factor::Wide;
-use crate::simd::{Job, Target};
+use super::factor::WIDTH;
+use crate::simd::{Job, Lanes, Several, Target};
 
 /// Columns that are eliminated together.
 const BLOCK: usize = 4;
@@ -21,181 +20,147 @@ pub(super) struct Triangle<'a> {
 }
 
 impl Triangle<'_> {
-    /// Some rows of a few columns.
+    /// Rows `from` and below of a column.
     #[inline(always)]
-    fn part<const COLUMNS: usize>(&self, first: usize, from: usize) -> [&[f64]; COLUMNS] {
-        std::array::from_fn(|j| &self.columns[(first + j) * self.stride..][from..self.order])
+    fn column(&self, g: usize, from: usize) -> &[f64] {
+        &self.columns[g * self.stride..][from..self.order]
     }
 }
 
-/// Solves `L z = k`, where `z` is `k` at first and zero before row `first`.
-pub(super) struct Forward<'a, Z> {
+/// A system to be solved in place.
+pub(super) struct System<'a> {
     pub(super) triangle: Triangle<'a>,
-    pub(super) z: &'a mut [Z],
+    /// The right-hand sides, which the solutions take the place of.
+    pub(super) z: &'a mut [f64],
+    /// How many there are: one or [`WIDTH`].
+    pub(super) width: usize,
+}
+
+/// Solves `L z = k`, where `k` is zero before row `first`.
+pub(super) struct Forward<'a> {
+    pub(super) system: System<'a>,
     pub(super) first: usize,
 }
 
-impl<Z: Number> Job for Forward<'_, Z> {
+impl Job for Forward<'_> {
     type Output = ();
 
-    /// For every `f`: `z_f ← (k_f − L_f0 z_0 − L_f1 z_1 − …) / L_ff`, the terms from the left.
     #[inline(always)]
     fn run<G: Target>(self) {
-        let Self { triangle, z, first: mut g } = self;
-        let Triangle { columns: l, stride, order: m } = triangle;
-        while g < m {
-            let block = BLOCK.min(m - g);
-            for a in g..g + block {
-                z[a] = z[a].over(l[a * stride + a]);
-                let done = z[a];
-                for b in a + 1..g + block {
-                    z[b] = z[b].minus(done.times(l[a * stride + b]));
-                }
-            }
-            let (above, below) = z.split_at_mut(g + block);
-            if block == BLOCK {
-                let done: [Z; BLOCK] = std::array::from_fn(|j| above[g + j]);
-                let [c0, c1, c2, c3] = triangle.part(g, g + block);
-                for ((((z, &l0), &l1), &l2), &l3) in below.iter_mut().zip(c0).zip(c1).zip(c2).zip(c3) {
-                    let sum = z.minus(done[0].times(l0)).minus(done[1].times(l1));
-                    *z = sum.minus(done[2].times(l2)).minus(done[3].times(l3));
-                }
-            }
-            g += block;
+        let Self { system: System { triangle, z, width }, first } = self;
+        match (width, <G::F64 as Lanes>::COUNT) {
+            (1, _) => forward::<f64>(triangle, z, first),
+            (_, 8) => forward::<Several<G::F64, 1>>(triangle, z, first),
+            (_, 4) => forward::<Several<G::F64, 2>>(triangle, z, first),
+            (_, 2) => forward::<Several<G::F64, 4>>(triangle, z, first),
+            _ => forward::<Several<f64, WIDTH>>(triangle, z, first),
         }
     }
 }
 
-/// Solves `Lᵀ x = z`, where `x` takes the place of `z`.
-pub(super) struct Backward<'a, Z> {
-    pub(super) triangle: Triangle<'a>,
-    pub(super) z: &'a mut [Z],
-}
+/// Solves `Lᵀ x = z`.
+pub(super) struct Backward<'a>(pub(super) System<'a>);
 
-impl<Z: Number> Job for Backward<'_, Z> {
+impl Job for Backward<'_> {
     type Output = ();
 
-    /// For every `g`, from the last: `x_g ← (z_g − Σ L_fg x_f) / L_gg`. The sum over the rows below the block of `g` comes first, in
-    /// [`PARTS`]; then the rows of the block follow from the bottom.
     #[inline(always)]
     fn run<G: Target>(self) {
-        let Self { triangle, z } = self;
-        let Triangle { columns: l, stride, order: m } = triangle;
-        let mut end = m;
-        while end > 0 {
-            let start = end.saturating_sub(BLOCK);
-            let (above, below) = z.split_at_mut(end);
-            if end - start == BLOCK {
-                let sums = products::<Z, BLOCK>(triangle.part(start, end), below);
-                for (x, sum) in above[start..].iter_mut().zip(sums) {
-                    *x = x.minus(sum);
-                }
-            } else {
-                for g in start..end {
-                    let [sum] = products::<Z, 1>(triangle.part(g, end), below);
-                    above[g] = above[g].minus(sum);
-                }
-            }
-            for a in (start..end).rev() {
-                z[a] = z[a].over(l[a * stride + a]);
-                let done = z[a];
-                for b in start..a {
-                    z[b] = z[b].minus(done.times(l[b * stride + a]));
-                }
-            }
-            end = start;
+        let System { triangle, z, width } = self.0;
+        match (width, <G::F64 as Lanes>::COUNT) {
+            (1, _) => backward::<f64>(triangle, z),
+            (_, 8) => backward::<Several<G::F64, 1>>(triangle, z),
+            (_, 4) => backward::<Several<G::F64, 2>>(triangle, z),
+            (_, 2) => backward::<Several<G::F64, 4>>(triangle, z),
+            _ => backward::<Several<f64, WIDTH>>(triangle, z),
         }
+    }
+}
+
+/// For every `f`: `z_f ← (k_f − L_f0 z_0 − L_f1 z_1 − …) / L_ff`, the terms from the left.
+#[inline(always)]
+fn forward<V: Lanes<Elem = f64>>(triangle: Triangle<'_>, z: &mut [f64], first: usize) {
+    let Triangle { columns: l, stride, order: m } = triangle;
+    let row = |f: usize| f * V::COUNT;
+    let mut g = first;
+    while g < m {
+        let end = m.min(g + BLOCK);
+        for a in g..end {
+            let done = V::read(&z[row(a)..]) / V::splat(l[a * stride + a]);
+            done.write(&mut z[row(a)..]);
+            for b in a + 1..end {
+                (V::read(&z[row(b)..]) - done * V::splat(l[a * stride + b])).write(&mut z[row(b)..]);
+            }
+        }
+        // Fewer columns than a block are the last: there is nothing below them.
+        if end == g + BLOCK {
+            let (above, below) = z.split_at_mut(row(end));
+            let done: [V; BLOCK] = std::array::from_fn(|j| V::read(&above[row(g + j)..]));
+            let [c0, c1, c2, c3]: [&[f64]; BLOCK] = std::array::from_fn(|j| triangle.column(g + j, end));
+            for ((((z, &l0), &l1), &l2), &l3) in below.chunks_exact_mut(V::COUNT).zip(c0).zip(c1).zip(c2).zip(c3) {
+                let sum = V::read(z) - done[0] * V::splat(l0) - done[1] * V::splat(l1);
+                (sum - done[2] * V::splat(l2) - done[3] * V::splat(l3)).write(z);
+            }
+        }
+        g = end;
+    }
+}
+
+/// For every `g`, from the last: `x_g ← (z_g − Σ L_fg x_f) / L_gg`. The sum over the rows below the block of `g` comes first, in
+/// [`PARTS`]; then the rows of the block follow from the bottom.
+#[inline(always)]
+fn backward<V: Lanes<Elem = f64>>(triangle: Triangle<'_>, z: &mut [f64]) {
+    let Triangle { columns: l, stride, order: m } = triangle;
+    let row = |f: usize| f * V::COUNT;
+    let mut end = m;
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        let (above, below) = z.split_at_mut(row(end));
+        // Sums of one right-hand side leave registers for several columns.
+        if V::COUNT == 1 && end - start == BLOCK {
+            let sums = products::<V, BLOCK>(std::array::from_fn(|j| triangle.column(start + j, end)), below);
+            for (j, sum) in sums.into_iter().enumerate() {
+                (V::read(&above[row(start + j)..]) - sum).write(&mut above[row(start + j)..]);
+            }
+        } else {
+            for g in start..end {
+                let [sum] = products::<V, 1>([triangle.column(g, end)], below);
+                (V::read(&above[row(g)..]) - sum).write(&mut above[row(g)..]);
+            }
+        }
+        for a in (start..end).rev() {
+            let done = V::read(&z[row(a)..]) / V::splat(l[a * stride + a]);
+            done.write(&mut z[row(a)..]);
+            for b in start..a {
+                (V::read(&z[row(b)..]) - done * V::splat(l[b * stride + a])).write(&mut z[row(b)..]);
+            }
+        }
+        end = start;
     }
 }
 
 /// The product of each of a few columns with `x`.
 #[inline(always)]
-fn products<Z: Number, const COLUMNS: usize>(columns: [&[f64]; COLUMNS], x: &[Z]) -> [Z; COLUMNS] {
-    let mut parts = [[Z::ZERO; PARTS]; COLUMNS];
-    let (groups, rest) = x.as_chunks::<PARTS>();
-    for (at, group) in groups.iter().enumerate() {
+fn products<V: Lanes<Elem = f64>, const COLUMNS: usize>(columns: [&[f64]; COLUMNS], x: &[f64]) -> [V; COLUMNS] {
+    let mut parts = [[V::splat(0.0); PARTS]; COLUMNS];
+    let n = x.len() / V::COUNT;
+    let whole = n - n % PARTS;
+    let columns = columns.map(|column| &column[..n]);
+    for (at, group) in x[..whole * V::COUNT].chunks_exact(PARTS * V::COUNT).enumerate() {
         for (parts, column) in parts.iter_mut().zip(&columns) {
-            let l: &[f64] = &column[at * PARTS..][..PARTS];
+            let l = &column[at * PARTS..][..PARTS];
             for part in 0..PARTS {
-                parts[part] = parts[part].plus(group[part].times(l[part]));
+                parts[part] = parts[part] + V::read(&group[part * V::COUNT..]) * V::splat(l[part]);
             }
         }
     }
     for (parts, column) in parts.iter_mut().zip(&columns) {
-        for ((part, &x), &l) in parts.iter_mut().zip(rest).zip(&column[groups.len() * PARTS..]) {
-            *part = part.plus(x.times(l));
+        let rest = x[whole * V::COUNT..].chunks_exact(V::COUNT).zip(&column[whole..]);
+        for (part, (x, &l)) in parts.iter_mut().zip(rest) {
+            *part = *part + V::read(x) * V::splat(l);
         }
     }
-    parts.map(|[a, b, c, d]| a.plus(b).plus(c.plus(d)))
-}
-
-/// What systems are solved for: one number, or one for each of several right-hand sides.
-pub(super) trait Number: Copy {
-    const ZERO: Self;
-
-    fn plus(self, other: Self) -> Self;
-    fn minus(self, other: Self) -> Self;
-    fn times(self, factor: f64) -> Self;
-    fn over(self, divisor: f64) -> Self;
-    fn squared(self) -> Self;
-}
-
-impl Number for f64 {
-    const ZERO: Self = 0.0;
-
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        self + other
-    }
-
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        self - other
-    }
-
-    #[inline(always)]
-    fn times(self, factor: f64) -> Self {
-        self * factor
-    }
-
-    #[inline(always)]
-    fn over(self, divisor: f64) -> Self {
-        self / divisor
-    }
-
-    #[inline(always)]
-    fn squared(self) -> Self {
-        self * self
-    }
-}
-
-impl Number for Wide {
-    const ZERO: Self = [0.0; super::factor::WIDTH];
-
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        std::array::from_fn(|w| self[w] + other[w])
-    }
-
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        std::array::from_fn(|w| self[w] - other[w])
-    }
-
-    #[inline(always)]
-    fn times(self, factor: f64) -> Self {
-        self.map(|x| x * factor)
-    }
-
-    #[inline(always)]
-    fn over(self, divisor: f64) -> Self {
-        self.map(|x| x / divisor)
-    }
-
-    #[inline(always)]
-    fn squared(self) -> Self {
-        self.map(|x| x * x)
-    }
+    parts.map(|[a, b, c, d]| (a + b) + (c + d))
 }
 
 /// Takes row and column `f` out.

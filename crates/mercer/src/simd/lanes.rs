@@ -73,6 +73,24 @@ pub trait Lanes:
     #[expect(unsafe_code, reason = "writes through a pointer")]
     unsafe fn store(self, target: *mut Self::Elem);
 
+    /// Reads the first `COUNT` numbers of a slice.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "reads through a pointer")]
+    fn read(source: &[Self::Elem]) -> Self {
+        let source = &source[..Self::COUNT];
+        // SAFETY: the slice has as many elements.
+        unsafe { Self::load(source.as_ptr()) }
+    }
+
+    /// Writes to the first `COUNT` numbers of a slice.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "writes through a pointer")]
+    fn write(self, target: &mut [Self::Elem]) {
+        let target = &mut target[..Self::COUNT];
+        // SAFETY: the slice has as many elements.
+        unsafe { self.store(target.as_mut_ptr()) };
+    }
+
     /// Adds `COUNT` lanes, widened to double precision, to the numbers at `target`.
     ///
     /// # Safety

@@ -215,6 +215,7 @@ fn strip<L: Lanes, const COLUMNS: usize>(
         }
         if step == 0 {
             let factor = L::constant(-gamma * std::f64::consts::LOG2_E);
+            let values = sums.strip.as_mut_ptr();
             for panel in 0..n_panels {
                 let first = (panel * part.n_columns + column) * L::COUNT;
                 for c in 0..COLUMNS {
@@ -222,26 +223,32 @@ fn strip<L: Lanes, const COLUMNS: usize>(
                     unsafe {
                         let s = L::load(tile.as_ptr().add(first + c * L::COUNT));
                         let k = (s * factor).min(L::constant(0.0)).exp2_nonpositive();
-                        k.store(sums.strip.as_mut_ptr().add((panel * COLUMNS + c) * L::COUNT));
+                        k.store(values.add((panel * COLUMNS + c) * L::COUNT));
                     }
                 }
             }
         }
-        let floor = if step == 0 { None } else { Some(L::constant(-smallest_value * smallest_value)) };
-        add_strip::<L, COLUMNS>(tile, part, n_panels, column, chain.first + step, floor, sums);
+        let floor = L::constant(-smallest_value * smallest_value);
+        let place = chain.first + step;
+        // Known when compiled, so that all sums stay in registers.
+        if step == 0 {
+            add_strip::<L, COLUMNS, false>(tile, part, n_panels, column, place, floor, sums);
+        } else {
+            add_strip::<L, COLUMNS, true>(tile, part, n_panels, column, place, floor, sums);
+        }
     }
 }
 
-/// Squares the strip, if a floor is given, and adds it up.
+/// Squares the strip, if that is wanted, with what is below the floor as zero, and adds it up.
 #[inline(always)]
 #[expect(unsafe_code, reason = "raw loads and stores of whole vectors")]
-fn add_strip<L: Lanes, const COLUMNS: usize>(
+fn add_strip<L: Lanes, const COLUMNS: usize, const SQUARES: bool>(
     tile: &[L::Elem],
     part: Part,
     n_panels: usize,
     column: usize,
     kernel: usize,
-    floor: Option<L>,
+    floor: L,
     sums: &mut TileSums<L::Elem>,
 ) {
     let zero = L::constant(0.0);
@@ -249,16 +256,17 @@ fn add_strip<L: Lanes, const COLUMNS: usize>(
     assert!(first + 2 * side <= sums.rows.len());
     let mut totals = [zero; COLUMNS];
     let mut products = [zero; COLUMNS];
+    let (tile, strip, rows) = (tile.as_ptr(), sums.strip.as_mut_ptr(), sums.rows.as_mut_ptr());
     for panel in 0..n_panels {
         // SAFETY: `check` has compared the sizes, and the assertion above those of the kernel's sums.
         unsafe {
-            let row = sums.rows.as_mut_ptr().add(first + panel * L::COUNT);
+            let row = rows.add(first + panel * L::COUNT);
             let (mut row_total, mut row_product) = (L::load(row), L::load(row.add(side)));
             for c in 0..COLUMNS {
-                let s = L::load(tile.as_ptr().add((panel * part.n_columns + column + c) * L::COUNT));
-                let place = sums.strip.as_mut_ptr().add((panel * COLUMNS + c) * L::COUNT);
+                let s = L::load(tile.add((panel * part.n_columns + column + c) * L::COUNT));
+                let place = strip.add((panel * COLUMNS + c) * L::COUNT);
                 let mut k = L::load(place);
-                if let Some(floor) = floor {
+                if SQUARES {
                     k = k.mul_add(k, floor).max(zero);
                     k.store(place);
                 }
