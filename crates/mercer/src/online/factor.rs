@@ -83,8 +83,12 @@ impl Factor {
     /// Solves `L z = k` for `width` points, one or [`WIDTH`], whose kernel values with slot `s` are `k(s, point)`; row by row. The squared
     /// norm of `z` is the part of a point that lies in the span.
     pub(super) fn forward(&self, width: usize, k: impl Fn(usize, usize) -> f64) -> Vec<f64> {
-        let k = &k;
-        let mut z: Vec<f64> = self.order.iter().flat_map(|&slot| (0..width).map(move |point| k(slot, point))).collect();
+        let mut z = vec![0.0; self.len() * width];
+        for (row, &slot) in z.chunks_exact_mut(width).zip(&self.order) {
+            for (point, x) in row.iter_mut().enumerate() {
+                *x = k(slot, point);
+            }
+        }
         self.isa.run(Forward { system: self.system(&mut z, width), first: 0 });
         z
     }

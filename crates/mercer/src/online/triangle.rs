@@ -95,7 +95,11 @@ fn forward<V: Lanes<Elem = f64>>(triangle: Triangle<'_>, z: &mut [f64], first: u
         // Fewer columns than a block are the last: there is nothing below them.
         if end == g + BLOCK {
             let (above, below) = z.split_at_mut(row(end));
-            let done: [V; BLOCK] = std::array::from_fn(|j| V::read(&above[row(g + j)..]));
+            // Written out: closures are compiled for the oldest processor, and called.
+            let mut done = [V::splat(0.0); BLOCK];
+            for (j, done) in done.iter_mut().enumerate() {
+                *done = V::read(&above[row(g + j)..]);
+            }
             let [c0, c1, c2, c3]: [&[f64]; BLOCK] = std::array::from_fn(|j| triangle.column(g + j, end));
             for ((((z, &l0), &l1), &l2), &l3) in below.chunks_exact_mut(V::COUNT).zip(c0).zip(c1).zip(c2).zip(c3) {
                 let sum = V::read(z) - done[0] * V::splat(l0) - done[1] * V::splat(l1);
@@ -160,7 +164,11 @@ fn products<V: Lanes<Elem = f64>, const COLUMNS: usize>(columns: [&[f64]; COLUMN
             *part = *part + V::read(x) * V::splat(l);
         }
     }
-    parts.map(|[a, b, c, d]| (a + b) + (c + d))
+    let mut sums = [V::splat(0.0); COLUMNS];
+    for (sum, [a, b, c, d]) in sums.iter_mut().zip(parts) {
+        *sum = (a + b) + (c + d);
+    }
+    sums
 }
 
 /// Takes row and column `f` out.
