@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use mercer::kernel::PairFunction;
-use mercer::{Checkpoint, Kernel, KernelPca, MemoryBudget, Points, SolverChoice};
+use mercer::{Checkpoint, GramChoice, Kernel, KernelPca, MemoryBudget, Points, SolverChoice};
 
 /// Set in the process that fits; holds the shape, the budget and the gram.
 const CHILD: &str = "MERCER_MEMORY_CHILD";
@@ -48,16 +48,22 @@ fn child_process_that_fits() {
             Kernel::custom(PairFunction::new("inner", |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(a, b)| a * b).sum()))
         }
         "precomputed" => Kernel::Precomputed,
+        // Narrow, for the grid, which is what takes memory.
+        "expansion" => Kernel::gaussian(300.0).unwrap(),
         _ => Kernel::gaussian(gamma).unwrap(),
     };
     let pca = KernelPca::new(kernel).n_components(k).memory(MemoryBudget::Bytes(budget)).tolerance(1e-2).max_passes(4);
     let pca = match words[4] {
         "variance" => pca.variance(0.5),
         "dense" => pca.solver(SolverChoice::Dense),
+        "expansion" => pca.gram(GramChoice::Expansion),
         "checkpoint" => pca.checkpoint(Checkpoint::new(folder.path().join("c")).every(std::time::Duration::ZERO)),
         _ => pca,
     };
     let model = pca.fit(&points).unwrap();
+    if words[4] == "expansion" {
+        assert_eq!(model.record().gram, "expansion", "{:?}", model.record().warnings);
+    }
     println!("gram={} share={} peak={}", model.record().gram, model.record().plan.stored_share, mercer::peak_memory());
 }
 
@@ -80,6 +86,7 @@ fn the_peak_of_a_fit_stays_below_budget_plus_data_plus_slack() {
         (2000, 5, 5, 60 * MB, "custom"),
         (5000, 5000, 10, 40 * MB, "precomputed"),
         (20_000, 10, 20, 120 * MB, "checkpoint"),
+        (12_000, 3, 4, 150 * MB, "expansion"),
     ] {
         let data = (n * d) as u64
             * if kind == "u8" {

@@ -230,7 +230,7 @@ impl KernelPca {
     ///
     /// As [`fit`](Self::fit), as far as that can be told without fitting.
     pub fn plan(&self, points: &Points) -> Result<Plan> {
-        fit::Prepared::new(self, points, fit::SpeedsFrom::Measurement)?.plan(self, points)
+        fit::Prepared::new(self, points, fit::SpeedsFrom::Measurement, &Watch::new())?.plan(self, points)
     }
 
     /// As [`plan`](Self::plan), with everything that was decided before it: the kernel's parameters, tolerance, budget, threads.
@@ -239,7 +239,7 @@ impl KernelPca {
     ///
     /// As [`plan`](Self::plan).
     pub fn plan_record(&self, points: &Points) -> Result<PlanRecord> {
-        let prepared = fit::Prepared::new(self, points, fit::SpeedsFrom::Measurement)?;
+        let prepared = fit::Prepared::new(self, points, fit::SpeedsFrom::Measurement, &Watch::new())?;
         let plan = prepared.plan(self, points)?;
         let (n_components, variance) = match self.components {
             Components::Count(k) => (Some(k), None),

@@ -1,6 +1,6 @@
 //! Kernel PCA over expansions.
 
-use mercer::{Center, GramChoice, Kernel, KernelPca, Points, SolverChoice};
+use mercer::{Center, GramChoice, Kernel, KernelPca, MemoryBudget, Points, Precision, SolverChoice};
 use mercer_testkit::reference::sines_of_angles;
 
 use crate::support::in_box;
@@ -104,4 +104,66 @@ fn a_polynomial_kernel_has_no_more_components_than_monomials() {
     // Six monomials, one of them constant.
     assert_eq!(model.n_components(), 5);
     assert!(model.converged(), "{:?}", model.record().warnings);
+}
+
+/// Only the grid knows this kernel, and a grid is what takes memory.
+#[test]
+fn an_expansion_that_does_not_fit_beside_the_solver_gives_way_to_tiles_and_says_why() {
+    let points = in_box(500, &[1.0, 1.0, 1.0], 3);
+    let pca = KernelPca::new(Kernel::matern52(10.0).unwrap()).n_components(3).tolerance(1e-5).threads(2);
+    let asked = pca.clone().gram(GramChoice::Expansion);
+    let plan = asked.plan(&points).unwrap();
+    assert_eq!((plan.gram.as_str(), plan.method.as_deref()), ("expansion", Some("grid")));
+    let roomy = asked.fit(&points).unwrap();
+    assert_eq!(roomy.record().gram, "expansion", "{:?}", roomy.record().warnings);
+
+    // Enough for a fit by tiles, and less than the grid takes.
+    let tiles = pca.clone().gram(GramChoice::Tiled).plan(&points).unwrap().expected_memory_bytes;
+    assert!(2 * tiles < plan.expected_memory_bytes, "{tiles} and {}", plan.expected_memory_bytes);
+    let tight = asked.memory(MemoryBudget::Bytes(tiles + tiles / 2));
+    let reasons = tight.plan(&points).unwrap().reasons;
+    assert!(
+        reasons.iter().any(|reason| reason.starts_with("no expansion, because by grid it would take")),
+        "{reasons:?}"
+    );
+    let found = tight.fit(&points).unwrap();
+    let record = found.record();
+    assert_eq!((record.gram.as_str(), &record.expansion), ("tiled", &None));
+    assert!(record.plan.expected_memory_bytes <= tiles + tiles / 2);
+    let says =
+        |warning: &String| warning.starts_with("tiles are computed instead of an expansion: by grid it would take");
+    assert!(record.warnings.iter().any(says), "{:?}", record.warnings);
+    for (a, b) in found.eigenvalues().iter().zip(roomy.eigenvalues()) {
+        assert!((a - b).abs() <= 1e-4 * roomy.eigenvalues()[0], "{a} and {b}");
+    }
+}
+
+#[test]
+fn without_being_asked_a_plan_says_what_memory_keeps_it_from() {
+    let points = in_box(30_000, &[1.0, 1.0, 1.0], 4);
+    let pca = KernelPca::new(Kernel::matern52(10.0).unwrap()).n_components(3).tolerance(1e-5).threads(2);
+    let plan = pca.plan(&points).unwrap();
+    assert_eq!(plan.method.as_deref(), Some("grid"), "{:?}", plan.reasons);
+    let tiles = pca.clone().gram(GramChoice::Tiled).plan(&points).unwrap().expected_memory_bytes;
+    let tight = pca.clone().memory(MemoryBudget::Bytes(tiles + tiles / 8)).plan(&points).unwrap();
+    assert!(tight.method.is_none() && tight.gram != "expansion", "{tight:?}");
+    assert!(tight.expected_memory_bytes <= tiles + tiles / 8);
+    assert!(tight.reasons.iter().any(|reason| reason.starts_with("no expansion, because by grid")), "{tight:?}");
+}
+
+#[test]
+fn a_plan_for_a_shape_says_that_it_leaves_expansions_open() {
+    let reasons = |kernel: Kernel, gram: GramChoice, n: usize| {
+        KernelPca::new(kernel).gram(gram).plan_shape(n, 3, Precision::F64).unwrap().reasons.join("; ")
+    };
+    let gaussian = || Kernel::gaussian(1.0).unwrap();
+    assert!(reasons(gaussian(), GramChoice::Auto, 100_000).contains("depend on where the points lie"));
+    assert!(reasons(gaussian(), GramChoice::Expansion, 1000).contains("depends on where the points lie"));
+    for (kernel, gram, n) in [
+        (gaussian(), GramChoice::Auto, 1000),
+        (gaussian(), GramChoice::Tiled, 100_000),
+        (Kernel::cosine(), GramChoice::Auto, 100_000),
+    ] {
+        assert!(!reasons(kernel, gram, n).contains("where the points lie"));
+    }
 }
