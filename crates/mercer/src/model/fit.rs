@@ -61,11 +61,7 @@ pub(crate) enum SpeedsFrom {
 /// From this many points on a measurement takes less than a twentieth of a pass; before, it may take longer than the fit.
 const MEASURE_FROM: usize = 8000;
 
-/// Components to look for first when a share of the variance is wanted: enough for most, cheap to have wasted.
-const FIRST_GUESS: usize = 16;
-
 impl Prepared {
-    /// What is known before a plan; a search for the kernel's width can be stopped by whoever looks on.
     pub(crate) fn new(settings: &KernelPca, points: &Points, speeds: SpeedsFrom, watch: &Watch<'_>) -> Result<Self> {
         let stopwatch = Stopwatch::start();
         let n = points.n_samples();
@@ -89,12 +85,11 @@ impl Prepared {
             }
             SpeedsFrom::WhateverIsCheap => Speeds::typical(points.n_features(), threads.count()),
         };
-        let budget = settings.memory.bytes();
         let mut prepared = Self {
             kernel,
             precision,
             tolerance,
-            budget,
+            budget: settings.memory.bytes(),
             threads,
             warnings,
             reason,
@@ -198,14 +193,6 @@ impl Prepared {
 }
 
 impl KernelPca {
-    /// Components that a plan begins with.
-    pub(super) fn first_components(&self, n_samples: usize) -> usize {
-        match self.components {
-            Components::Count(k) => k,
-            Components::Variance(_) => FIRST_GUESS.min(n_samples),
-        }
-    }
-
     /// The precision that was asked for, or the planned one and why it is not the data's own.
     fn choose_precision(&self, data: Precision) -> (Precision, Option<String>) {
         self.precision.map_or_else(|| choose_precision(data, self.tolerance), |precision| (precision, None))
@@ -473,7 +460,7 @@ impl Run<'_> {
         let n = points.n_samples();
         let mut found: Option<Spectrum> = None;
         let resumed = self.journal.and_then(|journal| journal.earlier.as_ref());
-        let mut k = resumed.map_or(FIRST_GUESS.min(n), |earlier| earlier.n_pairs);
+        let mut k = resumed.map_or(self.settings.first_components(n), |earlier| earlier.n_pairs);
         loop {
             let pairs = match (self.solve(prepared, plan, k, start.as_ref(), &context(Phase::Solving)), &mut found) {
                 // Stopped while looking for more: what was found before is the answer.

@@ -84,6 +84,9 @@ impl From<KernelSpec> for KernelChoice {
     }
 }
 
+/// Components to look for first when a share of the variance is wanted: enough for most, cheap to have wasted.
+const FIRST_GUESS: usize = 16;
+
 impl KernelPca {
     /// Kernel PCA with two components; everything else is chosen by the plan.
     pub fn new(kernel: impl Into<KernelChoice>) -> Self {
@@ -287,6 +290,14 @@ impl KernelPca {
         match self.components {
             Components::Count(k) => Some(k),
             Components::Variance(_) => None,
+        }
+    }
+
+    /// Components that a plan begins with.
+    pub(super) fn first_components(&self, n_samples: usize) -> usize {
+        match self.components {
+            Components::Count(k) => k,
+            Components::Variance(_) => FIRST_GUESS.min(n_samples),
         }
     }
 
