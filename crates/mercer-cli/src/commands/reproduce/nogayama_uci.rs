@@ -106,11 +106,11 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     findings.figure("variances", "The variance of the first component over the width, which is relative to the best.");
     findings
         .figure("accuracy", "The share of held-out rows whose class is found, over the width relative to the best.");
-    let variances: Vec<(&str, Vec<(f64, f64)>)> = outcomes
+    let variances: Vec<(&'static str, Vec<(f64, f64)>)> = outcomes
         .iter()
         .map(|outcome| (outcome.name, outcome.widths.iter().copied().zip(outcome.variances.iter().copied()).collect()))
         .collect();
-    let accuracies: Vec<(&str, Vec<(f64, f64)>)> =
+    let accuracies: Vec<(&'static str, Vec<(f64, f64)>)> =
         outcomes.iter().map(|outcome| (outcome.name, outcome.scanned.clone())).collect();
     let figures = vec![
         picture("Variance of the first component", "variance", &variances),
@@ -265,8 +265,10 @@ fn judge(findings: &mut Findings, outcomes: &[Outcome]) {
     );
 }
 
-fn picture(title: &str, vertical: &str, lines: &[(&str, Vec<(f64, f64)>)]) -> String {
-    let curves: Vec<Curve<'_>> = lines.iter().map(|(name, points)| Curve { name, points }).collect();
+fn picture(title: &str, vertical: &str, lines: &[(&'static str, Vec<(f64, f64)>)]) -> String {
+    // Room for one word.
+    let word = |name: &'static str| name.split('_').next().unwrap_or(name);
+    let curves: Vec<Curve<'_>> = lines.iter().map(|(name, points)| Curve { name: word(name), points }).collect();
     let axes = ("logarithm of the width relative to the best", vertical);
     Curves { title, subtitle: PAPER, axes, logarithmic: false, level: None, lines: &curves }.to_svg()
 }

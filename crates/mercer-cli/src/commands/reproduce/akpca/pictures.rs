@@ -31,10 +31,10 @@ pub(super) fn draw(findings: &mut Findings, results: &Results, set: &Set) -> Res
     for at in [SHORT, LONG] {
         let mut lines = over_k(results, at, |entry| entry.training);
         for line in &mut lines {
-            line.0.push_str(", train");
+            line.0.push_str(" (t)");
         }
         lines.extend(over_k(results, at, |entry| entry.held_out));
-        let caption = format!("Figure 5: errors of training and held-out pictures, {}.", NAMES[at]);
+        let caption = format!("Figure 5: errors of held-out and of training (t) pictures, {}.", NAMES[at]);
         pages.curves(&format!("overfitting-{}", file(at)), &caption, ("components", "mean squared error"), &lines);
     }
     let mut lines = over_k(results, LONG, |entry| entry.held_out);

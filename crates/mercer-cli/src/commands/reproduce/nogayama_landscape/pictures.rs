@@ -26,7 +26,7 @@ pub(super) fn gallery(models: &[(f64, Model); 3]) -> Result<String> {
     let (mut values, mut captions) = (Vec::new(), Vec::new());
     for (sigma, model) in models {
         for (at, cells) in plane::scores(model, HALF_SIDE, SHOWN)?.into_iter().enumerate() {
-            captions.push(format!("e^{:.2}, component {}", sigma.ln(), at + 1));
+            captions.push(format!("width e^{:.2}: {}", sigma.ln(), at + 1));
             values.push(cells);
         }
     }
