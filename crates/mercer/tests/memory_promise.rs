@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use mercer::kernel::PairFunction;
-use mercer::{Checkpoint, Kernel, KernelPca, MemoryBudget, Points, SolverChoice};
+use mercer::{Checkpoint, GramChoice, Kernel, KernelPca, MemoryBudget, Points, SolverChoice};
 
 /// Set in the process that fits; holds the shape, the budget and the gram.
 const CHILD: &str = "MERCER_MEMORY_CHILD";
@@ -48,16 +48,22 @@ fn child_process_that_fits() {
             Kernel::custom(PairFunction::new("inner", |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(a, b)| a * b).sum()))
         }
         "precomputed" => Kernel::Precomputed,
+        // Known to the grid alone, which is what takes memory.
+        "expansion" => Kernel::matern32(4.0).unwrap(),
         _ => Kernel::gaussian(gamma).unwrap(),
     };
     let pca = KernelPca::new(kernel).n_components(k).memory(MemoryBudget::Bytes(budget)).tolerance(1e-2).max_passes(4);
     let pca = match words[4] {
         "variance" => pca.variance(0.5),
         "dense" => pca.solver(SolverChoice::Dense),
+        "expansion" => pca.gram(GramChoice::Expansion),
         "checkpoint" => pca.checkpoint(Checkpoint::new(folder.path().join("c")).every(std::time::Duration::ZERO)),
         _ => pca,
     };
     let model = pca.fit(&points).unwrap();
+    if words[4] == "expansion" {
+        assert_eq!(model.record().gram, "expansion", "{:?}", model.record().warnings);
+    }
     println!("gram={} share={} peak={}", model.record().gram, model.record().plan.stored_share, mercer::peak_memory());
 }
 
@@ -106,4 +112,14 @@ fn a_budget_without_slack_is_kept_by_large_fits() {
     let peak = peak_of_a_fit(15_000, 40, 10, budget, "f32");
     assert!(peak <= budget + 15_000 * 40 * 4 + 40_000_000, "the peak is {peak}");
     assert!(peak > budget / 2, "the peak is {peak}: the store was not filled, so this test shows nothing");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_budget_without_slack_is_kept_by_an_expansion() {
+    // A grid of fifty nodes along each axis.
+    let budget = 60_000_000;
+    let peak = peak_of_a_fit(4000, 3, 4, budget, "expansion");
+    assert!(peak <= budget + 4000 * 3 * 4 + 40_000_000, "the peak is {peak}");
+    assert!(peak > budget / 3, "the peak is {peak}: the grid is small, so this test shows nothing");
 }

@@ -98,9 +98,9 @@ pub(crate) struct CheckpointArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Kernel")]
 pub(crate) struct KernelArgs {
-    /// Kernel function
-    #[arg(long, value_name = "NAME", default_value = "gaussian", value_parser = kernel_names())]
-    pub(crate) kernel: String,
+    /// Kernel function [default: gaussian]
+    #[arg(long, value_name = "NAME", value_parser = kernel_names())]
+    kernel: Option<String>,
     /// Inverse width: a number, `auto` (see `mercer tune`), `scale` (1 / (columns x variance)) or `median` (of the
     /// distances) [default: 1 / columns]
     #[arg(long, value_name = "GAMMA", allow_negative_numbers = true)]
@@ -123,6 +123,18 @@ pub(crate) struct KernelArgs {
     /// What to do with significant negative eigenvalues
     #[arg(long, value_name = "CHOICE", default_value = "error", value_parser = choice::<Negative>(Negative::NAMES))]
     pub(crate) negative: Negative,
+}
+
+impl KernelArgs {
+    /// The name of the kernel.
+    pub(crate) fn name(&self) -> &str {
+        self.kernel.as_deref().unwrap_or("gaussian")
+    }
+
+    /// Whether a kernel was named.
+    pub(crate) fn is_named(&self) -> bool {
+        self.kernel.is_some()
+    }
 }
 
 /// Flags that say how many components are wanted, how exact, and within which limits.

@@ -20,7 +20,7 @@ pub(crate) struct ReproduceArgs {
     /// The experiment
     #[arg(value_name = "NAME", value_parser = experiments())]
     pub(crate) experiment: Experiment,
-    /// Folder of data files; not needed for the toys, which make their own data
+    /// Folder of data files; not needed by experiments that make their own data
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Directory for page, record and figures; made if it is not there [default: reproduce-NAME]
@@ -44,14 +44,27 @@ pub(crate) enum Experiment {
     UspsKpca,
     UspsSpectral,
     MnistHebbian,
+    Akpca,
+    NogayamaLandscape,
+    NogayamaUci,
+    RaykarTiming,
     ToyCircles,
     ToyAnnulus,
 }
 
 impl Experiment {
     /// All of them.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::UspsKpca, Self::UspsSpectral, Self::MnistHebbian, Self::ToyCircles, Self::ToyAnnulus];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::UspsKpca,
+        Self::UspsSpectral,
+        Self::MnistHebbian,
+        Self::Akpca,
+        Self::NogayamaLandscape,
+        Self::NogayamaUci,
+        Self::RaykarTiming,
+        Self::ToyCircles,
+        Self::ToyAnnulus,
+    ];
 
     /// The name that it is asked for by.
     pub(crate) const fn name(self) -> &'static str {
@@ -59,6 +72,10 @@ impl Experiment {
             Self::UspsKpca => "usps-kpca",
             Self::UspsSpectral => "usps-spectral",
             Self::MnistHebbian => "mnist-hebbian",
+            Self::Akpca => "akpca",
+            Self::NogayamaLandscape => "nogayama-landscape",
+            Self::NogayamaUci => "nogayama-uci",
+            Self::RaykarTiming => "raykar-timing",
             Self::ToyCircles => "toy-circles",
             Self::ToyAnnulus => "toy-annulus",
         }
@@ -70,6 +87,12 @@ impl Experiment {
             Self::UspsKpca => "kernel PCA of 1000 USPS digits by iteration (Guenter et al., figures 2 to 4)",
             Self::UspsSpectral => "spectral clustering of all USPS digits (Guenter et al., figure 10)",
             Self::MnistHebbian => "one pass over all of MNIST (Guenter et al., table 2)",
+            Self::Akpca => "autoencoder kernel PCA of MNIST digits (Cohen et al., figures 3 to 11)",
+            Self::NogayamaLandscape => {
+                "variances over the width of the kernel, on a star (Nogayama et al., figures 5 to 10)"
+            }
+            Self::NogayamaUci => "the best width on ten UCI sets (Nogayama et al., section 4.2)",
+            Self::RaykarTiming => "products by expansion: time and error (Raykar and Ankur, figures 3 to 9)",
             Self::ToyCircles => "two circles that a kernel separates (Cohen et al., figures 1 and 2)",
             Self::ToyAnnulus => "components of points in an annulus (Raykar and Ankur, figures 1 and 2)",
         }

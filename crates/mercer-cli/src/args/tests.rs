@@ -30,7 +30,7 @@ fn a_fit_needs_only_data_and_a_place_for_the_model() {
     let args = fit(&[]);
     assert_eq!(args.points, Path::new("points.csv"));
     assert_eq!(args.output.as_deref(), Some(Path::new("out.mercer")));
-    assert_eq!(args.kernel.kernel, "gaussian");
+    assert_eq!(args.kernel.name(), "gaussian");
     assert_eq!(args.solve.n_components, None);
     assert_eq!(args.gram, FitGram::Exact(mercer::GramChoice::Auto));
     assert!(!args.report.json && !args.report.quiet && !args.dry_run);
@@ -38,8 +38,8 @@ fn a_fit_needs_only_data_and_a_place_for_the_model() {
 
 #[test]
 fn short_kernel_names_are_accepted() {
-    assert_eq!(fit(&["--kernel", "rbf"]).kernel.kernel, "rbf");
-    assert_eq!(fit(&["--kernel", "poly"]).kernel.kernel, "poly");
+    assert_eq!(fit(&["--kernel", "rbf"]).kernel.name(), "rbf");
+    assert_eq!(fit(&["--kernel", "poly"]).kernel.name(), "poly");
 }
 
 #[test]

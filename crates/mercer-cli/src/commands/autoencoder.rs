@@ -53,7 +53,7 @@ pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
     let (kernel, solve) = (&args.kernel, &args.solve);
     let no_kernel = "its kernel is (x . y)^2, not centred";
     let others = [
-        ("--kernel", kernel.kernel != "gaussian", no_kernel),
+        ("--kernel", kernel.is_named(), no_kernel),
         ("--gamma", kernel.gamma.is_some(), no_kernel),
         ("--bandwidth", kernel.bandwidth.is_some(), no_kernel),
         ("--degree", kernel.degree.is_some(), no_kernel),

@@ -99,7 +99,7 @@ const fn unit_name(unit: UnitChoice) -> &'static str {
 }
 
 /// The names of the classes, sorted, and the place of each label among them.
-fn number(labels: &[String]) -> (Vec<String>, Vec<usize>) {
+pub(super) fn number(labels: &[String]) -> (Vec<String>, Vec<usize>) {
     let names: BTreeSet<&String> = labels.iter().collect();
     let classes: Vec<String> = names.into_iter().cloned().collect();
     let numbers = labels.iter().map(|label| classes.binary_search(label).expect("every label is a class")).collect();

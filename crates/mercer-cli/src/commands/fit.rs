@@ -96,7 +96,7 @@ pub(super) fn settle(
 
 /// Refuses a scaling of columns that are points.
 pub(super) fn check_standardize(data: &DataArgs, kernel: &KernelArgs) -> Result<()> {
-    if data.standardize && kernel.kernel == "precomputed" {
+    if data.standardize && kernel.name() == "precomputed" {
         return Err(Failure::usage("--standardize is not for --kernel precomputed: its columns are points"));
     }
     Ok(())

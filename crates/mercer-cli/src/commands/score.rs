@@ -55,7 +55,7 @@ pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
     let format = output::score_format(&args.output)?;
     let threads = threads(args.threads)?;
     session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
-    let model = session.load(&args.model)?;
+    let model = session.load(&args.model, "a score")?;
     let limit = limit(&model, args.limit, &mut session)?;
     let data = session.read_queries(&args.points, &args.data, &model)?;
     if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {

@@ -118,9 +118,18 @@ impl<'a> Session<'a> {
         data
     }
 
-    /// Loads a model file.
-    pub(super) fn load(&mut self, path: &Path) -> Result<Model> {
-        self.timed("load", |_| Ok(Model::load(path)?))
+    /// Loads a file of components; an autoencoder, which cannot do what is asked for, is called by its name.
+    pub(super) fn load(&mut self, path: &Path, what: &str) -> Result<Model> {
+        match self.load_any(path)? {
+            AnyModel::KernelPca(model) => Ok(*model),
+            AnyModel::Autoencoder(model) => Err(Failure::usage(format!(
+                "{} is an autoencoder ({} codes of {} features), and {what} needs components of kernel PCA; `mercer transform` encodes with it, \
+                 `mercer reconstruct` decodes and tells the loss of every row, `mercer info` shows it",
+                path.display(),
+                model.n_components(),
+                model.n_features()
+            ))),
+        }
     }
 
     /// Loads a model file of any kind.

@@ -137,7 +137,7 @@ pub(super) fn kernel_spec(args: &KernelArgs) -> KernelSpec {
         Gamma::Median => Width::Median,
         Gamma::Auto => Width::Auto,
     });
-    let spec = KernelSpec::new(&args.kernel);
+    let spec = KernelSpec::new(args.name());
     let spec = width.into_iter().fold(spec, KernelSpec::width);
     let spec = args.degree.into_iter().fold(spec, KernelSpec::degree);
     let spec = args.coef0.into_iter().fold(spec, KernelSpec::coef0);

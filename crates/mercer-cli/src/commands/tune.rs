@@ -189,6 +189,21 @@ impl Report {
     }
 }
 
+/// Letters of a file's name that a picture has room for.
+const MOST_LETTERS: usize = 32;
+
+/// The name of a file without its folders, and without its middle if it is long.
+fn file_name(path: &str) -> String {
+    let name = Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned());
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= MOST_LETTERS {
+        return name;
+    }
+    let half = (MOST_LETTERS - 1) / 2;
+    let (start, end) = (&letters[..half], &letters[letters.len() - half..]);
+    start.iter().chain(&['\u{2026}']).chain(end).collect()
+}
+
 /// Draws the criterion with its derivative, and the variances of the components.
 fn draw(
     report: &Report,
@@ -205,7 +220,7 @@ fn draw(
     };
     let subtitle = format!(
         "{}: {} points, {}; best bandwidth {}, gamma {}",
-        data.name,
+        file_name(&data.name),
         tuning.n_samples,
         tuning.method,
         short(tuning.best_bandwidth),
@@ -283,4 +298,18 @@ fn table(tuning: &Tuning, compared: &[Rival]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_names_the_file_without_folders_and_without_the_middle_of_a_long_name() {
+        assert_eq!(file_name("some/long/way/points.csv"), "points.csv");
+        assert_eq!(file_name("standard input"), "standard input");
+        let long = file_name(&format!("folder/{}.parquet", "measurements-".repeat(9)));
+        assert_eq!(long.chars().count(), MOST_LETTERS - 1);
+        assert!(long.starts_with("measurements-me\u{2026}") && long.ends_with("-.parquet"), "{long}");
+    }
 }

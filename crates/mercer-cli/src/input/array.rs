@@ -70,6 +70,19 @@ impl Array {
         each!(self, values => gather(values.as_ref(), n_columns, rows))
     }
 
+    /// Rows whose values are all finite.
+    pub(super) fn complete_rows(&self, n_columns: usize) -> Vec<usize> {
+        fn complete<T: Copy>(values: &[T], n_columns: usize, is_finite: impl Fn(T) -> bool) -> Vec<usize> {
+            let rows = values.chunks_exact(n_columns.max(1)).enumerate();
+            rows.filter(|(_, row)| row.iter().all(|&x| is_finite(x))).map(|(at, _)| at).collect()
+        }
+        match self {
+            Self::F32(values) => complete(values.as_ref(), n_columns, f32::is_finite),
+            Self::F64(values) => complete(values.as_ref(), n_columns, f64::is_finite),
+            Self::U8(values) => complete(values.as_ref(), n_columns, |_| true),
+        }
+    }
+
     /// The scaling that gives every column mean 0 and variance 1.
     pub(super) fn standardizing(&self, n_columns: usize) -> Scaling {
         Scaling::standardizing(&Moments::of_rows(self.as_rows(), n_columns))

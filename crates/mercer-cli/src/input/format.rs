@@ -50,6 +50,11 @@ pub(super) fn of(path: &Path, asked: Option<Format>) -> Result<NamedFormat> {
             Err(InputError::new(&path.display().to_string(), problem).hint("unpack it with gunzip first").into())
         }
         Some(format) => Ok(NamedFormat { format, packing: packing_of(format) }),
+        None if stem.ends_with(".mercer") => {
+            let problem = "this is a model, not data";
+            let hint = "`mercer info` shows it; transform, reconstruct and score take it before the data";
+            Err(InputError::new(&path.display().to_string(), problem).hint(hint).into())
+        }
         None => {
             let problem = "the name does not say what the format is";
             let known = "csv, tsv, parquet, arrow, npy, npz, idx, libsvm or images";

@@ -115,6 +115,28 @@ pub(crate) fn read(path: &Path, options: &ReadOptions) -> Result<Data> {
     finish(&name, raw, options)
 }
 
+/// As [`read`], without rows that hold a value that is not a finite number: for files of numbers, whose readers leave that check to the
+/// end. The number of rows left out is beside the data.
+pub(crate) fn read_complete(path: &Path, options: &ReadOptions) -> Result<(Data, usize)> {
+    let name = path.display().to_string();
+    let raw = read_raw(path, &name, options)?;
+    let rows: Vec<usize> = raw.values.complete_rows(raw.n_features);
+    let left_out = raw.n_samples - rows.len();
+    if rows.is_empty() {
+        return Err(InputError::new(&name, "every row has a missing value").hint(FILL_GAPS).into());
+    }
+    let pick =
+        |labels: Labels| Labels { values: rows.iter().map(|&row| labels.values[row].clone()).collect(), ..labels };
+    let raw = Raw {
+        values: raw.values.select_rows(raw.n_features, &rows),
+        n_samples: rows.len(),
+        labels: raw.labels.map(pick),
+        ids: raw.ids.map(pick),
+        ..raw
+    };
+    Ok((finish(&name, raw, options)?, left_out))
+}
+
 /// Reads new points for a model, which scales them itself.
 ///
 /// A scaling that was asked for again must be the model's own; a model without one (from an older file, or fitted without)

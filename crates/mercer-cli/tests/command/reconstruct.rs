@@ -91,6 +91,9 @@ fn flags_of_other_methods_are_refused() {
     let directory = fitted();
     for (flags, message) in [
         ("--method autoencoder --gamma 1", "--gamma is not for --method autoencoder"),
+        // The default kernel, too, once it is asked for: it would have no effect.
+        ("--method autoencoder --kernel gaussian", "--kernel is not for --method autoencoder"),
+        ("--method autoencoder --kernel linear", "--kernel is not for --method autoencoder"),
         ("--method autoencoder --variance 0.9", "--variance is not for --method autoencoder"),
         ("--method autoencoder --scale 2", "--scale is not for --method autoencoder"),
         ("--method autoencoder --passes 3", "--passes is for --solver hebbian only"),
@@ -106,7 +109,12 @@ fn flags_of_other_methods_are_refused() {
     for (words, message) in [
         ("reconstruct codes.mercer new.csv -o out.csv --method ridge", "--method is not for an autoencoder"),
         ("transform codes.mercer new.csv -o out.csv --scale 2", "not for an autoencoder"),
-        ("score codes.mercer new.csv -o out.csv", "not a Mercer model"),
+        (
+            "score codes.mercer new.csv -o out.csv",
+            "codes.mercer is an autoencoder (2 codes of 2 features), and a score needs",
+        ),
+        ("score codes.mercer new.csv -o out.csv", "`mercer reconstruct` decodes and tells the loss"),
+        ("compare codes.mercer", "codes.mercer: this is a model, not data"),
     ] {
         let outcome = directory.run(words);
         assert_eq!(outcome.code, Some(2), "{words}");

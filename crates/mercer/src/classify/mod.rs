@@ -28,9 +28,11 @@ mod fitted;
 mod folds;
 mod layer;
 mod logistic;
+mod regression;
 mod settings;
 mod sigmoid;
 
 pub use fitted::Classifier;
 pub use folds::{CrossValidation, stratified_folds};
+pub use regression::LogisticRegression;
 pub use settings::{KernelClassifier, Unit, Widths};

@@ -14,7 +14,7 @@ use super::series::{self, Order};
 use super::{Engine, Features, Monomials, Targets, Wanted};
 use crate::choices::ExpansionMethod;
 use crate::data::Points;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bytes};
 use crate::kernel::{Kernel, Pairing, Parameter};
 use crate::watch::Context;
 
@@ -45,6 +45,24 @@ enum Candidate {
 }
 
 impl Candidate {
+    /// Bytes that it takes beside points and vectors.
+    fn bytes(&self, problem: &Problem<'_>) -> u64 {
+        let columns = problem.wanted.columns as u64;
+        // A block of features per thread, and the sums of chunks.
+        let blocks = |terms: usize| 8 * terms as u64 * (64 * columns + 4096);
+        let own = 8 * problem.points.n_samples() as u64;
+        match self {
+            Self::Polynomial { features, .. } => blocks(features.terms()),
+            Self::Series { terms, .. } => blocks(*terms),
+            // Coordinates in another order, the order, and the nearest centre of each point with its distance.
+            Self::Clusters(_) => own * (3 + problem.points.n_features() as u64),
+            // Places of three coordinates and an order; cells of neighbours take as much again.
+            Self::Grid { plan, near, .. } => {
+                plan.bytes(problem.wanted.columns) + if near.is_some() { 9 * own } else { 5 * own }
+            }
+        }
+    }
+
     fn cost(&self) -> f64 {
         match self {
             Self::Polynomial { cost, .. } | Self::Series { cost, .. } | Self::Grid { cost, .. } => *cost,
@@ -103,30 +121,26 @@ pub(crate) struct Prediction {
     pub(crate) bytes: u64,
 }
 
-/// What [`choose`] would come to; `None` if that is tiles.
+/// What [`choose`] would come to; why tiles, if it is they.
 pub(super) fn predict(
     kernel: &Kernel,
     points: &Points,
     wanted: &Wanted<'_>,
     context: &Context<'_>,
-) -> Result<Option<Prediction>> {
+) -> Result<std::result::Result<Prediction, String>> {
     let problem = Problem::new(kernel, points, wanted);
-    let Ok(best) = pick(&problem, context)? else { return Ok(None) };
-    let (cost, direct) = (best.cost(), problem.direct_cost());
-    let own = 8 * points.n_samples() as u64;
-    let (method, terms, bytes) = match &best {
-        Candidate::Polynomial { features, .. } => (ExpansionMethod::Polynomial, features.terms(), 0),
-        Candidate::Series { terms, .. } => (ExpansionMethod::Series, *terms, 0),
-        Candidate::Clusters(_) => (ExpansionMethod::Clusters, 0, own * (1 + points.n_features() as u64)),
-        // Places of three coordinates and an order; cells of neighbours take as much again.
-        Candidate::Grid { plan, near, .. } => {
-            let places = if near.is_some() { 9 * own } else { 5 * own };
-            (ExpansionMethod::Grid, plan.nodes(), plan.bytes(wanted.columns) + places)
-        }
+    let best = match pick(&problem, context)? {
+        Ok(best) => best,
+        Err(reason) => return Ok(Err(reason)),
     };
-    // A block of features per thread, and the sums of chunks.
-    let blocks = if bytes == 0 { 8 * terms as u64 * (64 * wanted.columns as u64 + 4096) } else { 0 };
-    Ok(Some(Prediction { method, terms, cost, direct, bytes: bytes + blocks }))
+    let (method, terms) = match &best {
+        Candidate::Polynomial { features, .. } => (ExpansionMethod::Polynomial, features.terms()),
+        Candidate::Series { terms, .. } => (ExpansionMethod::Series, *terms),
+        Candidate::Clusters(_) => (ExpansionMethod::Clusters, 0),
+        Candidate::Grid { plan, .. } => (ExpansionMethod::Grid, plan.nodes()),
+    };
+    let (cost, direct, bytes) = (best.cost(), problem.direct_cost(), best.bytes(&problem));
+    Ok(Ok(Prediction { method, terms, cost, direct, bytes }))
 }
 
 /// The method that is wanted or the cheapest, or tiles with the reason why.
@@ -146,6 +160,10 @@ fn pick(problem: &Problem<'_>, context: &Context<'_>) -> Result<std::result::Res
     for method in methods {
         context.check()?;
         match candidate(problem, method, context)? {
+            Ok(found) if found.bytes(problem) > wanted.memory => {
+                let (needed, left) = (bytes(found.bytes(problem)), bytes(wanted.memory));
+                reasons.push(format!("{method}: it takes {needed} of memory, and {left} are left"));
+            }
             Ok(found) => {
                 if best.as_ref().is_none_or(|best| found.cost() < best.cost()) {
                     best = Some(found);

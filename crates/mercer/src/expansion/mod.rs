@@ -454,13 +454,13 @@ pub fn truncated_series(
     Ok(product)
 }
 
-/// What an expansion of the kernel matrix of points would be and cost; `None` if tiles are better.
+/// What an expansion of the kernel matrix of points would be and cost; why there is none, if tiles are better.
 pub(crate) fn predict(
     kernel: &Kernel,
     points: &Points,
     wanted: &Wanted<'_>,
     context: &Context<'_>,
-) -> Result<Option<Prediction>> {
+) -> Result<std::result::Result<Prediction, String>> {
     check_tolerance(wanted.tolerance)?;
     choose::predict(kernel, points, wanted, context)
 }

@@ -55,7 +55,7 @@ impl HebbianLearner {
         let Some(checkpoint) = resumed.filter(|checkpoint| checkpoint.path().exists()) else { return Ok(None) };
         let common = &settings.common;
         let mut learner = Self::resume(checkpoint.path(), points, common.memory, common.threads)?;
-        let here = Prepared::new(common, points, SpeedsFrom::WhateverIsCheap)?;
+        let here = Prepared::new(common, points, SpeedsFrom::WhateverIsCheap, watch)?;
         if let Some(difference) = difference(&learner.header(), settings, &here) {
             return Err(bad(checkpoint.path(), format!("the checkpoint belongs to another run ({difference})")));
         }

@@ -64,7 +64,7 @@ impl HebbianLearner {
     ) -> Result<Self> {
         let stopwatch = Stopwatch::start();
         settings.validate()?;
-        let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap)?;
+        let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap, watch)?;
         let (n, r) = (points.n_samples(), settings.n_components);
         start.validate(r, n)?;
         if start.order.is_none()

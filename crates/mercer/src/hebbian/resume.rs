@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::gram::Centering;
 use crate::kernel::Kernel;
 use crate::model::{Prepared, SpeedsFrom, bad, digest, read_checked, recorded_kernel};
+use crate::watch::Watch;
 
 /// What every version of the header has.
 #[derive(Deserialize)]
@@ -101,7 +102,7 @@ impl Reader<'_> {
         }
         let settings = self.settings(memory, threads)?;
         settings.validate()?;
-        let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap)?;
+        let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap, &Watch::new())?;
         let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points)?;
         let (n, r) = (header.n_samples, header.n_components);
         if let Some(mean) = header.mean {

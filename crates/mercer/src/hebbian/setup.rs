@@ -13,6 +13,7 @@ use crate::plan::Plan;
 use crate::record::{KernelRecord, PlanRecord, RECORD_VERSION};
 use crate::scalar::Precision;
 use crate::simd::Isa;
+use crate::watch::Watch;
 
 /// Samples of a batch: enough that what is done once per batch is lost in the kernel rows, few enough that the tile of a block of
 /// columns stays in the second-level cache.
@@ -101,7 +102,7 @@ impl KernelHebbianPca {
     /// As [`fit`](Self::fit), as far as that can be told without fitting.
     pub fn plan_record(&self, points: &Points) -> Result<PlanRecord> {
         self.validate()?;
-        let prepared = Prepared::new(&self.common, points, SpeedsFrom::Measurement)?;
+        let prepared = Prepared::new(&self.common, points, SpeedsFrom::Measurement, &Watch::new())?;
         let room = match prepared.precision {
             Precision::F32 => self.room::<f32>(&prepared, points)?,
             Precision::F64 => self.room::<f64>(&prepared, points)?,

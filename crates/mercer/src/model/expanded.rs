@@ -13,12 +13,12 @@ use super::fit::Prepared;
 use crate::choices::{Center, ExpansionMethod, GramChoice, SolverChoice};
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome, Request, small_eigen};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::expansion::{self, Expansion, LEAST_TOLERANCE, Prediction, Targets, Wanted};
 use crate::kernel::Kernel;
-use crate::plan::Plan;
+use crate::plan::{Plan, Task};
 use crate::record::ExpansionRecord;
-use crate::watch::{Context, Phase, Threads, Watch};
+use crate::watch::{Context, Phase, Watch};
 
 /// From this many points on the plan looks for an expansion by itself.
 const FROM_POINTS: usize = 20_000;
@@ -47,33 +47,75 @@ pub(super) fn wanted<'a>(tolerance: f64, columns: usize, memory: u64) -> Wanted<
     }
 }
 
-/// The expansion that a fit should use, if any, and the gram choice that follows.
-pub(super) fn decide(
-    settings: &KernelPca,
-    kernel: &Kernel,
-    points: &Points,
-    tolerance: f64,
-    budget: u64,
-    threads: &Threads,
-) -> Result<(GramChoice, Option<Prediction>)> {
-    let (n, d) = (points.n_samples(), points.n_features());
-    let asked = settings.gram == GramChoice::Expansion;
-    let solver = matches!(settings.solver, SolverChoice::Auto | SolverChoice::Krylov | SolverChoice::Lanczos);
-    let may = settings.gram == GramChoice::Auto && solver && n >= FROM_POINTS && expansion::knows(kernel, d);
-    if !asked && !may {
-        return Ok((settings.gram, None));
-    }
-    let watch = Watch::new();
-    let context = Context::new(threads, &watch, Phase::Packing);
-    let prediction = expansion::predict(kernel, points, &wanted(tolerance, 8, budget), &context)?;
-    let worth = prediction.filter(|found| asked || found.cost <= WORTH * found.direct);
-    Ok(if asked || worth.is_some() { (GramChoice::Expansion, worth) } else { (settings.gram, None) })
-}
+/// Vectors that a fit multiplies with at a time.
+pub(super) const COLUMNS: usize = 8;
 
 impl Prepared {
+    /// Decides whether the fit should use an expansion, and which: one that fits beside the solver's own blocks.
+    pub(super) fn decide(&mut self, settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> Result<()> {
+        let asked = settings.gram == GramChoice::Expansion;
+        if !asked && !may_be_expanded(settings, &self.kernel, points.n_samples(), points.n_features()) {
+            return Ok(());
+        }
+        let threads = self.threads.clone();
+        let context = Context::new(&threads, watch, Phase::Packing);
+        let predict =
+            |memory: u64| expansion::predict(&self.kernel, points, &wanted(self.tolerance, COLUMNS, memory), &context);
+        let is_worth = |found: &Prediction| asked || found.cost <= WORTH * found.direct;
+        let best = match predict(u64::MAX)? {
+            Ok(found) if is_worth(&found) => found,
+            Ok(_) => return Ok(()),
+            Err(reason) => {
+                self.give_up(asked.then_some(reason), asked);
+                return Ok(());
+            }
+        };
+        let beside = self.bytes_beside(settings, points)?;
+        let left = self.budget.saturating_sub(beside);
+        let found = if best.bytes <= left { Ok(best) } else { predict(left)? };
+        match found {
+            Ok(found) if is_worth(&found) => {
+                (self.gram, self.prediction, self.room) = (GramChoice::Expansion, Some(found), left);
+            }
+            _ => {
+                let [needed, beside, budget] = [best.bytes, beside, self.budget].map(crate::error::bytes);
+                let method = best.method;
+                let reason = format!(
+                    "by {method} it would take {needed} beside {beside} of vectors, and the budget is {budget}"
+                );
+                self.give_up(Some(reason), asked);
+            }
+        }
+        Ok(())
+    }
+
+    /// Uses tiles. Whoever has asked for an expansion is told why; otherwise the plan has the reason.
+    fn give_up(&mut self, reason: Option<String>, asked: bool) {
+        if let (true, Some(reason)) = (asked, &reason) {
+            self.warnings.push(format!("tiles are computed instead of an expansion: {reason}"));
+            self.gram = GramChoice::Tiled;
+        }
+        self.without_expansion = reason;
+    }
+
+    /// Bytes that a fit by an expansion takes for everything else.
+    fn bytes_beside(&self, settings: &KernelPca, points: &Points) -> Result<u64> {
+        let task = self.task(settings, points, settings.first_components(points.n_samples()));
+        let solver = if task.solver == SolverChoice::Dense { SolverChoice::Krylov } else { task.solver };
+        match Plan::for_fit(&Task { gram: GramChoice::Expansion, solver, ..task }, self.speeds()) {
+            Ok(plan) => Ok(plan.expected_memory_bytes),
+            // Nothing is left for an expansion; whether tiles fit is the plan's to say.
+            Err(Error::OverBudget { .. }) => Ok(self.budget),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Completes a plan with what is known of the expansion.
     pub(super) fn with_expansion(&self, settings: &KernelPca, mut plan: Plan, points: &Points) -> Plan {
-        let Some(found) = self.prediction else { return plan };
+        let Some(found) = self.prediction else {
+            let reason = self.without_expansion.as_ref();
+            return plan.because(reason.map(|reason| format!("no expansion, because {reason}")));
+        };
         let (n, d) = (points.n_samples(), points.n_features());
         plan.method = Some(found.method.name().to_owned());
         plan.reasons.retain(|reason| !reason.starts_with("tiles are recomputed"));
@@ -88,7 +130,7 @@ impl Prepared {
             SolverChoice::Dense.name().clone_into(&mut plan.solver);
             plan.reasons.retain(|reason| !reason.contains("solver, because") && !reason.starts_with("starts from"));
             plan.reasons.push(format!("dense solver, because {} features are few", found.terms));
-            plan.expected_memory_bytes += 64 * (found.terms as u64 + 64) * found.terms as u64;
+            plan.expected_memory_bytes += eigenproblem_bytes(found.terms);
             (plan.block, plan.max_subspace, plan.start_sample, plan.expected_passes) = (found.terms, found.terms, 0, 1);
         }
         let products = (plan.expected_passes * plan.block.max(1)) as f64;
@@ -104,9 +146,36 @@ impl Prepared {
         self.prediction.is_some_and(|found| {
             let features = matches!(found.method, ExpansionMethod::Polynomial | ExpansionMethod::Series);
             // Some weights are negative if the constant is.
-            features && solver && found.terms <= MOST_FEATURES.min(n) && self.kernel.is_positive_definite()
+            let fits = found.bytes + eigenproblem_bytes(found.terms) <= self.room;
+            features && solver && fits && found.terms <= MOST_FEATURES.min(n) && self.kernel.is_positive_definite()
         })
     }
+}
+
+/// Whether a plan looks for an expansion without being told to.
+fn may_be_expanded(settings: &KernelPca, kernel: &Kernel, n: usize, d: usize) -> bool {
+    let solver = matches!(settings.solver, SolverChoice::Auto | SolverChoice::Krylov | SolverChoice::Lanczos);
+    settings.gram == GramChoice::Auto && solver && n >= FROM_POINTS && expansion::knows(kernel, d)
+}
+
+/// What a plan for a shape alone leaves open: the terms of an expansion depend on how far the points reach.
+pub(super) fn left_open(settings: &KernelPca, kernel: &Kernel, n: usize, d: usize) -> Option<String> {
+    if settings.gram == GramChoice::Expansion {
+        return Some(
+            "which expansion, and what it takes, depends on where the points lie: plan with the points".to_owned(),
+        );
+    }
+    may_be_expanded(settings, kernel, n, d).then(|| {
+        format!(
+            "no expansion is looked for, because its terms depend on where the points lie: plan with the points, of which {n} with {d} features \
+             may cost less by one"
+        )
+    })
+}
+
+/// What the eigenproblem of some features takes.
+fn eigenproblem_bytes(terms: usize) -> u64 {
+    64 * (terms as u64 + 64) * terms as u64
 }
 
 /// The record of an expansion, with an error that was measured.

@@ -40,6 +40,10 @@ pub(crate) struct Prepared {
     /// How products will be made, and by what expansion, if by one.
     pub(super) gram: GramChoice,
     pub(super) prediction: Option<Prediction>,
+    /// Bytes that the expansion may take.
+    pub(super) room: u64,
+    /// Why there is none, where one was asked for or would have paid.
+    pub(super) without_expansion: Option<String>,
     speeds: Speeds,
     /// Seconds that all this took: a fit spends them, too.
     seconds: f64,
@@ -58,11 +62,8 @@ pub(crate) enum SpeedsFrom {
 /// it may take longer than the fit.
 const MEASURE_FROM: f64 = 1.5;
 
-/// Components to look for first when a share of the variance is wanted: enough for most, cheap to have wasted.
-const FIRST_GUESS: usize = 16;
-
 impl Prepared {
-    pub(crate) fn new(settings: &KernelPca, points: &Points, speeds: SpeedsFrom) -> Result<Self> {
+    pub(crate) fn new(settings: &KernelPca, points: &Points, speeds: SpeedsFrom, watch: &Watch<'_>) -> Result<Self> {
         let stopwatch = Stopwatch::start();
         let n = points.n_samples();
         settings.validate(n)?;
@@ -70,7 +71,7 @@ impl Prepared {
         let threads = settings.thread_pool()?;
         let kernel = match &settings.kernel {
             KernelChoice::Known(kernel) => kernel.clone(),
-            KernelChoice::Spec(spec) => spec.resolve_watched(points, &threads, &Watch::new())?,
+            KernelChoice::Spec(spec) => spec.resolve_watched(points, &threads, watch)?,
         };
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
             return Err(Error::NotSquare { rows: n, columns: points.n_features() });
@@ -84,10 +85,24 @@ impl Prepared {
             SpeedsFrom::WhateverIsCheap if !is_long => typical,
             _ => Speeds::measure(points, &kernel, precision, &threads)?,
         };
-        let budget = settings.memory.bytes();
-        let (gram, prediction) = expanded::decide(settings, &kernel, points, tolerance, budget, &threads)?;
-        let seconds = stopwatch.seconds();
-        Ok(Self { kernel, precision, tolerance, budget, threads, warnings, reason, gram, prediction, speeds, seconds })
+        let mut prepared = Self {
+            kernel,
+            precision,
+            tolerance,
+            budget: settings.memory.bytes(),
+            threads,
+            warnings,
+            reason,
+            gram: settings.gram,
+            prediction: None,
+            room: 0,
+            without_expansion: None,
+            speeds,
+            seconds: 0.0,
+        };
+        prepared.decide(settings, points, watch)?;
+        prepared.seconds = stopwatch.seconds();
+        Ok(prepared)
     }
 
     /// How fast this machine is.
@@ -97,10 +112,7 @@ impl Prepared {
 
     /// The plan for what the settings ask for.
     pub(crate) fn plan(&self, settings: &KernelPca, points: &Points) -> Result<Plan> {
-        let n_components = match settings.components {
-            Components::Count(k) => k,
-            Components::Variance(_) => FIRST_GUESS.min(points.n_samples()),
-        };
+        let n_components = settings.first_components(points.n_samples());
         let plan = self.with_expansion(settings, self.plan_for(settings, points, n_components)?, points);
         if plan.expected_memory_bytes > self.budget {
             let what = format!("a fit of {} points by an expansion", points.n_samples());
@@ -158,7 +170,7 @@ impl Prepared {
         Ok(Some(journal))
     }
 
-    fn task(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Task<'_> {
+    pub(super) fn task(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Task<'_> {
         Task {
             n_samples: points.n_samples(),
             n_features: points.n_features(),
@@ -221,10 +233,7 @@ pub(super) fn plan_shape(
         n_features,
         is_bytes: false,
         kernel: &kernel,
-        n_components: match settings.components {
-            Components::Count(k) => k,
-            Components::Variance(_) => FIRST_GUESS.min(n_samples),
-        },
+        n_components: settings.first_components(n_samples),
         precision,
         tolerance: effective_tolerance(settings.tolerance, precision, n_samples, &mut Vec::new()),
         budget: settings.memory.bytes(),
@@ -232,7 +241,8 @@ pub(super) fn plan_shape(
         gram: settings.gram,
         solver: settings.solver,
     };
-    Ok(Plan::for_fit(&task, &Speeds::typical(n_features, threads))?.because(reason))
+    let open = expanded::left_open(settings, &kernel, n_samples, n_features);
+    Ok(Plan::for_fit(&task, &Speeds::typical(n_features, threads))?.because(reason).because(open))
 }
 
 /// The tolerance that will be used: the default, or the wish as far as rounding allows it.
@@ -254,7 +264,7 @@ fn effective_tolerance(wish: Option<f64>, precision: Precision, n: usize, warnin
 /// Fits a model.
 pub(crate) fn fit(settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> Result<Model> {
     let stopwatch = Stopwatch::start();
-    let prepared = Prepared::new(settings, points, SpeedsFrom::WhateverIsCheap)?;
+    let prepared = Prepared::new(settings, points, SpeedsFrom::WhateverIsCheap, watch)?;
     let plan = prepared.plan(settings, points)?;
     let mut seconds = BTreeMap::from([("planning".to_owned(), stopwatch.seconds())]);
     // On the pool from here on: a small fit would otherwise spend most of its time on handing its steps over to other threads.
@@ -450,7 +460,7 @@ impl Run<'_> {
         let n = points.n_samples();
         let mut found: Option<Spectrum> = None;
         let resumed = self.journal.and_then(|journal| journal.earlier.as_ref());
-        let mut k = resumed.map_or(FIRST_GUESS.min(n), |earlier| earlier.n_pairs);
+        let mut k = resumed.map_or(self.settings.first_components(n), |earlier| earlier.n_pairs);
         loop {
             let pairs = match (self.solve(prepared, plan, k, start.as_ref(), &context(Phase::Solving)), &mut found) {
                 // Stopped while looking for more: what was found before is the answer.

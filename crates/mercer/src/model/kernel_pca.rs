@@ -84,6 +84,9 @@ impl From<KernelSpec> for KernelChoice {
     }
 }
 
+/// Components to look for first when a share of the variance is wanted: enough for most, cheap to have wasted.
+const FIRST_GUESS: usize = 16;
+
 impl KernelPca {
     /// Kernel PCA with two components; everything else is chosen by the plan.
     pub fn new(kernel: impl Into<KernelChoice>) -> Self {
@@ -230,7 +233,7 @@ impl KernelPca {
     ///
     /// As [`fit`](Self::fit), as far as that can be told without fitting.
     pub fn plan(&self, points: &Points) -> Result<Plan> {
-        fit::Prepared::new(self, points, fit::SpeedsFrom::Measurement)?.plan(self, points)
+        fit::Prepared::new(self, points, fit::SpeedsFrom::Measurement, &Watch::new())?.plan(self, points)
     }
 
     /// As [`plan`](Self::plan), with everything that was decided before it: the kernel's parameters, tolerance, budget, threads.
@@ -239,7 +242,7 @@ impl KernelPca {
     ///
     /// As [`plan`](Self::plan).
     pub fn plan_record(&self, points: &Points) -> Result<PlanRecord> {
-        let prepared = fit::Prepared::new(self, points, fit::SpeedsFrom::Measurement)?;
+        let prepared = fit::Prepared::new(self, points, fit::SpeedsFrom::Measurement, &Watch::new())?;
         let plan = prepared.plan(self, points)?;
         let (n_components, variance) = match self.components {
             Components::Count(k) => (Some(k), None),
@@ -287,6 +290,14 @@ impl KernelPca {
         match self.components {
             Components::Count(k) => Some(k),
             Components::Variance(_) => None,
+        }
+    }
+
+    /// Components that a plan begins with.
+    pub(super) fn first_components(&self, n_samples: usize) -> usize {
+        match self.components {
+            Components::Count(k) => k,
+            Components::Variance(_) => FIRST_GUESS.min(n_samples),
         }
     }
 

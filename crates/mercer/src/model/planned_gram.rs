@@ -30,8 +30,7 @@ impl<T: Element> PlannedGram<T> {
         context: &Context<'_>,
     ) -> Result<Self> {
         if plan.gram == GramChoice::Expansion.name() {
-            let left = prepared.budget.saturating_sub(plan.expected_memory_bytes / 2);
-            let wanted = expanded::wanted(prepared.tolerance, 8, left);
+            let wanted = expanded::wanted(prepared.tolerance, expanded::COLUMNS, prepared.room);
             let expansion = Expansion::new(&prepared.kernel, points, &wanted, context)?;
             if !expansion.is_tiled() {
                 let record = expanded::record(&expansion, prepared.tolerance, seed, context)?;

@@ -9,6 +9,10 @@
 //! drawn, which gives the same chances. Then Lloyd's rounds: every row goes to its nearest centre, every centre to the mean of its rows. A centre
 //! without rows stays where it is.
 //!
+//! This is not [`kmeans`](crate::kmeans): there, few clusters of rows of few columns are what is asked for, so restarts compete and no cluster may be
+//! empty. Here, thousands of rough centres of wide rows are, so the start draws blocks, distances come from tiles in the precision of the data, and rounds
+//! end early. What is the same, a loop over rounds and a sum, is shorter than what would join them.
+//!
 //! # Numerics
 //!
 //! Distances come from the tile engine, by way of the kernel `1 / (1 + s γ)` of the squared distance `s`, which falls with it. Means are

@@ -115,7 +115,7 @@ impl NystromPca {
         let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);
         let context = Context::new(&threads, watch, Phase::Starting);
         self.check(points.n_samples())?;
-        let kernel = self.kernel_for(points)?;
+        let kernel = self.kernel_for(points, &context)?;
         let precision = self.nystrom.precision_of(points);
         let chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
         let seconds = BTreeMap::from([("landmarks".to_owned(), whole.seconds())]);
@@ -149,7 +149,7 @@ impl NystromPca {
         let size = pool_size(usize::MAX, self.nystrom.count(usize::MAX)).max(LIMIT_ROWS);
         let (pool, n) = reservoir(source, size, self.nystrom.seed.wrapping_add(3))?;
         self.check(n)?;
-        let kernel = self.kernel_for(&pool)?;
+        let kernel = self.kernel_for(&pool, &context)?;
         let precision = self.nystrom.precision_of(&pool);
         let chosen = choose::landmarks(&self.nystrom, &pool, &kernel, precision, &context)?;
         let seconds = BTreeMap::from([("landmarks".to_owned(), whole.seconds())]);
@@ -176,8 +176,8 @@ impl NystromPca {
         }
     }
 
-    fn kernel_for(&self, points: &Points) -> Result<Kernel> {
-        let kernel = self.nystrom.kernel_for(points)?;
+    fn kernel_for(&self, points: &Points, context: &Context<'_>) -> Result<Kernel> {
+        let kernel = self.nystrom.kernel_for(points, context)?;
         if matches!(kernel, Kernel::Precomputed) {
             return Err(Error::UnsuitableKernel {
                 what: "kernel PCA over landmarks",

@@ -1,6 +1,6 @@
 //! Kernel PCA over expansions.
 
-use mercer::{Center, GramChoice, Kernel, KernelPca, Points, SolverChoice};
+use mercer::{Center, GramChoice, Kernel, KernelPca, MemoryBudget, Points, Precision, SolverChoice};
 use mercer_testkit::reference::sines_of_angles;
 
 use crate::support::in_box;
@@ -104,4 +104,60 @@ fn a_polynomial_kernel_has_no_more_components_than_monomials() {
     // Six monomials, one of them constant.
     assert_eq!(model.n_components(), 5);
     assert!(model.converged(), "{:?}", model.record().warnings);
+}
+
+/// So narrow that only a grid will do, which is what takes memory.
+fn narrow() -> KernelPca {
+    KernelPca::new(Kernel::gaussian(1000.0).unwrap()).n_components(3).tolerance(1e-3).max_passes(3).threads(2)
+}
+
+#[test]
+fn an_expansion_that_does_not_fit_beside_the_solver_gives_way_to_tiles_and_says_why() {
+    let points = in_box(500, &[1.0; 3], 3);
+    let asked = narrow().gram(GramChoice::Expansion).solver(SolverChoice::Krylov);
+    let plan = asked.plan(&points).unwrap();
+    assert_eq!((plan.gram.as_str(), plan.method.as_deref()), ("expansion", Some("grid")));
+    // What it takes is enough, and a byte less is not.
+    let with = |bytes: u64| asked.clone().memory(MemoryBudget::Bytes(bytes));
+    let enough = plan.expected_memory_bytes;
+    assert_eq!(with(enough).plan(&points).unwrap().method.as_deref(), Some("grid"));
+    let tight = with(enough - 1);
+    let plan = tight.plan(&points).unwrap();
+    let begins = |texts: &[String], start: &str| texts.iter().any(|text| text.starts_with(start));
+    assert!(begins(&plan.reasons, "no expansion, because by grid it would take"), "{:?}", plan.reasons);
+    let found = tight.fit(&points).unwrap();
+    let record = found.record();
+    assert_eq!((record.gram.as_str(), &record.expansion), ("tiled", &None));
+    assert!(record.plan.expected_memory_bytes < enough);
+    let said = "tiles are computed instead of an expansion: by grid it would take";
+    assert!(begins(&record.warnings, said), "{:?}", record.warnings);
+}
+
+#[test]
+fn without_being_asked_a_plan_says_what_memory_keeps_it_from() {
+    let points = in_box(30_000, &[1.0; 3], 4);
+    let plan = narrow().plan(&points).unwrap();
+    assert_eq!(plan.method.as_deref(), Some("grid"), "{:?}", plan.reasons);
+    let budget = plan.expected_memory_bytes - 1;
+    let tight = narrow().memory(MemoryBudget::Bytes(budget)).plan(&points).unwrap();
+    assert!(tight.method.is_none() && tight.gram != "expansion", "{tight:?}");
+    assert!(tight.expected_memory_bytes <= budget);
+    assert!(tight.reasons.iter().any(|reason| reason.starts_with("no expansion, because by grid")), "{tight:?}");
+}
+
+#[test]
+fn a_plan_for_a_shape_says_that_it_leaves_expansions_open() {
+    let reasons = |kernel: Kernel, gram: GramChoice, n: usize| {
+        KernelPca::new(kernel).gram(gram).plan_shape(n, 3, Precision::F64).unwrap().reasons.join("; ")
+    };
+    let gaussian = || Kernel::gaussian(1.0).unwrap();
+    assert!(reasons(gaussian(), GramChoice::Auto, 100_000).contains("depend on where the points lie"));
+    assert!(reasons(gaussian(), GramChoice::Expansion, 1000).contains("depends on where the points lie"));
+    for (kernel, gram, n) in [
+        (gaussian(), GramChoice::Auto, 1000),
+        (gaussian(), GramChoice::Tiled, 100_000),
+        (Kernel::cosine(), GramChoice::Auto, 100_000),
+    ] {
+        assert!(!reasons(kernel, gram, n).contains("where the points lie"));
+    }
 }

@@ -101,3 +101,22 @@ fn a_search_can_be_stopped() {
     let outcome = gaussian().tune_watched(&data, &Threads::new(1).unwrap(), &watch);
     assert!(matches!(outcome, Err(Error::Interrupted { phase: "tuning" })));
 }
+
+/// A fit that looks for its width first can be stopped while it looks: by a wish, and by the clock.
+#[test]
+fn a_search_inside_a_fit_is_stopped() {
+    let data = gaussian_cloud(200, 3, 5).points(Format::F64);
+    let auto = || KernelSpec::new("gaussian").width(Width::Auto);
+    let flag = std::sync::atomic::AtomicBool::new(true);
+    for watch in [Watch::new().interrupt(&flag), Watch::new().time_limit(std::time::Duration::ZERO)] {
+        let outcomes = [
+            KernelPca::new(auto()).fit_watched(&data, &watch).err(),
+            mercer::KernelHebbianPca::new(auto()).fit_from(&data, &mercer::hebbian::Start::default(), &watch).err(),
+            mercer::SpectralClustering::new(auto(), 2).fit_watched(&data, &watch).err(),
+            mercer::nystrom::NystromPca::new(mercer::nystrom::Nystrom::new(auto())).fit_watched(&data, &watch).err(),
+        ];
+        for outcome in outcomes {
+            assert!(matches!(outcome, Some(Error::Interrupted { phase: "tuning" })), "{outcome:?}");
+        }
+    }
+}

@@ -3,9 +3,15 @@
 //! An experiment is one file here. It is given a [`Stage`] and fills [`Findings`]: settings, series, claims with a verdict, figures.
 //! Everything else (reading, table, page, record, files) is the same for all of them.
 
+mod akpca;
 mod findings;
+mod groups;
 mod mnist_hebbian;
+mod nogayama_landscape;
+mod nogayama_uci;
 mod page;
+mod plane;
+mod raykar_timing;
 mod rules;
 mod stage;
 mod toy_annulus;
@@ -51,6 +57,10 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitStatus> {
         Experiment::UspsKpca => usps_kpca::run,
         Experiment::UspsSpectral => usps_spectral::run,
         Experiment::MnistHebbian => mnist_hebbian::run,
+        Experiment::Akpca => akpca::run,
+        Experiment::NogayamaLandscape => nogayama_landscape::run,
+        Experiment::NogayamaUci => nogayama_uci::run,
+        Experiment::RaykarTiming => raykar_timing::run,
         Experiment::ToyCircles => toy_circles::run,
         Experiment::ToyAnnulus => toy_annulus::run,
     };

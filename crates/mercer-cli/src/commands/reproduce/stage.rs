@@ -1,6 +1,6 @@
 //! Where an experiment runs: data, size, threads, and who looks on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mercer::Watch;
 use mercer::watch::Progress;
@@ -26,6 +26,12 @@ impl Stage<'_> {
 
     /// Reads the array `X`, with `y` for labels, of a file of the data folder.
     pub(super) fn read(&self, file: &str, scale: Option<f64>) -> Result<Data> {
+        let (path, options) = self.options(file, scale)?;
+        input::read(&path, &options)
+    }
+
+    /// Where a file of the data folder is and how it is read.
+    fn options(&self, file: &str, scale: Option<f64>) -> Result<(PathBuf, ReadOptions)> {
         let Some(folder) = self.data else {
             return Err(Failure::usage(format!("say with --data where the folder with {file} is")));
         };
@@ -36,7 +42,13 @@ impl Stage<'_> {
             ..DataArgs::default()
         };
         self.begin(&format!("reading {file}"));
-        input::read(&folder.join(file), &ReadOptions::from(&flags))
+        Ok((folder.join(file), ReadOptions::from(&flags)))
+    }
+
+    /// As [`read`](Self::read), without rows that have missing values; their number is beside it.
+    pub(super) fn read_complete(&self, file: &str) -> Result<(Data, usize)> {
+        let (path, options) = self.options(file, None)?;
+        input::read_complete(&path, &options)
     }
 
     /// Says what comes next.

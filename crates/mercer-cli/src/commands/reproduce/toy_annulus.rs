@@ -10,9 +10,11 @@ use faer::MatRef;
 use mercer::{Kernel, KernelPca, Model, Points, Precision};
 
 use super::findings::{Findings, Found};
+use super::groups::explained;
+use super::plane;
 use super::stage::Stage;
 use crate::failure::Result;
-use crate::picture::{Gallery, Map};
+use crate::picture::Gallery;
 
 const TITLE: &str = "Components of points in an annulus";
 const PAPER: &str = "Raykar, Ankur: Fast kernel PCA, section 5, figures 1 and 2";
@@ -24,8 +26,6 @@ const WIDTHS: [f64; 9] = [2.0, 1.4, 1.0, 0.7, 0.5, 0.4, 0.3, 0.25, 0.2];
 /// A share above this is what the component is about.
 const TELLING: f64 = 0.8;
 const BINS: usize = 12;
-/// Cells along a side of a map.
-const CELLS: usize = 36;
 
 /// What share of a component's variance radius and angle explain.
 #[derive(Clone, Copy, Debug)]
@@ -140,47 +140,18 @@ fn all_shares(scores: MatRef<'_, f64>, places: &[(f64, f64)]) -> Vec<Shares> {
         .collect()
 }
 
-/// The share of the variance of some values that the means of their bins explain.
-fn explained(values: &[f64], bins: &[usize]) -> f64 {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let total: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
-    let (mut sums, mut counts) = ([0.0; BINS], [0.0; BINS]);
-    for (value, &bin) in values.iter().zip(bins) {
-        sums[bin] += value;
-        counts[bin] += 1.0;
-    }
-    let between: f64 = (0..BINS)
-        .filter(|&bin| counts[bin] > 0.0)
-        .map(|bin| counts[bin] * (sums[bin] / counts[bin] - mean).powi(2))
-        .sum();
-    if total > 0.0 { between / total } else { 0.0 }
-}
-
 /// Scores over the plane, one map for each component.
 fn maps(title: &str, model: &Model, words: &[String]) -> Result<String> {
-    let place = |cell: usize| 1.25 * (2.0 * (cell as f64 + 0.5) / CELLS as f64 - 1.0);
-    let values: Vec<f64> = (0..CELLS * CELLS).flat_map(|at| [place(at % CELLS), -place(at / CELLS)]).collect();
-    let scores = model.transform(&Points::from_f64(values, CELLS * CELLS, 2)?)?;
     let captions: Vec<String> =
         words.iter().enumerate().map(|(at, word)| format!("{} {word}", at + 1).trim_end().to_owned()).collect();
-    let columns: Vec<Vec<f64>> = (0..words.len()).map(|j| scores.col(j).iter().copied().collect()).collect();
-    let maps: Vec<Map<'_>> =
-        columns.iter().zip(&captions).map(|(values, caption)| Map { caption, width: CELLS, values }).collect();
+    let values = plane::scores(model, 1.25, words.len())?;
+    let maps = plane::maps(&values, &captions);
     Ok(Gallery { title, subtitle: PAPER, maps: &maps }.to_svg())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_the_bins_explain_is_between_nothing_and_all() {
-        let bins = [0, 0, 1, 1];
-        assert!((explained(&[1.0, 1.0, 3.0, 3.0], &bins) - 1.0).abs() < 1e-12);
-        assert!(explained(&[1.0, 3.0, 1.0, 3.0], &bins).abs() < 1e-12);
-        assert!(explained(&[2.0; 4], &bins).abs() < 1e-12);
-    }
 
     #[test]
     fn points_lie_in_the_annulus() {
