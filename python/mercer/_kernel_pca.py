@@ -9,16 +9,12 @@ from typing import Any
 import numpy as np
 
 from . import _base, _checks, _mercer, _progress
-from ._arrays import DTYPES, dense, rows, vectors
-from ._base import Estimator, check_is_fitted, validate_data
-from ._kernels import describe
-
-_EIGEN_SOLVERS = ("auto", "dense", "arpack", "randomized")
-_INVERSES = ("ridge", "fixed-point", "distance", "gradient", "polynomial")
-_LANDMARKS = ("uniform", "kmeans", "rpcholesky", "leverage")
+from ._arrays import DTYPES, dense
+from ._base import check_is_fitted, validate_data
+from ._kernel_pca_inverse import INVERSES, Inverse
 
 
-class KernelPCA(Estimator):
+class KernelPCA(Inverse):
     """Kernel principal component analysis, exact at any size within a memory budget.
 
     A drop-in for scikit-learn's class of the same name: the same parameters, fitted attributes and behaviour, and more of each.
@@ -231,7 +227,7 @@ class KernelPCA(Estimator):
         if inverse and isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         alpha = _checks.real(owner, "alpha", self.alpha, 0)
-        ridge = _checks.choice(owner, "inverse", self.inverse, _INVERSES) == "ridge"
+        ridge = _checks.choice(owner, "inverse", self.inverse, INVERSES) == "ridge"
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         copy = _checks.boolean(owner, "copy_X", self.copy_X)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
@@ -282,117 +278,6 @@ class KernelPCA(Estimator):
         self.fit(X, y, **params)
         return self._model.training_scores() if self._model.keeps_training_points else self.transform(X)
 
-    def _nystrom_settings(self, points: Any) -> dict[str, Any]:
-        """What is asked for over landmarks, as the extension module takes it."""
-        owner = type(self).__name__
-        defaults = {
-            "solver": "auto",
-            "eigen_solver": "auto",
-            "max_iter": None,
-            "iterated_power": "auto",
-            "negative": None,
-            "scaling": None,
-        }
-        for name, default in defaults.items():
-            if getattr(self, name) != default:
-                raise ValueError(f"{name} has no effect with gram='nystrom': leave it out")
-        count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
-        n_landmarks = _checks.integer(owner, "n_landmarks", self.n_landmarks, 1, optional=True)
-        landmarks = "rpcholesky" if self.landmarks is None else self.landmarks
-        if isinstance(landmarks, str):
-            _checks.choice(owner, "landmarks", landmarks, _LANDMARKS)
-            n_landmarks = max(100, 10 * (count or 0)) if n_landmarks is None else n_landmarks
-            most = min(n_landmarks, points.shape[0])
-        else:
-            landmarks = rows(landmarks, "landmarks").astype(points.dtype, order="C", copy=False)
-            most = landmarks.shape[0]
-        return {
-            "kernel": self._kernel_settings(self.gamma, self.bandwidth),
-            "landmarks": landmarks,
-            "n_landmarks": n_landmarks,
-            "n_components": most if count is None else count,
-            "center": _checks.boolean(owner, "center", self.center),
-            "accuracy": self._wanted_tolerance(),
-            "precision": self.precision,
-            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
-            "threads": _checks.threads(owner, self.n_jobs),
-            "seed": _checks.seed(owner, self.random_state),
-        }
-
-    def _settings(self, n_samples: int) -> dict[str, Any]:
-        """What is asked for, as the extension module takes it."""
-        owner = type(self).__name__
-        if self.landmarks is not None or self.n_landmarks is not None:
-            raise ValueError("landmarks and n_landmarks are for gram='nystrom' only")
-        count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
-        eigen_solver = _checks.choice(owner, "eigen_solver", self.eigen_solver, _EIGEN_SOLVERS)
-        solver = _checks.choice(owner, "solver", self.solver, _mercer.SOLVERS)
-        if eigen_solver == "dense":
-            if solver not in ("auto", "dense"):
-                raise ValueError(f"eigen_solver='dense' and solver={solver!r} ask for two things: give one of them")
-            solver = "dense"
-        if self.negative is not None:
-            _checks.choice(owner, "negative", self.negative, _mercer.NEGATIVES)
-        scope = "asked-by-modulus" if eigen_solver == "randomized" else "asked"
-        remove = _checks.boolean(owner, "remove_zero_eig", self.remove_zero_eig)
-        return {
-            "kernel": self._kernel_settings(self.gamma, self.bandwidth),
-            "n_components": n_samples if count is None else min(count, n_samples),
-            "center": _checks.boolean(owner, "center", self.center),
-            "gram": _checks.choice(owner, "gram", self.gram, _mercer.GRAMS),
-            "solver": solver,
-            "precision": self.precision,
-            "tolerance": self._wanted_tolerance(),
-            "max_passes": self._wanted_passes(),
-            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
-            "threads": _checks.threads(owner, self.n_jobs),
-            "seed": _checks.seed(owner, self.random_state),
-            "negative": self.negative or "error",
-            "negative_scope": "seen" if self.negative else scope,
-            "zero_components": "drop" if remove or count is None else "keep",
-            "scaling": self._wanted_scaling(),
-        }
-
-    def _wanted_scaling(self) -> float | str | None:
-        if isinstance(self.scaling, str):
-            allowed = "'standardize', a float in the range (0, inf), or None"
-            if self.scaling != "standardize":
-                raise _checks.refuse(type(self).__name__, "scaling", allowed, self.scaling)
-            if isinstance(self.kernel, str) and self.kernel == "precomputed":
-                raise ValueError("scaling='standardize' is not for kernel='precomputed': its columns are points")
-            return self.scaling
-        return _checks.real(type(self).__name__, "scaling", self.scaling, 0, above=True, optional=True)
-
-    def _kernel_settings(self, gamma: Any, bandwidth: Any) -> dict[str, Any]:
-        return describe(
-            type(self).__name__,
-            self.kernel,
-            gamma=gamma,
-            bandwidth=bandwidth,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-        )
-
-    def _wanted_tolerance(self) -> float | None:
-        owner = type(self).__name__
-        tol = _checks.real(owner, "tol", self.tol, 0)
-        tolerance = _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True)
-        if tol and tolerance is not None:
-            raise ValueError("tol and tolerance say the same thing: give one of them")
-        return tol or tolerance
-
-    def _wanted_passes(self) -> int | None:
-        owner = type(self).__name__
-        passes = _checks.integer(owner, "max_iter", self.max_iter, 1, optional=True)
-        if isinstance(self.iterated_power, str):
-            _checks.choice(owner, "iterated_power", self.iterated_power, ("auto",))
-            return passes
-        power = _checks.integer(owner, "iterated_power", self.iterated_power, 0)
-        if self.eigen_solver == "randomized" and passes is None and power is not None:
-            return power + 1
-        return passes
-
     def _adopt(self, model: _mercer.Model, X: Any) -> None:
         """Makes a model this estimator's own, with the points it was learned from if they are at hand."""
         record = json.loads(model.record())
@@ -413,20 +298,6 @@ class KernelPCA(Estimator):
     def _why_not_converged(self) -> str:
         warned: list[str] = self.record_["warnings"]
         return warned[-1] if warned else "not every component reached the tolerance"
-
-    def _fit_inverse_transform(self, points: Any, alpha: Any, time_limit: float | None) -> None:
-        scores = self._model.training_scores() if self._model.keeps_training_points else self._model.transform(points)
-        self.dual_coef_ = _mercer.ridge_coefficients(
-            dense(scores),
-            points,
-            self._kernel_settings(self.gamma_, None),
-            alpha=alpha,
-            memory_limit=_checks.memory_limit(type(self).__name__, self.memory_limit),
-            threads=_checks.threads(type(self).__name__, self.n_jobs),
-            dtype=self._model.precision,
-            time_limit=time_limit,
-        )
-        self.X_transformed_fit_ = scores
 
     # Using
 
@@ -496,81 +367,6 @@ class KernelPCA(Estimator):
                 dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
             )
         return error, t_squared
-
-    def inverse_transform(self, X: Any, start: Any = None) -> Any:
-        """Points whose scores are near the rows of ``X``, in the way that ``inverse`` says.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_queries, n_components)
-        start : array-like of shape (n_queries, n_features), optional
-            Points from which the others are searched, for ``inverse`` other than ``"ridge"`` and ``"distance"``; the points learned from
-            with the nearest scores by default.
-
-        Returns
-        -------
-        ndarray of shape (n_queries, n_features)
-        """
-        return self.preimages(X, start)[0] if self.inverse != "ridge" else self._ridge(X, start)
-
-    def preimages(self, X: Any, start: Any = None) -> tuple[Any, Any, Any]:
-        """What :meth:`inverse_transform` gives, and how good it is; not for ``inverse="ridge"``.
-
-        Returns
-        -------
-        points : ndarray of shape (n_queries, n_features)
-        feature_error : ndarray of shape (n_queries,)
-            Squared distance in feature space between each point's image and what its scores stand for.
-        converged : ndarray of bool, of shape (n_queries,)
-        """
-        owner = type(self).__name__
-        method = _checks.choice(owner, "inverse", self.inverse, _INVERSES)
-        if method == "ridge":
-            raise ValueError("preimages is for inverse other than 'ridge'")
-        check_is_fitted(self)
-        if start is not None:
-            if method == "distance":
-                raise ValueError("start must be left out with inverse='distance', which searches from nowhere")
-            start = dense(validate_data(self, start, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
-        scores = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
-        if scores.ndim != 2:
-            raise ValueError(f"X must be a 2D array of scores, but it has {scores.ndim} dimension(s)")
-        settings = {
-            "method": method,
-            "max_iterations": None,
-            "tolerance": None,
-            "restarts": None,
-            "neighbors": None,
-            "threads": _checks.threads(owner, self.n_jobs),
-        }
-        with _progress.bar(self.progress) as report:
-            return _mercer.preimages(
-                self._model, vectors(scores, "X", scores.shape[0]), settings, start=start, progress=report
-            )
-
-    def _ridge(self, X: Any, start: Any) -> Any:
-        if start is not None:
-            raise ValueError("start must be left out with inverse='ridge', which searches from nowhere")
-        if not self.fit_inverse_transform or (hasattr(self, "eigenvalues_") and not hasattr(self, "dual_coef_")):
-            raise _base.NotFittedError(
-                "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
-                "transform is not available."
-            )
-        check_is_fitted(self)
-        from ._functions import kernel_product
-
-        return kernel_product(
-            self.X_transformed_fit_,
-            self.dual_coef_,
-            queries=X.toarray() if hasattr(X, "toarray") else X,
-            kernel=self.kernel,
-            gamma=self.gamma_,
-            degree=self.degree,
-            coef0=self.coef0,
-            kernel_params=self.kernel_params,
-            memory_limit=self.memory_limit,
-            n_jobs=self.n_jobs,
-        )
 
     # Files
 

@@ -42,7 +42,7 @@ pub fn main() -> ExitCode {
     failure::name_bugs();
     let words: Vec<OsString> = std::env::args_os().collect();
     let asked = Asked::by(&words);
-    let status = match Cli::try_parse_from(&words) {
+    let status = match Cli::try_parse_from(args::join_negative_values(words)) {
         Ok(cli) => commands::run(cli.command).unwrap_or_else(|failure| asked.explain(&failure)),
         Err(message) => asked.answer(&message),
     };

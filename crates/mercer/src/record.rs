@@ -63,6 +63,17 @@ impl From<&Kernel> for KernelRecord {
 }
 
 /// How the kernel matrix was expanded, and how far the expansion is from it.
+///
+/// ```
+/// use mercer::{GramChoice, Kernel, KernelPca, Points};
+///
+/// let points = Points::from_f64((0..400).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 200, 2)?;
+/// let model = KernelPca::new(Kernel::gaussian(0.5)?).gram(GramChoice::Expansion).fit(&points)?;
+/// let expansion = model.record().expansion.as_ref().ok_or("tiles were used")?;
+/// assert!(expansion.measured_error <= expansion.bound && expansion.bound <= expansion.tolerance);
+/// assert!(expansion.terms > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExpansionRecord {
     /// `polynomial`, `series`, `clusters` or `grid`.
@@ -160,6 +171,19 @@ pub struct RunRecord {
 }
 
 /// What landmarks leave of the kernel matrix.
+///
+/// ```
+/// use mercer::nystrom::{Nystrom, NystromPca};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64((0..400).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 200, 2)?;
+/// let model = NystromPca::new(Nystrom::new(Kernel::gaussian(0.5)?).n_landmarks(20)).fit(&points)?;
+/// let landmarks = model.record().nystrom.as_ref().ok_or("there are landmarks")?;
+/// assert_eq!((landmarks.landmarks.as_str(), landmarks.n_landmarks), ("rpcholesky", 20));
+/// // The Gaussian kernel of every point with itself is one, and little of that is missing.
+/// assert!((landmarks.trace - 200.0).abs() < 1e-9 && landmarks.relative_trace_error < 1e-3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NystromRecord {
     /// How they were chosen.

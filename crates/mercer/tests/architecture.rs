@@ -220,57 +220,16 @@ fn public_items(text: &str) -> Vec<(String, bool)> {
     items
 }
 
-/// Public items that are still without an example. Names only ever leave this list.
-const WITHOUT_EXAMPLE: &[&str] = &[
-    "autoencoder::Autoencoder",
-    "autoencoder::Given",
-    "autoencoder::Gradient",
-    "autoencoder::HistoryEntry",
-    "autoencoder::LearningRate",
-    "autoencoder::Optimizer",
-    "autoencoder::Sign",
-    "autoencoder::SpanChoice",
-    "autoencoder::StartFrom",
-    "classify::Classifier",
-    "classify::CrossValidation",
-    "classify::Unit",
-    "classify::Widths",
-    "expansion::Compressed",
-    "expansion::LEAST_TOLERANCE",
-    "expansion::Targets",
-    "kmeans::Partition",
-    "online::Learner",
-    "online::OnlineLearner",
-    "online::OnlineRecord",
-    "online::Policy",
-    "online::Rule",
-    "online::Schedule",
-    "online::Seen",
-    "preimage::PreparedPreimage",
-    "preimage::Reconstruction",
-    "record::ExpansionRecord",
-    "record::NystromRecord",
-    "tune::ArdGradient",
-    "tune::ArdTuning",
-    "tune::Landscape",
-    "tune::Maximum",
-    "tune::ParameterBox",
-    "tune::ParameterTuning",
-    "tune::Parameters",
-    "tune::StepFactor",
-];
-
 #[test]
 fn every_public_item_has_an_example() {
-    let mut without: Vec<String> = files()
+    let without: Vec<String> = files()
         .into_iter()
         .flat_map(|(module, path)| {
             let items = public_items(&fs::read_to_string(path).unwrap());
             items.into_iter().filter(|(_, has)| !has).map(move |(name, _)| format!("{module}::{name}"))
         })
         .collect();
-    without.sort();
-    assert_eq!(without, WITHOUT_EXAMPLE, "an item without an example, or one of the list that has got one");
+    assert!(without.is_empty(), "no example: {without:?}");
     assert_eq!(
         public_items("/// A.\n///\n/// ```\n/// ```\n#[derive(\n    Clone\n)]\npub struct A;\npub fn b() {}\n"),
         [("A".to_owned(), true), ("b".to_owned(), false)]

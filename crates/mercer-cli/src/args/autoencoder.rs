@@ -4,6 +4,7 @@ use clap::{Args, ValueEnum};
 use mercer::autoencoder::{Gradient, Optimizer, Sign, SpanChoice};
 
 use super::fit::choice;
+use super::numbers::whole;
 
 /// What is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -28,7 +29,7 @@ pub(crate) struct AutoencoderArgs {
     #[arg(long, value_name = "CHOICE", value_parser = choice::<SpanChoice>(SpanChoice::NAMES))]
     pub(crate) span: Option<SpanChoice>,
     /// Points that a span of the data is made of [default: all, up to 4000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) span_points: Option<usize>,
     /// Stochastic gradients, plain or with reduced variance [default: sgd]
     #[arg(long, value_name = "CHOICE", value_parser = choice::<Optimizer>(Optimizer::NAMES))]
@@ -40,7 +41,7 @@ pub(crate) struct AutoencoderArgs {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) decay: Option<f64>,
     /// Passes over the points [default: 20]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) epochs: Option<usize>,
     /// Where learning starts [default: kernel-pca]
     #[arg(long, value_name = "CHOICE", value_enum)]
@@ -55,7 +56,7 @@ pub(crate) struct AutoencoderArgs {
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) validation: Option<f64>,
     /// Epochs without a smaller loss of rows held out after which learning ends [default: 5]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) patience: Option<usize>,
 }
 

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::data::DataArgs;
 use super::fit::kernel_names;
+use super::numbers::whole;
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::Gamma;
 
@@ -38,7 +39,7 @@ pub(crate) struct ClassifyArgs {
     )]
     pub(crate) bandwidth: Option<Gamma>,
     /// Degree of the polynomial kernel [default: 3]
-    #[arg(long, value_name = "DEGREE", help_heading = "Kernel")]
+    #[arg(long, value_name = "DEGREE", value_parser = whole::<u32>, help_heading = "Kernel")]
     pub(crate) degree: Option<u32>,
     /// Constant term of the polynomial and sigmoid kernels [default: 1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Kernel")]
@@ -71,25 +72,25 @@ pub(crate) struct LayerArgs {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
     /// How often sigmoid units learn from every point [default: 200]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) epochs: Option<usize>,
     /// Number of components [default: as many as explain 99 % of the variance]
-    #[arg(short, long, value_name = "K", conflicts_with = "variance")]
+    #[arg(short, long, value_name = "K", value_parser = whole::<usize>, conflicts_with = "variance")]
     pub(crate) n_components: Option<usize>,
     /// As many components as explain this share of the variance
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) variance: Option<f64>,
     /// Folds of the cross-validation
-    #[arg(long, value_name = "K", default_value_t = 10)]
+    #[arg(long, value_name = "K", value_parser = whole::<usize>, default_value_t = 10)]
     pub(crate) folds: usize,
     /// How often it is done, with other folds
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, default_value_t = 5)]
     pub(crate) repeats: usize,
     /// Seed of everything random
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", value_parser = whole::<u64>, default_value_t = 0)]
     pub(crate) seed: u64,
     /// Number of threads [default: all processors]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
 }
 

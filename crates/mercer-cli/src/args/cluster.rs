@@ -7,6 +7,7 @@ use clap::Args;
 use super::data::DataArgs;
 use super::fit::{GramArgs, KernelArgs, SolveArgs};
 use super::hebbian::{FitSolver, HebbianArgs, solvers};
+use super::numbers::whole;
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::ColumnName;
 
@@ -25,7 +26,7 @@ pub(crate) struct ClusterArgs {
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
     /// Number of clusters
-    #[arg(short = 'k', long, value_name = "K", help_heading = "Clusters")]
+    #[arg(short = 'k', long, value_name = "K", value_parser = whole::<usize>, help_heading = "Clusters")]
     pub(crate) n_clusters: usize,
     /// Known classes, to compare the clusters with: a column or array as for --label; taken out of the data
     #[arg(
@@ -37,7 +38,7 @@ pub(crate) struct ClusterArgs {
     )]
     pub(crate) labels: Option<ColumnName>,
     /// Restarts of k-means
-    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Clusters")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, default_value_t = 10, help_heading = "Clusters")]
     pub(crate) restarts: usize,
     #[command(flatten)]
     pub(crate) data: DataArgs,

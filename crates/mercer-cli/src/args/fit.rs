@@ -10,6 +10,7 @@ use mercer::{GramChoice, MemoryBudget, Negative};
 use super::autoencoder::{AutoencoderArgs, FitMethod};
 use super::data::DataArgs;
 use super::hebbian::{FitSolver, HebbianArgs, solvers};
+use super::numbers::whole;
 use super::nystrom::{FitGram, NystromArgs, grams};
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::{Gamma, TimeLimit};
@@ -109,7 +110,7 @@ pub(crate) struct KernelArgs {
     #[arg(long, value_name = "SIGMA", conflicts_with = "gamma", allow_negative_numbers = true)]
     pub(crate) bandwidth: Option<Gamma>,
     /// Degree of the polynomial kernel [default: 3]
-    #[arg(long, value_name = "DEGREE")]
+    #[arg(long, value_name = "DEGREE", value_parser = whole::<u32>)]
     pub(crate) degree: Option<u32>,
     /// Constant term of the polynomial and sigmoid kernels [default: 1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
@@ -142,7 +143,7 @@ impl KernelArgs {
 #[command(next_help_heading = "Components and method")]
 pub(crate) struct SolveArgs {
     /// Number of components [default: 2]
-    #[arg(short, long, value_name = "K", conflicts_with = "variance")]
+    #[arg(short, long, value_name = "K", value_parser = whole::<usize>, conflicts_with = "variance")]
     pub(crate) n_components: Option<usize>,
     /// As many components as explain this share of the variance, such as 0.95
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
@@ -154,16 +155,16 @@ pub(crate) struct SolveArgs {
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory: Option<MemoryBudget>,
     /// Number of threads [default: all processors]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
     /// Precision of the kernel matrix [default: that of the data, or f64 where the tolerance asks for it]
     #[arg(long, value_name = "PRECISION", value_enum)]
     pub(crate) precision: Option<PrecisionChoice>,
     /// Seed of everything random
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>, default_value_t = 0)]
     pub(crate) seed: u64,
     /// Stop after this many passes over the kernel matrix, converged or not
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) max_passes: Option<usize>,
     /// Stop after this time (90, 60s, 5m, 2h), reading included, and keep the best so far
     #[arg(long, value_name = "TIME")]

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mercer::{Gain, GainRule, Refresh, SolverChoice};
 
 use super::fit::choice;
+use super::numbers::whole;
 
 /// How components are learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,11 +57,11 @@ pub(crate) struct HebbianArgs {
     #[arg(long, value_name = "WHEN", value_parser = choice::<Refresh>(Refresh::NAMES))]
     pub(crate) refresh: Option<Refresh>,
     /// Passes over the points [default: 10]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) passes: Option<usize>,
     /// Updates that are computed together; changes the answer by rounding only [default: chosen for speed]. For
     /// --method autoencoder: samples that are averaged in an update [default: 128]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) batch_size: Option<usize>,
 }
 

@@ -5,6 +5,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mercer::GramChoice;
 use mercer::nystrom::Landmarks;
 
+use super::numbers::whole;
+
 /// What a fit multiplies with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FitGram {
@@ -34,7 +36,7 @@ pub(crate) struct NystromArgs {
     #[arg(long, value_name = "RULE", value_parser = landmarks())]
     pub(crate) landmarks: Option<Landmarks>,
     /// Number of landmarks [default: 100; as many as --accuracy takes]
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", value_parser = whole::<usize>)]
     pub(crate) n_landmarks: Option<usize>,
     /// Allow components whose residual against the exact kernel matrix, relative to the first eigenvalue, is up to this
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]

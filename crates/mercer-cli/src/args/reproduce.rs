@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+use super::numbers::whole;
 use super::report::{ProgressArgs, ReportArgs};
 
 /// Arguments of `mercer reproduce`.
@@ -30,7 +31,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long)]
     pub(crate) quick: bool,
     /// Number of threads [default: all processors]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
     pub(crate) report: ReportArgs,

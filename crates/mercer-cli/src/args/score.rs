@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::data::DataArgs;
+use super::numbers::whole;
 use super::report::{ProgressArgs, ReportArgs};
 
 /// Arguments of `mercer score`.
@@ -28,7 +29,7 @@ pub(crate) struct ScoreArgs {
     #[arg(long, value_name = "LEVEL", default_value_t = 0.99, allow_negative_numbers = true)]
     pub(crate) limit: f64,
     /// Number of threads [default: all processors]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
     pub(crate) data: DataArgs,

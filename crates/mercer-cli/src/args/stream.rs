@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use mercer::online::{Policy, Rule, Schedule};
 
 use super::fit::{choice, kernel_names};
+use super::numbers::whole;
 use super::report::ReportArgs;
 use super::values::{ColumnName, Delimiter, TimeLimit};
 
@@ -127,7 +128,7 @@ pub(crate) struct StreamKernelArgs {
     #[arg(long, value_name = "SIGMA", conflicts_with = "gamma", allow_negative_numbers = true)]
     pub(crate) bandwidth: Option<f64>,
     /// Degree of the polynomial kernel [default: 3]
-    #[arg(long, value_name = "DEGREE")]
+    #[arg(long, value_name = "DEGREE", value_parser = whole::<u32>)]
     pub(crate) degree: Option<u32>,
     /// Constant term of the polynomial and sigmoid kernels [default: 1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
@@ -145,7 +146,7 @@ pub(crate) struct StreamKernelArgs {
 #[command(next_help_heading = "Learning")]
 pub(crate) struct LearningArgs {
     /// Number of components [default: 2]
-    #[arg(short, long, value_name = "K")]
+    #[arg(short, long, value_name = "K", value_parser = whole::<usize>)]
     pub(crate) n_components: Option<usize>,
     /// How components learn [default: simultaneous]
     #[arg(long, value_name = "RULE", value_parser = choice::<Rule>(Rule::NAMES))]
@@ -163,7 +164,7 @@ pub(crate) struct LearningArgs {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) beta: Option<f64>,
     /// Rows to remember; time and memory per row do not grow beyond that [default: all]
-    #[arg(long, value_name = "ROWS")]
+    #[arg(long, value_name = "ROWS", value_parser = whole::<usize>)]
     pub(crate) budget: Option<usize>,
     /// What happens to a row that the budget has no room for [default: project]
     #[arg(long, value_name = "POLICY", value_parser = choice::<Policy>(Policy::NAMES))]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::data::DataArgs;
+use super::numbers::whole;
 use super::report::{ProgressArgs, ReportArgs};
 
 /// Arguments of `mercer transform`.
@@ -21,7 +22,7 @@ pub(crate) struct TransformArgs {
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
     /// Number of threads [default: all processors]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
     pub(crate) data: DataArgs,

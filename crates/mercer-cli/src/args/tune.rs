@@ -7,6 +7,7 @@ use mercer::tune::{Criterion, TuneMethod};
 
 use super::data::DataArgs;
 use super::fit::{choice, kernel_names};
+use super::numbers::whole;
 use super::report::{ProgressArgs, ReportArgs};
 
 /// Arguments of `mercer tune`.
@@ -28,7 +29,7 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "NAME", default_value = "gaussian", value_parser = kernel_names(), help_heading = "Kernel")]
     pub(crate) kernel: String,
     /// Degree of the polynomial kernel [default: 3]
-    #[arg(long, value_name = "DEGREE", help_heading = "Kernel")]
+    #[arg(long, value_name = "DEGREE", value_parser = whole::<u32>, help_heading = "Kernel")]
     pub(crate) degree: Option<u32>,
     /// Constant term of the polynomial and sigmoid kernels [default: 1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Kernel")]
@@ -69,12 +70,12 @@ pub(crate) struct SearchArgs {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
     /// Components that the criteria `leading` and `reconstruction` count [default: half the columns, from 1 to 10]
-    #[arg(short, long, value_name = "K")]
+    #[arg(short, long, value_name = "K", value_parser = whole::<usize>)]
     pub(crate) n_components: Option<usize>,
     /// Seed of samples
-    #[arg(long, value_name = "SEED", default_value_t = 0)]
+    #[arg(long, value_name = "SEED", value_parser = whole::<u64>, default_value_t = 0)]
     pub(crate) seed: u64,
     /// Number of threads [default: all processors]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
 }

@@ -177,6 +177,9 @@ fn settings_out_of_their_domain() {
     for (flags, expected) in [
         ("--gamma 0", "error: --gamma must be a positive number, but it is 0\n"),
         ("--gamma -1", "error: --gamma must be a positive number, but it is -1\n"),
+        ("--gamma -1e-300", "error: --gamma must be a positive number, but it is -1e-300\n"),
+        ("--bandwidth -.5", "error: --bandwidth must be a positive number, but it is -0.5\n"),
+        ("--gamma -inf", "error: --gamma must be a positive number, but it is -inf\n"),
         ("--bandwidth 0", "error: --bandwidth must be a positive number, but it is 0\n"),
         (
             "--bandwidth 1e-300",
@@ -191,10 +194,40 @@ fn settings_out_of_their_domain() {
         ("-n 4", "error: --n-components must be between 1 and the number of samples (3), but it is 4\n"),
         ("--variance 1.5", "error: --variance must be a share above 0 and at most 1, but it is 1.5\n"),
         ("--tolerance 0", "error: --tolerance must be between 0 and 1, but it is 0\n"),
+        ("--tolerance -1e-4", "error: --tolerance must be between 0 and 1, but it is -0.0001\n"),
         ("--max-passes 0", "error: --max-passes must be at least 1, but it is 0\n"),
         ("--threads 0", "error: --threads must be at least 1, but it is 0\n"),
     ] {
         refused("x.csv", points, flags, expected);
+    }
+}
+
+#[test]
+fn negative_values_of_flags_that_are_no_plain_numbers() {
+    for (flags, expected) in [
+        ("-n -3", "invalid value '-3' for '--n-components <K>': give a whole number that is not negative"),
+        ("--threads -2", "invalid value '-2' for '--threads <N>': give a whole number that is not negative"),
+        ("--seed -1e3", "invalid value '-1e3' for '--seed <NUMBER>': give a whole number that is not negative"),
+        (
+            "--kernel poly --degree -1",
+            "invalid value '-1' for '--degree <DEGREE>': give a whole number that is not negative",
+        ),
+        (
+            "--scale -1/255",
+            "invalid value '-1/255' for '--scale <FACTOR>': give a positive number or a fraction such as 1/255",
+        ),
+        ("--time-limit -10s", "invalid value '-10s' for '--time-limit <TIME>': give a time such as 90s, 1.5m or 2h"),
+        (
+            "--rows -1:3",
+            "invalid value '-1:3' for '--rows <A:B>': give the first row and the one after the last, such as 0:1000, 500: or :100",
+        ),
+        ("--no-center -1", "unexpected value '-1' for '--no-center' found; no more were expected"),
+    ] {
+        let directory = Directory::new();
+        directory.write("x.csv", "1,2\n3,4\n5,7\n");
+        let outcome = directory.run(&format!("fit x.csv -o out.mercer {flags}"));
+        assert!(outcome.stderr.starts_with(&format!("error: {expected}\n")), "{flags}: {}", outcome.stderr);
+        assert_eq!((outcome.code, directory.files()), (Some(2), vec!["x.csv".to_owned()]), "{flags}");
     }
 }
 

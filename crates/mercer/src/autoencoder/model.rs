@@ -18,6 +18,19 @@ use crate::watch::{Context, Phase, Threads, Watch};
 const DECODED: Until = Until { tolerance: 1e-10, max_steps: 300 };
 
 /// The state at the end of an epoch; the first entry is that of the start.
+///
+/// ```
+/// use mercer::Points;
+/// use mercer::autoencoder::AutoencoderKernelPca;
+///
+/// let points = Points::from_f64((0..200).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 50, 4)?;
+/// let model = AutoencoderKernelPca::new(2).epochs(3).batch_size(10).fit(&points)?;
+/// let [start, .., last] = model.history() else { unreachable!("there is an entry for the start and one per epoch") };
+/// assert_eq!((start.epoch, start.updates, last.epoch), (0, 0, 3));
+/// assert!(last.updates > 0 && last.rate > 0.0);
+/// assert!(last.validation_loss.is_none(), "no rows were held out");
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryEntry {
     /// Epochs so far.
@@ -64,6 +77,22 @@ pub(super) struct Info {
 /// An autoencoder that has been learned, and can learn on.
 ///
 /// Codes, losses and points are in the units of the data; encoder and decoder do not depend on them.
+///
+/// ```
+/// use mercer::autoencoder::{AutoencoderKernelPca, Codec};
+/// use mercer::{Points, Watch};
+///
+/// let points = Points::from_f64((0..200).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 50, 4)?;
+/// let mut model = AutoencoderKernelPca::new(2).epochs(1).fit(&points)?;
+/// let updates = model.n_updates();
+/// model.partial_fit(&points, &Watch::new())?;
+/// assert!(model.n_updates() > updates);
+/// // A loss bounds how far a point is from what its code is decoded to.
+/// let (again, loss) = (model.reconstruct(&points)?, model.losses(&points)?);
+/// let squared = |i: usize| (0..4).map(|k| (again[(i, k)] - points.row(i)[k]).powi(2)).sum::<f64>();
+/// assert!((0..50).all(|i| squared(i) <= 3.0 * loss[i] + 1e-9));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Autoencoder {
     /// For points divided by `scale`.

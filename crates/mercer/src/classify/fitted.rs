@@ -17,6 +17,23 @@ const MAX_STEPS: usize = 500;
 const LEAST_OF_CLASS: usize = 3;
 
 /// A classifier that has learned from points and their classes.
+///
+/// ```
+/// use mercer::Points;
+/// use mercer::classify::KernelClassifier;
+/// use mercer::kernel::{KernelSpec, Width};
+///
+/// // Two heaps on a line.
+/// let values: Vec<f64> = (0..40).map(|i| f64::from(i % 20) * 0.1 + if i < 20 { 0.0 } else { 5.0 }).collect();
+/// let labels: Vec<usize> = (0..40).map(|i| i / 20).collect();
+/// let spec = KernelSpec::new("gaussian").width(Width::Median);
+/// let classifier = KernelClassifier::new(spec).fit(&Points::from_f64(values, 40, 1)?, &labels)?;
+/// let new = Points::from_f64(vec![1.0, 6.0], 2, 1)?;
+/// assert_eq!((classifier.n_classes(), classifier.predict(&new)?), (2, vec![0, 1]));
+/// let probabilities = classifier.probabilities(&new)?;
+/// assert!(probabilities[(0, 0)] > 0.9 && probabilities[(1, 1)] > 0.9);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Classifier {
     scaling: Option<Scaling>,

@@ -11,6 +11,20 @@ use crate::error::{Error, Result};
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
 
 /// How well a classifier did on points that were held out.
+///
+/// ```
+/// use mercer::Points;
+/// use mercer::classify::KernelClassifier;
+/// use mercer::kernel::{KernelSpec, Width};
+///
+/// let values: Vec<f64> = (0..40).map(|i| f64::from(i % 20) * 0.1 + if i < 20 { 0.0 } else { 5.0 }).collect();
+/// let labels: Vec<usize> = (0..40).map(|i| i / 20).collect();
+/// let classifier = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Median));
+/// let found = classifier.cross_validate(&Points::from_f64(values, 40, 1)?, &labels, 4, 2)?;
+/// assert_eq!((found.accuracy, found.class_counts), (1.0, vec![20, 20]));
+/// assert_eq!(found.accuracies.len(), 4 * 2, "one per fold and repeat");
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CrossValidation {

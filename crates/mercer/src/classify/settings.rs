@@ -8,6 +8,13 @@ use crate::kernel::KernelSpec;
 use crate::watch::{Threads, Watch};
 
 /// The layer that turns scores into classes.
+///
+/// ```
+/// use mercer::classify::Unit;
+///
+/// assert_eq!(Unit::SIGMOID, Unit::Sigmoid { learning_rate: 0.1, epochs: 200 });
+/// assert_ne!(Unit::LOGISTIC, Unit::Logistic { penalty: 10.0 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Unit {
@@ -33,6 +40,21 @@ impl Unit {
 }
 
 /// Whether classes share a width.
+///
+/// ```
+/// use mercer::Points;
+/// use mercer::classify::{KernelClassifier, Widths};
+/// use mercer::kernel::{KernelSpec, Width};
+///
+/// // A narrow heap and a wide one.
+/// let values: Vec<f64> = (0..40).map(|i| if i < 20 { f64::from(i) * 0.01 } else { 5.0 + f64::from(i % 20) }).collect();
+/// let (points, labels) = (Points::from_f64(values, 40, 1)?, (0..40).map(|i| i / 20).collect::<Vec<_>>());
+/// let classifier = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Median));
+/// assert_eq!(classifier.fit(&points, &labels)?.gammas().len(), 1);
+/// let gammas = classifier.widths(Widths::PerClass).fit(&points, &labels)?.gammas();
+/// assert!(gammas[0] > 1000.0 * gammas[1]);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Widths {
     /// One kernel for all, from all training points.

@@ -9,8 +9,8 @@
 //! # Method
 //!
 //! The basis starts with one block. Each pass multiplies the last block, projects the image on the basis `(1)`, makes
-//! what is left the next block `(2)`, and solves the projected problem `(3)`. When the basis is full it is replaced by the best
-//! Ritz vectors, which stay in it and are not multiplied again (soft locking), and the iteration goes on with
+//! what is left the next block `(2)`, and solves the projected problem `(3)`, unless that would take longer than the pass and
+//! probably in vain (`looks`). When the basis is full it is replaced by the best Ritz vectors, which stay in it and are not multiplied again (soft locking), and the iteration goes on with
 //! the next block `(4)`. This is the thick restart of \[WS00\], with blocks; with a block of one vector it is that method.
 //!
 //! # Notation
@@ -40,6 +40,7 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
+use super::looks::Reached;
 use super::tall;
 use super::{
     Counts, EigenPairs, EigenSolver, Keeper, Order, Outcome, Request, Snapshot, count_converged, most_negative,
@@ -80,7 +81,8 @@ pub struct BlockKrylov {
     pub block: usize,
     /// Vectors that the basis may hold before it is restarted.
     pub max_subspace: usize,
-    /// Passes between two looks at the projected problem.
+    /// Passes between two looks at the projected problem, at least: where the operator is so small that a look takes longer than a pass,
+    /// there are more.
     pub check_every: usize,
 }
 
@@ -124,7 +126,7 @@ impl EigenSolver for BlockKrylov {
             let stopped = context.watch.is_stopped();
             let is_last = stopped || pass >= request.max_passes;
             // A basis that is smaller than what is wanted need not be looked at.
-            let is_time = pass.is_multiple_of(self.check_every) && state.size >= k;
+            let is_time = pass.is_multiple_of(self.check_every) && pass >= state.next_look && state.size >= k;
             let due = is_time || state.is_full() || state.is_invariant;
             if !due {
                 // A look that only the end of the run calls for must leave no trace in a run that goes on.
@@ -145,6 +147,7 @@ impl EigenSolver for BlockKrylov {
             }
             best = Some(if state.is_full() { state.restart(&ritz, k) } else { ritz });
             if due {
+                state.next_look = pass + state.reached(&residuals, k, request.tolerance).passes_to_next_look();
                 if met && state.trial_ends.is_none() {
                     state.add_random_vectors()?;
                     state.begin_trial();
@@ -184,6 +187,8 @@ struct State<'a> {
     /// The pass at which a result has stood its trial.
     trial_ends: Option<usize>,
     most_negative: Option<f64>,
+    /// The pass after which the projected problem is looked at again.
+    next_look: usize,
     threads: &'a Threads,
 }
 
@@ -230,6 +235,7 @@ impl<'a> State<'a> {
             random_sets: usize::from(given < width),
             trial_ends: None,
             most_negative: None,
+            next_look: 0,
             threads,
         })
     }
@@ -255,6 +261,7 @@ impl<'a> State<'a> {
             random_sets: counts.random_sets,
             trial_ends: counts.trial_ends,
             most_negative: counts.most_negative,
+            next_look: counts.next_look,
             threads,
         }
     }
@@ -269,6 +276,7 @@ impl<'a> State<'a> {
             random_sets: self.random_sets,
             trial_ends: self.trial_ends,
             most_negative: self.most_negative,
+            next_look: self.next_look,
         };
         let (block, projected, coupling) = (self.block.as_ref(), self.projected.as_ref(), self.coupling.as_ref());
         keeper.offer(&Snapshot { basis: self.basis(), block, projected, coupling, counts }, is_last)
@@ -365,6 +373,17 @@ impl<'a> State<'a> {
         // A start that was given sees as many copies as it has columns, too.
         let visible = self.random_sets.max(1) * self.width;
         nothing_left || largest_group(&ritz.values[..k], 10.0 * request.tolerance * leading) < visible
+    }
+
+    fn reached(&self, residuals: &[f64], k: usize, tolerance: f64) -> Reached {
+        Reached {
+            n: self.room.nrows(),
+            size: self.size,
+            block: self.block.ncols(),
+            n_pairs: k,
+            residual: (residuals.len() == k).then(|| residuals.iter().copied().fold(0.0, f64::max)),
+            tolerance,
+        }
     }
 
     fn is_full(&self) -> bool {

@@ -13,6 +13,7 @@
 mod dense;
 mod krylov;
 mod lanczos;
+mod looks;
 pub(crate) mod many;
 mod power;
 mod snapshot;

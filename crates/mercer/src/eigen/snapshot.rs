@@ -18,7 +18,7 @@ use crate::error::Result;
 /// use mercer::eigen::{Counts, Snapshot};
 ///
 /// let counts =
-///     Counts { passes: 1, width: 1, max_subspace: 3, random_sets: 1, trial_ends: None, most_negative: None };
+///     Counts { passes: 1, width: 1, max_subspace: 3, random_sets: 1, trial_ends: None, most_negative: None, next_look: 2 };
 /// let unit = |row: usize| Mat::from_fn(3, 1, |i, _| f64::from(i == row));
 /// let state = Snapshot {
 ///     basis: unit(0),
@@ -50,7 +50,7 @@ pub struct Snapshot<M = Mat<f64>> {
 /// use mercer::eigen::Counts;
 ///
 /// let counts =
-///     Counts { passes: 7, width: 32, max_subspace: 160, random_sets: 1, trial_ends: None, most_negative: None };
+///     Counts { passes: 7, width: 32, max_subspace: 160, random_sets: 1, trial_ends: None, most_negative: None, next_look: 8 };
 /// let text = serde_json::to_string(&counts)?;
 /// assert_eq!(serde_json::from_str::<Counts>(&text)?, counts);
 /// # Ok::<(), serde_json::Error>(())
@@ -69,6 +69,9 @@ pub struct Counts {
     pub trial_ends: Option<usize>,
     /// The most negative eigenvalue that was seen.
     pub most_negative: Option<f64>,
+    /// The pass after which the projected problem is looked at again; absent in states of earlier versions, which looked at every one.
+    #[serde(default)]
+    pub next_look: usize,
 }
 
 impl Snapshot {

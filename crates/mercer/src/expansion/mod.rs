@@ -42,6 +42,21 @@ use crate::scalar::Precision;
 use crate::watch::Context;
 
 /// Tolerances below this are below what double precision can promise.
+///
+/// ```
+/// use mercer::expansion::{Expansion, LEAST_TOLERANCE, Wanted};
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{Kernel, Points};
+///
+/// let points = Points::from_f64((0..40).map(|i| f64::from(i) / 40.0).collect::<Vec<_>>(), 20, 2)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Multiplying);
+/// let to = |tolerance| {
+///     Expansion::new(&Kernel::gaussian(1.0)?, &points, &Wanted { tolerance, ..Wanted::default() }, &context)
+/// };
+/// assert!(to(LEAST_TOLERANCE).is_ok() && to(LEAST_TOLERANCE / 2.0).is_err());
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub const LEAST_TOLERANCE: f64 = 1e-13;
 
 /// What an expansion is asked for.
@@ -82,6 +97,24 @@ impl Default for Wanted<'_> {
 }
 
 /// Which points rows of the matrix may belong to.
+///
+/// ```
+/// use mercer::expansion::{Expansion, Targets, Wanted};
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{ExpansionMethod, Kernel, Points};
+///
+/// let points = Points::from_f64((0..400).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 200, 2)?;
+/// let far = Points::from_f64(vec![1.5, 1.5], 1, 2)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Multiplying);
+/// let terms = |targets| {
+///     let wanted = Wanted { method: ExpansionMethod::Series, targets, may_be_tiled: false, ..Wanted::default() };
+///     Expansion::new(&Kernel::gaussian(0.5)?, &points, &wanted, &context).map(|expansion| expansion.terms())
+/// };
+/// // A point farther out takes more terms, if it is known that it will come.
+/// assert!(terms(Targets::Known(&far))? > terms(Targets::Sources)?);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Targets<'a> {
     /// The same as its columns.
@@ -129,6 +162,28 @@ enum Made {
 }
 
 /// Vectors brought to an expansion's terms: what new points are multiplied with.
+///
+/// ```
+/// use mercer::expansion::{Expansion, Targets, Wanted};
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+/// use mercer::{ExpansionMethod, Kernel, Points};
+///
+/// let points = Points::from_f64((0..400).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 200, 2)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Multiplying);
+/// let wanted = Wanted { method: ExpansionMethod::Series, targets: Targets::Any, ..Wanted::default() };
+/// let kernel = Kernel::gaussian(0.5)?;
+/// let expansion = Expansion::new(&kernel, &points, &wanted, &context)?;
+/// // Once for all new points, however many blocks they come in.
+/// let compressed = expansion.compress(faer::Mat::full(200, 1, 1.0).as_ref(), &context)?;
+/// let sum = expansion.product(&compressed, &Points::from_f64(vec![0.1, 0.2], 1, 2)?, &context)?[(0, 0)];
+/// let mut exact = 0.0;
+/// for i in 0..200 {
+///     exact += kernel.evaluate(&[0.1, 0.2], &points.row(i))?;
+/// }
+/// assert!((sum - exact).abs() <= expansion.bound() * 200.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub struct Compressed {
     coefficients: Mat<f64>,
     /// The vectors themselves, for what is computed directly.

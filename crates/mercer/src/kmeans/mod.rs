@@ -54,6 +54,20 @@ pub struct KMeans {
 }
 
 /// Rows in clusters.
+///
+/// ```
+/// use mercer::kmeans::KMeans;
+/// use mercer::watch::{Context, Phase, Threads, Watch};
+///
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let rows = faer::Mat::from_fn(6, 1, |i, _| [0.0, 1.0, 2.0, 10.0, 11.0, 12.0][i]);
+/// let found = KMeans::new(2).fit(rows.as_ref(), &Context::new(&threads, &watch, Phase::Clustering))?;
+/// // Each cluster's outer rows lie at distance one from its mean.
+/// assert!((found.inertia - 4.0).abs() < 1e-12);
+/// assert!(found.converged && found.restarts == 10);
+/// assert_eq!((found.labels[0] == found.labels[2], found.labels[0] == found.labels[3]), (true, false));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Partition {
     /// The cluster of each row.

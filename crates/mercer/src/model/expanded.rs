@@ -9,7 +9,7 @@
 use faer::Mat;
 
 use super::KernelPca;
-use super::fit::Prepared;
+use super::prepared::Prepared;
 use crate::choices::{Center, ExpansionMethod, GramChoice, SolverChoice};
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome, Request, small_eigen};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use faer::Mat;
 
 use super::checkpoint::Totals;
-use super::fit::Prepared;
+use super::prepared::Prepared;
 use super::{BasisKind, KernelPca, Model, Parts, novelty};
 use crate::choices::{Center, Negative, NegativeScope, ZeroComponents};
 use crate::data::Points;

@@ -1,6 +1,6 @@
 //! The settings of kernel PCA.
 
-use super::{Checkpoint, Model, fit};
+use super::{Checkpoint, Model, Prepared, SpeedsFrom, fit, prepared};
 use crate::choices::{
     Center, Components, GramChoice, MemoryBudget, Negative, NegativeScope, SolverChoice, ZeroComponents,
 };
@@ -224,7 +224,7 @@ impl KernelPca {
     ///
     /// As [`plan`](Self::plan).
     pub fn plan_shape(&self, n_samples: usize, n_features: usize, precision: Precision) -> Result<Plan> {
-        fit::plan_shape(self, n_samples, n_features, precision)
+        prepared::plan_shape(self, n_samples, n_features, precision)
     }
 
     /// What [`fit`](Self::fit) would do with these points, and what it would cost.
@@ -233,7 +233,7 @@ impl KernelPca {
     ///
     /// As [`fit`](Self::fit), as far as that can be told without fitting.
     pub fn plan(&self, points: &Points) -> Result<Plan> {
-        fit::Prepared::new(self, points, fit::SpeedsFrom::Measurement, &Watch::new())?.plan(self, points)
+        Prepared::new(self, points, SpeedsFrom::Measurement, &Watch::new())?.plan(self, points)
     }
 
     /// As [`plan`](Self::plan), with everything that was decided before it: the kernel's parameters, tolerance, budget, threads.
@@ -242,7 +242,7 @@ impl KernelPca {
     ///
     /// As [`plan`](Self::plan).
     pub fn plan_record(&self, points: &Points) -> Result<PlanRecord> {
-        let prepared = fit::Prepared::new(self, points, fit::SpeedsFrom::Measurement, &Watch::new())?;
+        let prepared = Prepared::new(self, points, SpeedsFrom::Measurement, &Watch::new())?;
         let plan = prepared.plan(self, points)?;
         let (n_components, variance) = match self.components {
             Components::Count(k) => (Some(k), None),

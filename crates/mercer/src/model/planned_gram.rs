@@ -3,7 +3,7 @@
 use faer::{MatMut, MatRef};
 
 use super::expanded;
-use super::fit::Prepared;
+use super::prepared::Prepared;
 use crate::choices::GramChoice;
 use crate::data::Points;
 use crate::error::Result;

@@ -9,7 +9,7 @@
 use faer::Mat;
 
 use super::KernelPca;
-use super::fit::Prepared;
+use super::prepared::Prepared;
 use crate::choices::{Center, SolverChoice};
 use crate::data::{Points, sample_rows};
 use crate::eigen::{BlockKrylov, EigenSolver, Request};

@@ -39,6 +39,25 @@ use crate::scalar::Precision;
 pub(super) const DEPENDENT: f64 = 1e-8;
 
 /// An online learner at work.
+///
+/// ```
+/// use mercer::Kernel;
+/// use mercer::online::{Learner, OnlineKernelPca, OnlineLearner};
+///
+/// let mut learner = OnlineKernelPca::new(Kernel::linear()).n_components(1).learner()?;
+/// for row in 0..400 {
+///     let along = f64::from(row % 20) - 9.5;
+///     learner.learn_row(&[along, 0.1 * f64::from(row % 3)])?;
+/// }
+/// // The first component lies along the axis in which the rows differ most.
+/// let (right, left) = (learner.look(&[5.0, 0.0])?.outputs[0], learner.look(&[-5.0, 0.0])?.outputs[0]);
+/// assert!((right + left).abs() < 0.1 * (right - left).abs());
+/// // It goes on from its bytes as if nothing had happened.
+/// let mut again = Learner::from_bytes(&learner.to_bytes()?)?;
+/// assert_eq!(again.learn_row(&[1.0, 2.0])?, learner.learn_row(&[1.0, 2.0])?);
+/// assert_eq!(again.n_seen(), 401);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Learner {
     pub(super) settings: OnlineKernelPca,
@@ -67,6 +86,20 @@ pub struct Learner {
 }
 
 /// What a row was to the components before they learned from it.
+///
+/// ```
+/// use mercer::Kernel;
+/// use mercer::online::OnlineKernelPca;
+///
+/// let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5)?).n_components(1).learner()?;
+/// for row in 0..200 {
+///     learner.learn_row(&[f64::from(row % 5) * 0.1])?;
+/// }
+/// let (usual, strange) = (learner.look(&[0.2])?, learner.look(&[9.0])?);
+/// assert_eq!(usual.outputs.len(), 1);
+/// assert!(strange.novelty > usual.novelty);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// The output of every component.

@@ -40,6 +40,21 @@ use crate::error::Result;
 ///
 /// 1. Rows are learned in order, each once; how they are grouped into calls changes nothing, to the bit.
 /// 2. A call that fails has learned the rows before the one it names, and none after it.
+///
+/// ```
+/// use mercer::online::{OnlineKernelPca, OnlineLearner};
+/// use mercer::{Kernel, Points};
+///
+/// let rows = Points::from_f64((0..90).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 30, 3)?;
+/// let settings = OnlineKernelPca::new(Kernel::gaussian(0.5)?).n_components(2);
+/// let (mut at_once, mut in_parts) = (settings.learner()?, settings.learner()?);
+/// at_once.learn(&rows)?;
+/// for part in [0..7, 7..8, 8..30] {
+///     in_parts.learn(&rows.slice(part))?;
+/// }
+/// assert_eq!((at_once.n_seen(), at_once.outputs(&rows)?), (30, in_parts.outputs(&rows)?));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub trait OnlineLearner {
     /// Rows that have been learned.
     fn n_seen(&self) -> usize;

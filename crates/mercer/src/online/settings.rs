@@ -10,6 +10,18 @@ use crate::kernel::Kernel;
 use crate::record::KernelRecord;
 
 /// How components learn.
+///
+/// ```
+/// use mercer::Kernel;
+/// use mercer::online::{OnlineKernelPca, Rule};
+///
+/// let settings = OnlineKernelPca::new(Kernel::linear()).rule(Rule::Oja);
+/// // On its own, the second component would find the first one again.
+/// assert!(settings.clone().n_components(2).learner().is_err());
+/// assert!(settings.n_components(1).learner().is_ok());
+/// assert_eq!(Rule::default().name(), "simultaneous");
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rule {
@@ -24,6 +36,17 @@ pub enum Rule {
 named!(Rule, "rule", Oja => "oja", Apex => "apex", Simultaneous => "simultaneous");
 
 /// How the learning rate changes with the number `t` of rows learned.
+///
+/// ```
+/// use mercer::Kernel;
+/// use mercer::online::{OnlineKernelPca, Schedule};
+///
+/// let settings = OnlineKernelPca::new(Kernel::linear()).tau(500.0);
+/// assert!(settings.clone().schedule(Schedule::Anneal).learner().is_ok());
+/// // The others have no such time.
+/// assert!(settings.schedule("1/t".parse()?).learner().is_err());
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Schedule {
@@ -38,6 +61,20 @@ pub enum Schedule {
 named!(Schedule, "schedule", Constant => "constant", Inverse => "1/t", Anneal => "anneal");
 
 /// What happens to the rows in memory when there are more than the budget allows.
+///
+/// ```
+/// use mercer::online::{OnlineKernelPca, OnlineLearner, Policy};
+/// use mercer::{Kernel, Points};
+///
+/// let rows = Points::from_f64((0..50).map(f64::from).collect::<Vec<_>>(), 50, 1)?;
+/// let settings = OnlineKernelPca::new(Kernel::gaussian(1.0)?).n_components(1).budget(3);
+/// let mut learner = settings.policy(Policy::Oldest).learner()?;
+/// learner.learn(&rows)?;
+/// let mut remembered = learner.basis();
+/// remembered.sort_by(|a, b| a[0].total_cmp(&b[0]));
+/// assert_eq!(remembered, [[47.0], [48.0], [49.0]]);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Policy {
@@ -52,6 +89,17 @@ pub enum Policy {
 named!(Policy, "policy", Project => "project", Oldest => "oldest", Smallest => "smallest");
 
 /// The settings of a learner, as records have them.
+///
+/// ```
+/// use mercer::Kernel;
+/// use mercer::online::OnlineKernelPca;
+///
+/// let record = OnlineKernelPca::new(Kernel::gaussian(0.5)?).budget(100).record();
+/// assert_eq!((record.rule.as_str(), record.kernel.gamma), ("simultaneous", Some(0.5)));
+/// assert_eq!((record.budget, record.policy.as_deref()), (Some(100), Some("project")));
+/// assert_eq!(record.learning_rate, None, "it follows the rows");
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OnlineRecord {
     /// The kernel, with all its parameters.

@@ -119,11 +119,16 @@ pub struct Plan {
     pub reasons: Vec<String>,
 }
 
-/// Up to this many points the dense solver is as fast as any other: at 200 it takes 5 ms, as narrow blocks do, and at 500 ten times
-/// that, which they do not.
-const DENSE_UP_TO: usize = 200;
-/// And beyond this share of the spectrum a Krylov basis would be as large as the matrix.
+/// Up to this many points the dense solver is as fast as any other.
+const DENSE_UP_TO: usize = 128;
+/// And up to this many it is taken for kernels that may have negative eigenvalues, because it sees all of them.
+const DENSE_UP_TO_INDEFINITE: usize = 200;
+/// And beyond this share of the spectrum a Krylov basis would be as large as the matrix,
 const DENSE_SHARE: usize = 4;
+/// or beyond this one, where the matrix fits the cache, so that its decomposition takes no longer than that of the basis.
+const DENSE_SHARE_OF_FEW: usize = 6;
+/// Up to this many points it does.
+const FEW_UP_TO: usize = 400;
 /// Below this many features, recomputing a tile is as fast as reading it back from memory.
 const STORE_FROM_FEATURES: usize = 12;
 /// Bytes are multiplied about twice as fast as floating-point numbers.
@@ -335,12 +340,13 @@ fn choose_solver(task: &Task<'_>, reasons: &mut Vec<String>) -> SolverChoice {
     if task.solver != SolverChoice::Auto {
         return task.solver;
     }
-    if n <= DENSE_UP_TO {
+    if n <= if task.kernel.is_positive_definite() { DENSE_UP_TO } else { DENSE_UP_TO_INDEFINITE } {
         reasons.push(format!("dense solver, because {n} points are few"));
         return SolverChoice::Dense;
     }
-    if k * DENSE_SHARE > n && Need::dense(task).total() <= task.budget {
-        reasons.push(format!("dense solver, because {k} components are more than a quarter of the spectrum"));
+    let (share, name) = if n <= FEW_UP_TO { (DENSE_SHARE_OF_FEW, "a sixth") } else { (DENSE_SHARE, "a quarter") };
+    if k * share > n && Need::dense(task).total() <= task.budget {
+        reasons.push(format!("dense solver, because {k} components are more than {name} of the spectrum"));
         return SolverChoice::Dense;
     }
     reasons.push(format!("block Krylov solver, because {k} of {n} components are few"));
@@ -372,7 +378,7 @@ fn first_block(task: &Task<'_>, solver: SolverChoice, stored: bool) -> usize {
         SolverChoice::Subspace => 2 * k.max(4),
         // A product with an expansion costs in proportion to its vectors.
         _ if task.gram == GramChoice::Expansion => EXPANSION_BLOCK.max(k / 2).next_multiple_of(8) - 1,
-        _ if stored && n <= SMALL_UP_TO => whole(SMALL_BLOCK.max(k / 6)),
+        _ if stored && n <= SMALL_UP_TO => whole(SMALL_BLOCK.max(k / 2)),
         // A narrow block for stored tiles, unless even more pairs are wanted than three passes would span.
         _ if stored => whole(STORED_BLOCK.max(k / 3)),
         // A pass that recomputes tiles costs about the same whatever its width: wide blocks need fewest passes.

@@ -34,12 +34,24 @@ fn few_points_are_solved_densely_and_one_more_is_not() {
 }
 
 #[test]
+fn a_few_more_are_if_the_kernel_may_have_negative_eigenvalues() {
+    for kernel in [Kernel::sigmoid(0.1, 1.0).expect("positive"), Kernel::Precomputed] {
+        let with = |n| plan(&Task { n_samples: n, n_features: n, n_components: 2, ..task(&kernel) }).solver;
+        let (last, next) = (with(DENSE_UP_TO_INDEFINITE), with(DENSE_UP_TO_INDEFINITE + 1));
+        assert_eq!((last.as_str(), next.as_str()), ("dense", "krylov"), "{}", kernel.name());
+    }
+}
+
+#[test]
 fn more_than_a_quarter_of_the_spectrum_is_solved_densely_if_that_fits() {
     let kernel = gaussian();
     let with = |k, budget| plan(&Task { n_samples: 2000, n_components: k, budget, ..task(&kernel) }).solver;
     assert_eq!(with(500, 16 * GIB), "krylov");
     assert_eq!(with(501, 16 * GIB), "dense");
     assert_eq!(with(501, GIB / 5), "krylov");
+    let few = |k| plan(&Task { n_samples: 300, n_components: k, ..task(&kernel) });
+    assert_eq!((few(50).solver.as_str(), few(51).solver.as_str()), ("krylov", "dense"));
+    assert_eq!(few(51).reasons[0], "dense solver, because 51 components are more than a sixth of the spectrum");
 }
 
 #[test]
@@ -169,7 +181,7 @@ fn more_work_takes_longer() {
 fn a_plan_can_be_read() {
     let kernel = gaussian();
     let text = plan(&task(&kernel)).to_string();
-    assert!(text.starts_with("krylov solver on a stored Gram matrix in f32, blocks of 31 vectors, about "), "{text}");
+    assert!(text.starts_with("krylov solver on a stored Gram matrix in f32, blocks of 15 vectors, about "), "{text}");
     assert!(text.contains("\n- all tiles are kept, because 6.7 GiB fit the memory budget\n"), "{text}");
     for (value, words) in [(0.0001, "1 ms"), (0.5, "500 ms"), (12.34, "12.3 s"), (150.0, "2.5 min"), (7200.0, "2.0 h")]
     {

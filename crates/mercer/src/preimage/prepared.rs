@@ -18,6 +18,21 @@ use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Threads, Watch};
 
 /// Pre-images, and how good they are.
+///
+/// ```
+/// use mercer::preimage::{Preimage, PreimageMethod};
+/// use mercer::{Kernel, KernelPca, Points, Watch};
+///
+/// let circle = |i: usize| [(i as f64 * 0.1).cos(), (i as f64 * 0.1).sin()];
+/// let points = Points::from_f64((0..63).flat_map(circle).collect::<Vec<_>>(), 63, 2)?;
+/// let model = KernelPca::new(Kernel::gaussian(2.0)?).n_components(8).fit(&points)?;
+/// let found = Preimage::new(PreimageMethod::FixedPoint).of_points(&model, &points, &Watch::new())?;
+/// // Eight components hold nearly all of a circle, so what they keep of a point has an image close by.
+/// assert_eq!(found.n_not_converged(), 0);
+/// assert!(found.feature_error.iter().all(|&error| error < 0.05));
+/// assert_eq!((found.points.nrows(), found.iterations.len()), (63, 63));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Reconstruction {
     /// One row per point, in the units of the model's data.
@@ -38,6 +53,22 @@ impl Reconstruction {
 }
 
 /// A model, ready to give pre-images.
+///
+/// ```
+/// use mercer::preimage::{Preimage, PreimageMethod};
+/// use mercer::{Kernel, KernelPca, Points, Watch};
+///
+/// let circle = |i: usize| [(i as f64 * 0.1).cos(), (i as f64 * 0.1).sin()];
+/// let points = Points::from_f64((0..63).flat_map(circle).collect::<Vec<_>>(), 63, 2)?;
+/// let model = KernelPca::new(Kernel::gaussian(2.0)?).n_components(8).fit(&points)?;
+/// // The regression is learned once, for all blocks of points that follow.
+/// let prepared = Preimage::new(PreimageMethod::Ridge).alpha(1e-6).prepare(&model, &Watch::new())?;
+/// for block in [0..30, 30..63] {
+///     let found = prepared.of_points(&points.slice(block.clone()), &Watch::new())?;
+///     assert!(block.enumerate().all(|(row, i)| (found.points[(row, 0)] - circle(i)[0]).abs() < 0.05));
+/// }
+/// # Ok::<(), mercer::Error>(())
+/// ```
 pub struct PreparedPreimage<'a> {
     settings: Preimage,
     model: &'a Model,

@@ -2,7 +2,8 @@
 
 use faer::{Mat, MatRef};
 
-use super::{CHECK_SEED, KernelProduct, ProductRecord, subtract_column_means};
+use super::check::CHECK_SEED;
+use super::{KernelProduct, ProductRecord, subtract_column_means};
 use crate::choices::Center;
 use crate::data::{Points, sample_rows};
 use crate::error::{Error, Result};

@@ -4,13 +4,15 @@
 //! the kernel matrix of some points, or that between other points and them, with vectors, in bounded memory, and says how far the
 //! result is from one computed directly in double precision.
 
+mod check;
 mod expanded;
+mod record;
 
 use faer::{Mat, MatRef};
-use serde::{Deserialize, Serialize};
 
+pub use self::record::ProductRecord;
 use crate::choices::{Center, ExpansionMethod, GramChoice, MemoryBudget};
-use crate::data::{Points, RowsRef, sample_rows};
+use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::gram::{Element, KernelGram, Store, StoreFormat, SymmetricOperator, slab_product};
 use crate::kernel::Kernel;
@@ -44,73 +46,12 @@ pub struct KernelProduct {
     threads: Option<usize>,
 }
 
-/// What a product did and how good it is.
-///
-/// ```
-/// use faer::Mat;
-/// use mercer::{Kernel, KernelProduct, Points, Watch};
-///
-/// let points = Points::from_f32(vec![0.0, 0.0, 3.0, 4.0], 2, 2)?;
-/// let ones = Mat::full(2, 1, 1.0);
-/// let (_, record) =
-///     KernelProduct::new(Kernel::gaussian(0.1)?).multiply(&points, ones.as_ref(), None, &Watch::new())?;
-/// assert!(record.measured_error.is_some_and(|error| error < 1e-6));
-/// # Ok::<(), mercer::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ProductRecord {
-    /// Rows of the result.
-    pub n_rows: usize,
-    /// Points that the vectors belong to.
-    pub n_samples: usize,
-    /// Coordinates of each.
-    pub n_features: usize,
-    /// Vectors.
-    pub n_vectors: usize,
-    /// The kernel, with all its parameters.
-    pub kernel: KernelRecord,
-    /// Whether the points were centred in feature space.
-    pub centered: bool,
-    /// `tiled`, `stored`, `precomputed`, `expansion`, or `slab` for a matrix between two sets of points.
-    pub gram: String,
-    /// With `gram` = `expansion`: `polynomial`, `series`, `clusters` or `grid`, or `tiled` if none of them paid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
-    /// Coefficients that the expansion has; zero for tiles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub terms: Option<usize>,
-    /// What the measured error of an expansion is at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bound: Option<f64>,
-    /// The precision of tiles.
-    pub precision: Precision,
-    /// The largest difference, over some rows, from the product computed directly in double precision (twice that with centring,
-    /// for the mean that is subtracted), relative
-    /// to the largest value there; nothing if no row was looked at. With an expansion it is relative to the sum of the absolute
-    /// values of the vector, times the largest value of the kernel.
-    pub measured_error: Option<f64>,
-    /// Rows that were computed directly.
-    pub checked_rows: usize,
-    /// Entries of the matrix that were computed.
-    pub kernel_entries: u64,
-    /// Seconds of the product, without the check.
-    pub seconds: f64,
-    /// The memory budget.
-    pub memory_budget_bytes: u64,
-    /// Threads that were used.
-    pub threads: usize,
-    /// What the user should know.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-}
-
 /// Vectors that are multiplied at a time: more than this gain nothing.
 const COLUMNS: usize = 256;
 /// Rows of queries that are packed at a time.
 const QUERIES_AT_ONCE: u64 = 7680;
-/// Rows that are computed directly, and where their choice comes from.
+/// Rows that are computed directly.
 const CHECKED_ROWS: usize = 8;
-const CHECK_SEED: u64 = 0x6d65_7263;
 /// Below this tolerance single precision is not tried.
 const F32_TOLERANCE: f64 = 1e-5;
 
@@ -425,56 +366,6 @@ impl KernelProduct {
         }
         Ok(own.entries)
     }
-
-    /// The largest error of some rows of a product, before centring.
-    fn measure(
-        &self,
-        product: &Mat<f64>,
-        points: &Points,
-        vectors: MatRef<'_, f64>,
-        queries: Option<&Points>,
-    ) -> Result<Measured> {
-        let rows = sample_rows(product.nrows(), self.checked_rows, CHECK_SEED);
-        let mut error = 0.0_f64;
-        for &row in &rows {
-            let values = self.kernel_row(row, points, queries)?;
-            for (j, vector) in vectors.col_iter().enumerate() {
-                let exact: f64 = values.iter().zip(vector.iter()).map(|(k, v)| k * v).sum();
-                error = error.max((product[(row, j)] - exact).abs());
-            }
-        }
-        Ok(Measured { error, rows })
-    }
-
-    /// One row of the matrix, directly in double precision.
-    fn kernel_row(&self, row: usize, points: &Points, queries: Option<&Points>) -> Result<Vec<f64>> {
-        let n = points.n_samples();
-        if matches!(self.kernel, Kernel::Precomputed) {
-            return Ok(match queries {
-                Some(queries) => queries.row(row),
-                None => (0..n).zip(points.row(row)).map(|(j, x)| 0.5 * x + 0.5 * entry(points, j, row)).collect(),
-            });
-        }
-        let x = queries.unwrap_or(points).row(row);
-        (0..n).map(|j| self.kernel.evaluate(&x, &points.row(j))).collect()
-    }
-}
-
-/// Rows of a product that were computed directly, and the largest difference.
-struct Measured {
-    error: f64,
-    rows: Vec<usize>,
-}
-
-impl Measured {
-    /// The error relative to the largest value of the finished product in these rows. Centring subtracts a mean, whose own error is at
-    /// most as large again.
-    fn relative(&self, product: &Mat<f64>, center: Center) -> Option<f64> {
-        let values = self.rows.iter().flat_map(|&row| (0..product.ncols()).map(move |j| product[(row, j)].abs()));
-        let largest = values.fold(0.0, f64::max);
-        let error = if center == Center::Yes { 2.0 * self.error } else { self.error };
-        (!self.rows.is_empty()).then_some(if largest > 0.0 { error / largest } else { error })
-    }
 }
 
 /// A product before centring, and what it took.
@@ -482,15 +373,6 @@ struct Made {
     product: Mat<f64>,
     entries: u64,
     gram: &'static str,
-}
-
-/// One number of the data.
-fn entry(points: &Points, row: usize, column: usize) -> f64 {
-    match points.rows(row..row + 1) {
-        RowsRef::F32(values) => f64::from(values[column]),
-        RowsRef::F64(values) => values[column],
-        RowsRef::U8 { values, scale } => f64::from(values[column]) * scale,
-    }
 }
 
 /// `x ← H x` with `H = I - 11ᵀ/n`.

@@ -19,6 +19,16 @@ use crate::kernel::Kernel;
 use crate::watch::{Context, Phase, Threads, Watch};
 
 /// The variance of the variances and its derivative by the inverse width of each feature.
+///
+/// ```
+/// use mercer::{Points, Watch, tune::ard_gradient, watch::Threads};
+///
+/// let points = Points::from_f64((0..60).map(|i| f64::from(i * i % 11)).collect::<Vec<_>>(), 30, 2)?;
+/// let at = |gammas: [f64; 2]| ard_gradient(&points, &gammas, &Threads::new(1)?, &Watch::new());
+/// let (here, beside) = (at([0.1, 0.2])?, at([0.1, 0.2 + 1e-6])?);
+/// assert!(((beside.value - here.value) / 1e-6 - here.gradient[1]).abs() < 1e-4 * here.gradient[1].abs());
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ArdGradient {
@@ -29,6 +39,16 @@ pub struct ArdGradient {
 }
 
 /// Inverse widths that were found for each feature.
+///
+/// ```
+/// use mercer::{Points, Watch, tune::tune_ard, watch::Threads};
+///
+/// let points = Points::from_f64((0..60).map(|i| f64::from(i * i % 11)).collect::<Vec<_>>(), 30, 2)?;
+/// let found = tune_ard(&points, &[0.1, 0.1], 100, &Threads::new(1)?, &Watch::new())?;
+/// assert!(found.value > found.start_value && found.steps > 0);
+/// assert_eq!(found.gammas.len(), 2);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ArdTuning {

@@ -12,6 +12,18 @@ use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Threads, Watch};
 
 /// Which of the two printed derivatives a step follows; they differ by a factor of two.
+///
+/// ```
+/// use mercer::{Points, tune::{Ascent, StepFactor}};
+///
+/// let values: Vec<f64> = (0..40).map(|i| (f64::from(i) * 1.3).sin()).collect();
+/// let points = Points::from_f64(values, 20, 2)?;
+/// // Half the derivative goes as far as half the step.
+/// let half = Ascent::new(1.0, 1.0).factor(StepFactor::AlgorithmBox).steps(5).run(&points)?;
+/// let whole = Ascent::new(1.0, 0.5).factor(StepFactor::Equation).steps(5).run(&points)?;
+/// assert!(half.iter().zip(&whole).all(|(a, b)| (a - b).abs() < 1e-12));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StepFactor {
     /// $2/l^3$, equation (24): the derivative.

@@ -13,6 +13,17 @@ use crate::watch::{Context, Phase, Threads, Watch};
 const SAMPLE: usize = 300;
 
 /// The variances of the leading components at several bandwidths.
+///
+/// ```
+/// use mercer::{Points, Watch, kernel::KernelSpec, tune::landscape, watch::Threads};
+///
+/// let points = Points::from_f64((0..60).map(|i| f64::from(i * i % 17)).collect::<Vec<_>>(), 30, 2)?;
+/// let widths = [1.0, 10.0];
+/// let found = landscape(&points, &KernelSpec::new("gaussian"), &widths, 3, 0, &Threads::new(1)?, &Watch::new())?;
+/// assert_eq!((found.bandwidths.as_slice(), found.n_used), (widths.as_slice(), 30));
+/// assert!(found.variances.iter().all(|leading| leading.is_sorted_by(|a, b| a >= b)));
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Landscape {

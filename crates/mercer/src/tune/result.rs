@@ -5,6 +5,17 @@ use serde::Serialize;
 use super::settings::{Criterion, TuneMethod};
 
 /// A width at which a criterion has a local maximum.
+///
+/// ```
+/// use mercer::{Points, kernel::KernelSpec, tune::KernelTuner};
+///
+/// let values: Vec<f64> = (0..200).map(|i| (f64::from(i) * 0.7).sin() * f64::from(i % 7)).collect();
+/// let tuning = KernelTuner::new(KernelSpec::new("gaussian")).tune(&Points::from_f64(values, 100, 2)?)?;
+/// let maximum = tuning.maxima[0];
+/// assert!((maximum.gamma - 0.5 / maximum.bandwidth.powi(2)).abs() < 1e-12 * maximum.gamma);
+/// assert_eq!(maximum.standard_error, 0.0, "all pairs were counted");
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Maximum {
     /// The width.

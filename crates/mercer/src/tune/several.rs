@@ -15,6 +15,16 @@ const SAMPLE: usize = 200;
 const HALVINGS: usize = 30;
 
 /// The variance of the variances at one kernel, and its derivative by each parameter asked for.
+///
+/// ```
+/// use mercer::{Kernel, Points, Watch, kernel::Parameter, tune::evaluate, watch::Threads};
+///
+/// let points = Points::from_f64((0..40).map(|i| f64::from(i % 7)).collect::<Vec<_>>(), 20, 2)?;
+/// let at = |gamma: f64| evaluate(&points, &Kernel::gaussian(gamma)?, &[Parameter::Gamma], &Threads::new(1)?, &Watch::new());
+/// let (here, beside) = (at(0.1)?, at(0.1 + 1e-6)?);
+/// assert!(((beside.value - here.value) / 1e-6 - here.gradient[0]).abs() < 1e-4 * here.gradient[0].abs());
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Parameters {
@@ -25,6 +35,20 @@ pub struct Parameters {
 }
 
 /// A parameter and the range that it is looked for in.
+///
+/// ```
+/// use mercer::{Kernel, Points, Watch, kernel::Parameter, tune::{ParameterBox, tune_parameters}, watch::Threads};
+///
+/// let points = Points::from_f64((0..60).map(|i| f64::from(i * i % 11)).collect::<Vec<_>>(), 30, 2)?;
+/// let within = |low, high| {
+///     let range = ParameterBox { parameter: Parameter::Gamma, low, high };
+///     tune_parameters(&points, &Kernel::gaussian(0.1)?, &[range], 200, &Threads::new(1)?, &Watch::new())
+/// };
+/// assert!(within(1e-4, 10.0).is_ok());
+/// // The search cannot start outside its range.
+/// assert!(within(0.5, 10.0).is_err());
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterBox {
     /// The parameter.
@@ -36,6 +60,19 @@ pub struct ParameterBox {
 }
 
 /// Parameters that were found, and how.
+///
+/// ```
+/// use mercer::{Kernel, Points, Watch, kernel::Parameter, tune::{ParameterBox, tune_parameters}, watch::Threads};
+///
+/// // The polynomial kernel grows with its constant, and so does the criterion: the end of the range is the best.
+/// let points = Points::from_f64((0..60).map(|i| f64::from(i * i % 11)).collect::<Vec<_>>(), 30, 2)?;
+/// let range = ParameterBox { parameter: Parameter::Coef0, low: 0.1, high: 2.0 };
+/// let start = Kernel::polynomial(0.1, 1.0, 2)?;
+/// let found = tune_parameters(&points, &start, &[range], 200, &Threads::new(1)?, &Watch::new())?;
+/// assert_eq!((found.is_at_bound, found.converged), (vec![true], true));
+/// assert!((found.kernel.parameter(Parameter::Coef0).unwrap_or(0.0) - 2.0).abs() < 1e-9);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ParameterTuning {

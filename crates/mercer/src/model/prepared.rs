@@ -1,0 +1,260 @@
+//! Everything that can be decided before the work of a fit begins: kernel, precision, tolerance, budget, plan.
+
+use super::checkpoint::{Identity, Journal};
+use super::kernel_pca::KernelChoice;
+use super::{KernelPca, expanded};
+use crate::choices::{GramChoice, SolverChoice};
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::expansion::Prediction;
+use crate::kernel::Kernel;
+use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision};
+use crate::record::KernelRecord;
+use crate::scalar::Precision;
+use crate::watch::{Stopwatch, Threads, Watch};
+
+/// Settings and points after everything that can be decided before the work begins.
+#[derive(Clone, Debug)]
+pub(crate) struct Prepared {
+    pub(crate) kernel: Kernel,
+    pub(crate) precision: Precision,
+    pub(crate) tolerance: f64,
+    pub(crate) budget: u64,
+    pub(crate) threads: Threads,
+    pub(crate) warnings: Vec<String>,
+    /// Why the precision is not the data's own.
+    reason: Option<String>,
+    /// How products will be made, and by what expansion, if by one.
+    pub(super) gram: GramChoice,
+    pub(super) prediction: Option<Prediction>,
+    /// Bytes that the expansion may take.
+    pub(super) room: u64,
+    /// Why there is none, where one was asked for or would have paid.
+    pub(super) without_expansion: Option<String>,
+    speeds: Speeds,
+    /// Seconds that all this took: a fit spends them, too.
+    seconds: f64,
+}
+
+/// Where a plan's estimate of time comes from. Nothing else in a plan depends on it.
+#[derive(Clone, Copy)]
+pub(crate) enum SpeedsFrom {
+    /// A short measurement.
+    Measurement,
+    /// A short measurement if the fit takes much longer, otherwise a typical machine.
+    WhateverIsCheap,
+}
+
+/// From this many seconds on that a first pass takes on a typical machine, a measurement takes less than a twentieth of it; before,
+/// it may take longer than the fit.
+const MEASURE_FROM: f64 = 1.5;
+
+impl Prepared {
+    pub(crate) fn new(settings: &KernelPca, points: &Points, speeds: SpeedsFrom, watch: &Watch<'_>) -> Result<Self> {
+        let stopwatch = Stopwatch::start();
+        let n = points.n_samples();
+        settings.validate(n)?;
+        points.check_finite()?;
+        let threads = settings.thread_pool()?;
+        let kernel = match &settings.kernel {
+            KernelChoice::Known(kernel) => kernel.clone(),
+            KernelChoice::Spec(spec) => spec.resolve_watched(points, &threads, watch)?,
+        };
+        if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
+            return Err(Error::NotSquare { rows: n, columns: points.n_features() });
+        }
+        let (precision, reason) = settings.choose_precision(points.precision());
+        let mut warnings = Vec::new();
+        let tolerance = effective_tolerance(settings.tolerance, precision, n, &mut warnings);
+        let typical = Speeds::typical(points.n_features(), threads.count());
+        let is_long = kernel.pairing().is_some() && typical.pass_seconds(n, 1, 1.0) >= MEASURE_FROM;
+        let speeds = match speeds {
+            SpeedsFrom::WhateverIsCheap if !is_long => typical,
+            _ => Speeds::measure(points, &kernel, precision, &threads)?,
+        };
+        let mut prepared = Self {
+            kernel,
+            precision,
+            tolerance,
+            budget: settings.memory.bytes(),
+            threads,
+            warnings,
+            reason,
+            gram: settings.gram,
+            prediction: None,
+            room: 0,
+            without_expansion: None,
+            speeds,
+            seconds: 0.0,
+        };
+        prepared.decide(settings, points, watch)?;
+        prepared.seconds = stopwatch.seconds();
+        Ok(prepared)
+    }
+
+    /// How fast this machine is.
+    pub(crate) fn speeds(&self) -> &Speeds {
+        &self.speeds
+    }
+
+    /// The plan for what the settings ask for.
+    pub(crate) fn plan(&self, settings: &KernelPca, points: &Points) -> Result<Plan> {
+        let n_components = settings.first_components(points.n_samples());
+        let plan = self.with_expansion(settings, self.plan_for(settings, points, n_components)?, points);
+        if plan.expected_memory_bytes > self.budget {
+            let what = format!("a fit of {} points by an expansion", points.n_samples());
+            let advice = format!("a budget of {} would do", crate::error::bytes(plan.expected_memory_bytes));
+            let (needed, budget) = (plan.expected_memory_bytes, self.budget);
+            return Err(Error::OverBudget { what, needed, budget, advice });
+        }
+        Ok(Plan { expected_seconds: plan.expected_seconds + self.seconds, ..plan })
+    }
+
+    /// The plan for some number of components.
+    fn plan_for(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Result<Plan> {
+        let plan = Plan::for_fit(&self.task(settings, points, n_components), &self.speeds)?;
+        Ok(plan.because(self.reason.clone()))
+    }
+
+    /// The plan for more components beside a store that was filled under `first` and stays.
+    pub(super) fn plan_growth(
+        &self,
+        settings: &KernelPca,
+        points: &Points,
+        n_components: usize,
+        first: &Plan,
+    ) -> Result<Plan> {
+        let left = self.budget.saturating_sub(first.store_bytes);
+        let task = Task { budget: left, gram: GramChoice::Tiled, ..self.task(settings, points, n_components) };
+        let plan = Plan::for_fit(&task, &self.speeds)?;
+        Ok(Plan {
+            gram: first.gram.clone(),
+            store_bytes: first.store_bytes,
+            stored_share: first.stored_share,
+            store_format: first.store_format,
+            expected_memory_bytes: plan.expected_memory_bytes + first.store_bytes,
+            ..plan
+        })
+    }
+
+    /// The journal of a fit with a checkpoint; a plan that goes on from one takes over its widths.
+    pub(super) fn journal(
+        &mut self,
+        settings: &KernelPca,
+        plan: &mut Plan,
+        points: &Points,
+    ) -> Result<Option<Journal>> {
+        let Some(checkpoint) = &settings.checkpoint else { return Ok(None) };
+        checkpoint.check()?;
+        if plan.solver == SolverChoice::Dense.name() {
+            self.warnings.push("no checkpoint is kept: the dense solver has no passes to go on from".to_owned());
+            return Ok(None);
+        }
+        let identity = Identity::new(
+            points,
+            KernelRecord::from(&self.kernel),
+            settings.center,
+            self.precision,
+            settings.components,
+            settings.negative,
+            &plan.solver,
+            settings.seed,
+        );
+        let journal = Journal::open(checkpoint, identity)?;
+        if let Some(earlier) = &journal.earlier {
+            let task = self.task(settings, points, earlier.n_pairs);
+            *plan = plan.clone().going_on(&task, earlier.counts.width, earlier.counts.max_subspace)?;
+        }
+        Ok(Some(journal))
+    }
+
+    pub(super) fn task(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Task<'_> {
+        Task {
+            n_samples: points.n_samples(),
+            n_features: points.n_features(),
+            is_bytes: points.is_bytes(),
+            kernel: &self.kernel,
+            n_components,
+            precision: self.precision,
+            tolerance: self.tolerance,
+            budget: self.budget,
+            threads: self.threads.count(),
+            gram: self.gram,
+            // Features have an eigenproblem of their own order; the plan of the general one does not know it.
+            solver: if self.has_features(settings, points.n_samples()) {
+                SolverChoice::Krylov
+            } else {
+                settings.solver
+            },
+        }
+    }
+}
+
+impl KernelPca {
+    /// The precision that was asked for, or the planned one and why it is not the data's own.
+    fn choose_precision(&self, data: Precision) -> (Precision, Option<String>) {
+        self.precision.map_or_else(|| choose_precision(data, self.tolerance), |precision| (precision, None))
+    }
+}
+
+/// More rows or columns than this fit no machine, and their products no integer.
+const LARGEST_SIDE: usize = 1 << 30;
+
+/// The plan for points of which only the shape is known.
+pub(super) fn plan_shape(
+    settings: &KernelPca,
+    n_samples: usize,
+    n_features: usize,
+    precision: Precision,
+) -> Result<Plan> {
+    settings.validate(n_samples)?;
+    if n_features == 0 {
+        return Err(Error::NoColumns { n_samples });
+    }
+    for (name, size) in [("n_samples", n_samples), ("n_features", n_features)] {
+        if size > LARGEST_SIDE {
+            return Err(Error::invalid(name, format!("at most {LARGEST_SIDE}"), size));
+        }
+    }
+    let kernel = match &settings.kernel {
+        KernelChoice::Known(kernel) => kernel.clone(),
+        KernelChoice::Spec(spec) => spec.resolve_without_points()?,
+    };
+    let (precision, reason) = settings.choose_precision(precision);
+    let threads = match settings.threads {
+        Some(0) => return Err(Error::invalid("threads", "at least 1", 0)),
+        Some(threads) => threads,
+        None => Threads::available(),
+    };
+    let task = Task {
+        n_samples,
+        n_features,
+        is_bytes: false,
+        kernel: &kernel,
+        n_components: settings.first_components(n_samples),
+        precision,
+        tolerance: effective_tolerance(settings.tolerance, precision, n_samples, &mut Vec::new()),
+        budget: settings.memory.bytes(),
+        threads,
+        gram: settings.gram,
+        solver: settings.solver,
+    };
+    let open = expanded::left_open(settings, &kernel, n_samples, n_features);
+    Ok(Plan::for_fit(&task, &Speeds::typical(n_features, threads))?.because(reason).because(open))
+}
+
+/// The tolerance that will be used: the default, or the wish as far as rounding allows it.
+fn effective_tolerance(wish: Option<f64>, precision: Precision, n: usize, warnings: &mut Vec<String>) -> f64 {
+    let (default, floor) = match precision {
+        Precision::F32 => (1e-5, F32_FLOOR),
+        Precision::F64 => (1e-9, 10.0 * precision.epsilon() * (n as f64).sqrt()),
+    };
+    match wish {
+        None => default,
+        Some(wish) if wish < floor => {
+            warnings.push(format!("tolerance {wish:.1e} is below the rounding of {precision}; {floor:.1e} is used"));
+            floor
+        }
+        Some(wish) => wish,
+    }
+}

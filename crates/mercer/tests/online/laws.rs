@@ -1,0 +1,199 @@
+//! What holds for every learner: grouping changes nothing, components capture the variance, what is kept is what it would be anew.
+
+use faer::Mat;
+use faer::linalg::solvers::Solve;
+use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
+use mercer::{Kernel, Points};
+
+use super::support::{plane, row_major};
+
+#[test]
+fn how_rows_are_grouped_changes_nothing() {
+    // Some rows come again, so that places in memory are found again, too.
+    let fresh = plane(600, 3);
+    let order: Vec<usize> = (0..900).map(|i| if i % 3 == 2 { i / 7 } else { i * 2 / 3 }).collect();
+    let values: Vec<f64> = order.iter().flat_map(|&i| fresh.row(i)).collect();
+    let distinct = order.iter().collect::<std::collections::HashSet<_>>().len();
+    let (n, stream) = (order.len(), Points::from_f64(values, order.len(), 2).unwrap());
+    let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(2);
+    for (label, remembered, settings) in [
+        ("project", 13, settings.clone().budget(13)),
+        ("few", 3, settings.clone().budget(3).learning_rate(0.3)),
+        ("oldest", 12, settings.clone().budget(12).policy(Policy::Oldest)),
+        ("smallest", 12, settings.clone().budget(12).policy(Policy::Smallest)),
+        ("started", 14, settings.clone().budget(12).start(plane(2, 4))),
+        ("apex", 13, settings.clone().budget(13).rule(Rule::Apex)),
+        ("all", distinct, settings.clone()),
+    ] {
+        let learn = |size: usize| {
+            let mut learner = settings.learner().unwrap();
+            let mut outputs = Vec::new();
+            for first in (0..n).step_by(size) {
+                outputs.extend(row_major(&learner.learn(&stream.slice(first..n.min(first + size))).unwrap()));
+            }
+            (outputs, learner.to_bytes().unwrap(), learner.n_remembered())
+        };
+        let one = learn(1);
+        assert!([7, 32, 33, n].into_iter().all(|size| learn(size) == one), "{label}");
+        assert_eq!(one.2, remembered, "{label}");
+    }
+}
+
+/// The share of the variance of the centred images that the span of the components holds, relative to the best span.
+fn captured(learner: &Learner, points: &Points, kernel: &Kernel) -> f64 {
+    let (n, p) = (points.n_samples(), learner.coefficients().nrows());
+    let outputs = learner.outputs(points).unwrap();
+    let mean: Vec<f64> = (0..p).map(|j| outputs.col(j).iter().sum::<f64>() / n as f64).collect();
+    // Orthonormal directions of the span: inner products of the components from their expansions.
+    let basis = learner.basis();
+    let coefficients = learner.coefficients();
+    let m = basis.len();
+    let gram = Mat::from_fn(m, m, |i, j| kernel.evaluate(&basis[i], &basis[j]).unwrap());
+    let inner = &coefficients * &gram * coefficients.transpose();
+    let inverse = faer::linalg::solvers::Llt::new(inner.as_ref(), faer::Side::Lower).unwrap();
+    let mut explained = 0.0;
+    for i in 0..n {
+        let y = Mat::from_fn(p, 1, |j, _| outputs[(i, j)] - mean[j]);
+        explained += (y.transpose() * inverse.solve(&y))[(0, 0)];
+    }
+    let best = mercer::KernelPca::new(kernel.clone()).n_components(p).fit(points).unwrap();
+    explained / best.eigenvalues().iter().sum::<f64>()
+}
+
+#[test]
+fn components_capture_nearly_the_variance_of_batch_kernel_pca() {
+    let points = plane(400, 8);
+    let kernel = Kernel::gaussian(0.5).unwrap();
+    let settings = OnlineKernelPca::new(kernel.clone()).n_components(3).schedule(Schedule::Anneal).tau(400.0);
+    for (label, settings, least) in [
+        ("no budget", settings.clone(), 0.98),
+        ("project", settings.clone().budget(30), 0.98),
+        ("apex", settings.clone().rule(Rule::Apex), 0.98),
+        // A row that is dropped takes its part of the components with it.
+        ("smallest", settings.clone().budget(100).policy(Policy::Smallest), 0.5),
+    ] {
+        let mut learner = settings.learning_rate(0.2).learner().unwrap();
+        for _ in 0..10 {
+            learner.learn(&points).unwrap();
+        }
+        let share = captured(&learner, &points, &kernel);
+        assert!(share > least && share < 1.0 + 1e-9, "{label}: {share}");
+        // Rows come ten times; each is remembered once.
+        assert!(learner.n_remembered() <= 400, "{label}: {}", learner.n_remembered());
+    }
+}
+
+#[test]
+fn projecting_keeps_more_of_the_variance_than_dropping_and_says_what_it_lost() {
+    let (points, kernel) = (plane(600, 9), Kernel::gaussian(0.5).unwrap());
+    let settings = OnlineKernelPca::new(kernel.clone()).n_components(2).learning_rate(0.05);
+    let learn = |settings: OnlineKernelPca| {
+        let mut learner = settings.learner().unwrap();
+        learner.learn(&points).unwrap();
+        let lost = learner.budget_error().iter().fold(0.0_f64, |m, e| m.max(*e));
+        (captured(&learner, &points, &kernel), lost)
+    };
+    let (whole, nothing) = learn(settings.clone());
+    let (project, small) = learn(settings.clone().budget(40));
+    let (oldest, _) = learn(settings.clone().budget(40).policy(Policy::Oldest));
+    assert!(nothing == 0.0 && small > 0.0, "lost: {nothing} without a budget, {small} with one");
+    assert!(project > whole - small && project > oldest + 0.2, "{whole} whole, {project} projected, {oldest} dropped");
+}
+
+#[test]
+fn a_learner_follows_data_that_change() {
+    let kernel = Kernel::gaussian(0.5).unwrap();
+    let before = plane(1000, 10);
+    let moved: Vec<f64> = before.rows(0..1000).to_f64().chunks(2).flat_map(|x| [x[1] + 4.0, x[0] - 3.0]).collect();
+    let after = Points::from_f64(moved, 1000, 2).unwrap();
+    let settings = OnlineKernelPca::new(kernel.clone()).n_components(2).budget(40).learning_rate(0.1).forgetting(0.01);
+    let mut learner = settings.learner().unwrap();
+    learner.learn(&before).unwrap();
+    let (old, new) = (captured(&learner, &before, &kernel), captured(&learner, &after, &kernel));
+    assert!(old > 0.9 && new < 0.3, "before the change: {old}, {new}");
+    learner.learn(&after).unwrap();
+    let recovered = captured(&learner, &after, &kernel);
+    assert!(recovered > 0.9, "after the change: {recovered}");
+}
+
+#[test]
+fn what_is_kept_up_to_date_is_what_it_would_be_if_computed_anew() {
+    let (points, kernel) = (plane(500, 12), Kernel::gaussian(0.5).unwrap());
+    // With this budget the learner has computed everything anew once, 320 removals after the first, and gone on.
+    for policy in [Policy::Project, Policy::Oldest, Policy::Smallest] {
+        let settings =
+            OnlineKernelPca::new(kernel.clone()).n_components(2).budget(10).policy(policy).learning_rate(0.05);
+        let mut learner = settings.learner().unwrap();
+        learner.learn(&points).unwrap();
+        let (basis, alpha) = (learner.basis(), learner.coefficients());
+        let m = basis.len();
+        let mean = Mat::from_fn(m, 1, |i, _| learner.mean_coefficients()[i]);
+        let gram = Mat::from_fn(m, m, |i, j| kernel.evaluate(&basis[i], &basis[j]).unwrap());
+        let x = [0.3, -0.2];
+        let k = Mat::from_fn(m, 1, |i, _| kernel.evaluate(&basis[i], &x).unwrap());
+        let outputs = learner.outputs(&Points::from_f64(x.to_vec(), 1, 2).unwrap()).unwrap();
+        let want = &alpha * (&k - &gram * &mean);
+        for p in 0..2 {
+            assert!(
+                (outputs[(0, p)] - want[(p, 0)]).abs() < 1e-9,
+                "{policy}: {} for {}",
+                outputs[(0, p)],
+                want[(p, 0)]
+            );
+        }
+        let centered = 1.0 - 2.0 * (k.transpose() * &mean)[(0, 0)] + (mean.transpose() * &gram * &mean)[(0, 0)];
+        let explained =
+            2.0 * want.squared_norm_l2() - (want.transpose() * (&alpha * &gram * alpha.transpose()) * &want)[(0, 0)];
+        let distance = centered - explained;
+        let looked = learner.look(&x).unwrap().novelty;
+        assert!((looked - distance).abs() < 1e-9, "{policy}: {looked} for {distance}");
+        // When the row is learned its own share is in the mean: c = (1 - r) (φ - m).
+        let share = 1.0 - 1.0 / 501.0;
+        let then = learner.learn_row(&x).unwrap().novelty;
+        assert!((then - share * share * distance).abs() < 1e-9, "{policy}: {then} for {distance}");
+    }
+}
+
+#[test]
+fn the_automatic_rate_suits_any_kernel_and_scale() {
+    let points = plane(3000, 22);
+    let moved = |factor: f64| {
+        let values: Vec<f64> = points.rows(0..3000).to_f64().iter().map(|x| factor * x).collect();
+        Points::from_f64(values, 3000, 2).unwrap()
+    };
+    // Outputs scale with the images of the rows, and the rate with one over their square: the same learner at any scale.
+    let share = |factor: f64| {
+        let settings = OnlineKernelPca::new(Kernel::linear()).n_components(1);
+        let mut learner = settings.learner().unwrap();
+        learner.learn(&moved(factor)).unwrap();
+        assert_eq!(learner.n_shrunk(), 0);
+        learner.variances()[0] / learner.total_variance()
+    };
+    let (small, large) = (share(1e-3), share(1e3));
+    assert!((small - large).abs() < 1e-6 && small > 0.7, "{small} and {large}");
+    for (label, kernel) in [
+        ("wide", Kernel::gaussian(1e-3).unwrap()),
+        ("narrow", Kernel::gaussian(0.5).unwrap()),
+        ("cubic", Kernel::polynomial(2.0, 1.0, 3).unwrap()),
+    ] {
+        let mut learner = OnlineKernelPca::new(kernel.clone()).budget(60).learner().unwrap();
+        learner.learn(&points).unwrap();
+        let captured = captured(&learner, &points, &kernel);
+        assert!(captured > 0.9, "{label}: {captured}");
+    }
+}
+
+#[test]
+fn a_custom_kernel_learns_what_its_own_kind_learns() {
+    let stream = plane(120, 23);
+    let gaussian = |x: &[f64], y: &[f64]| (-0.5 * ((x[0] - y[0]).powi(2) + (x[1] - y[1]).powi(2))).exp();
+    let custom = Kernel::custom(mercer::kernel::PairFunction::new("own", gaussian));
+    let learn = |kernel: Kernel| {
+        let mut learner = OnlineKernelPca::new(kernel).budget(20).learner().unwrap();
+        let outputs = learner.learn(&stream).unwrap();
+        (outputs, learner.basis())
+    };
+    let (own, built_in) = (learn(custom), learn(Kernel::gaussian(0.5).unwrap()));
+    assert!((&own.0 - &built_in.0).norm_max() < 1e-9);
+    assert_eq!(own.1, built_in.1);
+}

@@ -1,0 +1,10 @@
+//! Online learners: the reference values, the laws, and what bad input gets.
+
+#![allow(clippy::unwrap_used, reason = "what cannot be read fails the test")]
+
+mod bad_input;
+mod laws;
+mod reference;
+mod saved;
+mod support;
+mod textbook;

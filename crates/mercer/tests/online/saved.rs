@@ -1,0 +1,107 @@
+//! Learners as bytes and as models.
+
+use faer::Mat;
+use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule};
+use mercer::{Center, Kernel, Model};
+
+use super::support::{plane, refusal};
+
+#[test]
+fn a_learner_that_was_saved_goes_on_to_the_same_bits() {
+    let stream = plane(300, 14);
+    for (rule, policy) in
+        [(Rule::Apex, Policy::Oldest), (Rule::Simultaneous, Policy::Project), (Rule::Simultaneous, Policy::Smallest)]
+    {
+        let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(3).rule(rule).policy(policy);
+        let mut learner = settings.budget(15).forgetting(0.01).start(plane(3, 15)).learner().unwrap();
+        learner.learn(&stream.slice(0..150)).unwrap();
+        let mut other = Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap();
+        let rest = stream.slice(150..300);
+        assert_eq!(learner.learn(&rest).unwrap(), other.learn(&rest).unwrap(), "{rule}, {policy}");
+        assert_eq!(learner.coefficients(), other.coefficients());
+        assert_eq!(learner.to_bytes().unwrap(), other.to_bytes().unwrap());
+    }
+}
+
+#[test]
+fn bytes_that_are_no_learner_are_refused() {
+    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).budget(6).learner().unwrap();
+    learner.learn(&plane(30, 16)).unwrap();
+    let whole = String::from_utf8(learner.to_bytes().unwrap()).unwrap();
+    let say = |text: &[u8]| refusal(Learner::from_bytes(text));
+    let altered = "`state` must be that of an online learner, but it is not readable (it has been altered or ends too early: \
+                   its contents do not match its digest)";
+    assert_eq!(say(&whole.as_bytes()[..whole.len() / 2]), altered);
+    assert_eq!(say(whole.replace("\"n_seen\":30", "\"n_seen\":31").as_bytes()), altered);
+    assert_eq!(
+        say(b"mercer learner"),
+        "`state` must be that of an online learner, but it is not readable (it ends too early)"
+    );
+    assert_eq!(
+        say(b"x,y\n1,2\n"),
+        "`state` must be that of an online learner, but it is not readable (it does not begin as one does)"
+    );
+    assert_eq!(
+        say(&[0xff, 0xfe]),
+        "`state` must be that of an online learner, but it is not readable (it is not text)"
+    );
+    let (_, note) = Learner::from_bytes_with_note(&learner.to_bytes_with_note("row 30").unwrap()).unwrap();
+    assert_eq!(note, "row 30");
+    let custom = Kernel::custom(mercer::kernel::PairFunction::new("one", |_: &[f64], _: &[f64]| 1.0));
+    let learner = OnlineKernelPca::new(custom).learner().unwrap();
+    assert_eq!(
+        refusal(learner.to_bytes()),
+        "saving a learner does not work with the one kernel: a function cannot be written to a file"
+    );
+}
+
+#[test]
+fn what_was_learned_is_a_model_like_any_other() {
+    let (points, kernel) = (plane(2000, 20), Kernel::gaussian(0.5).unwrap());
+    for (center, policy) in
+        [(Center::Yes, Policy::Project), (Center::No, Policy::Project), (Center::Yes, Policy::Smallest)]
+    {
+        let settings = OnlineKernelPca::new(kernel.clone()).n_components(3).center(center).budget(60).policy(policy);
+        let mut learner = settings.learner().unwrap();
+        learner.learn(&points).unwrap();
+        let model = Model::from_bytes(&learner.model().unwrap().to_bytes().unwrap(), None).unwrap();
+        assert_eq!((model.n_components(), model.basis().n_samples(), model.n_samples()), (3, 60, 2000));
+        assert_eq!(model.basis_kind(), mercer::BasisKind::Representatives);
+        // The model's components are orthonormal and span what the learner's do.
+        let (basis, alpha) = (model.basis(), model.dual_coefficients());
+        let gram = Mat::from_fn(60, 60, |i, j| kernel.evaluate(&basis.row(i), &basis.row(j)).unwrap());
+        let inner = alpha.transpose() * &gram * alpha;
+        assert!((&inner - Mat::<f64>::identity(3, 3)).norm_max() < 1e-9, "{policy}: {inner:?}");
+        let queries = plane(50, 21);
+        let scores = model.transform(&queries).unwrap();
+        let outputs = learner.outputs(&queries).unwrap();
+        let map = learner.coefficients() * &gram * alpha;
+        assert!(
+            (&outputs - &scores * map.transpose()).norm_max() < 1e-9,
+            "{policy}: outputs are combinations of scores"
+        );
+        // Their distance from the span is computed from the scores alone, as for any model.
+        let novelty = model.novelty(&queries).unwrap();
+        assert!(novelty.reconstruction_error.iter().all(|&error| (0.0..1.5).contains(&error)));
+        let shares = model.explained_variance_ratio();
+        assert!(shares.iter().sum::<f64>() < 1.0 && shares.iter().all(|&share| share > 0.0), "{shares:?}");
+        assert!((model.total_variance() / 2000.0 - learner.total_variance()).abs() < 1e-12);
+        assert!(model.residuals().is_empty() && !model.converged());
+    }
+}
+
+#[test]
+fn there_is_no_model_before_all_components_have_begun() {
+    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(3).learner().unwrap();
+    assert_eq!(refusal(learner.model()), "kernel PCA needs at least 3 rows, but there are 0");
+    learner.learn(&plane(2, 1)).unwrap();
+    assert_eq!(refusal(learner.model()), "kernel PCA needs at least 3 rows, but there are 2");
+    // Two directions are all that a linear kernel has in the plane.
+    let settings = OnlineKernelPca::new(Kernel::linear()).n_components(3).center(Center::No);
+    let mut learner = settings.learner().unwrap();
+    learner.learn(&plane(50, 1)).unwrap();
+    assert_eq!(
+        refusal(learner.model()),
+        "`n_components` must be small enough for components that do not depend on one another, but it is 3"
+    );
+}

@@ -1,0 +1,105 @@
+"""The way from scores back to points, for :class:`mercer.KernelPCA`."""
+
+from typing import Any
+
+import numpy as np
+
+from . import _base, _checks, _mercer, _progress
+from ._arrays import DTYPES, dense, vectors
+from ._base import check_is_fitted, validate_data
+from ._kernel_pca_settings import Settings
+
+INVERSES = ("ridge", "fixed-point", "distance", "gradient", "polynomial")
+
+
+class Inverse(Settings):
+    """Pre-images by a learned regression, or by one of the methods that need no learning."""
+
+    def _fit_inverse_transform(self, points: Any, alpha: Any, time_limit: float | None) -> None:
+        scores = self._model.training_scores() if self._model.keeps_training_points else self._model.transform(points)
+        self.dual_coef_ = _mercer.ridge_coefficients(
+            dense(scores),
+            points,
+            self._kernel_settings(self.gamma_, None),
+            alpha=alpha,
+            memory_limit=_checks.memory_limit(type(self).__name__, self.memory_limit),
+            threads=_checks.threads(type(self).__name__, self.n_jobs),
+            dtype=self._model.precision,
+            time_limit=time_limit,
+        )
+        self.X_transformed_fit_ = scores
+
+    def inverse_transform(self, X: Any, start: Any = None) -> Any:
+        """Points whose scores are near the rows of ``X``, in the way that ``inverse`` says.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_components)
+        start : array-like of shape (n_queries, n_features), optional
+            Points from which the others are searched, for ``inverse`` other than ``"ridge"`` and ``"distance"``; the points learned from
+            with the nearest scores by default.
+
+        Returns
+        -------
+        ndarray of shape (n_queries, n_features)
+        """
+        return self.preimages(X, start)[0] if self.inverse != "ridge" else self._ridge(X, start)
+
+    def preimages(self, X: Any, start: Any = None) -> tuple[Any, Any, Any]:
+        """What :meth:`inverse_transform` gives, and how good it is; not for ``inverse="ridge"``.
+
+        Returns
+        -------
+        points : ndarray of shape (n_queries, n_features)
+        feature_error : ndarray of shape (n_queries,)
+            Squared distance in feature space between each point's image and what its scores stand for.
+        converged : ndarray of bool, of shape (n_queries,)
+        """
+        owner = type(self).__name__
+        method = _checks.choice(owner, "inverse", self.inverse, INVERSES)
+        if method == "ridge":
+            raise ValueError("preimages is for inverse other than 'ridge'")
+        check_is_fitted(self)
+        if start is not None:
+            if method == "distance":
+                raise ValueError("start must be left out with inverse='distance', which searches from nowhere")
+            start = dense(validate_data(self, start, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
+        scores = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+        if scores.ndim != 2:
+            raise ValueError(f"X must be a 2D array of scores, but it has {scores.ndim} dimension(s)")
+        settings = {
+            "method": method,
+            "max_iterations": None,
+            "tolerance": None,
+            "restarts": None,
+            "neighbors": None,
+            "threads": _checks.threads(owner, self.n_jobs),
+        }
+        with _progress.bar(self.progress) as report:
+            return _mercer.preimages(
+                self._model, vectors(scores, "X", scores.shape[0]), settings, start=start, progress=report
+            )
+
+    def _ridge(self, X: Any, start: Any) -> Any:
+        if start is not None:
+            raise ValueError("start must be left out with inverse='ridge', which searches from nowhere")
+        if not self.fit_inverse_transform or (hasattr(self, "eigenvalues_") and not hasattr(self, "dual_coef_")):
+            raise _base.NotFittedError(
+                "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
+                "transform is not available."
+            )
+        check_is_fitted(self)
+        from ._functions import kernel_product
+
+        return kernel_product(
+            self.X_transformed_fit_,
+            self.dual_coef_,
+            queries=X.toarray() if hasattr(X, "toarray") else X,
+            kernel=self.kernel,
+            gamma=self.gamma_,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+            memory_limit=self.memory_limit,
+            n_jobs=self.n_jobs,
+        )

@@ -1,0 +1,126 @@
+"""What :class:`mercer.KernelPCA` asks for, as the extension module takes it."""
+
+from typing import Any
+
+from . import _checks, _mercer
+from ._arrays import rows
+from ._base import Estimator
+from ._kernels import describe
+
+_EIGEN_SOLVERS = ("auto", "dense", "arpack", "randomized")
+_LANDMARKS = ("uniform", "kmeans", "rpcholesky", "leverage")
+
+
+class Settings(Estimator):
+    """Parameters of kernel PCA, checked one by one and together."""
+
+    def _nystrom_settings(self, points: Any) -> dict[str, Any]:
+        """What is asked for over landmarks, as the extension module takes it."""
+        owner = type(self).__name__
+        defaults = {
+            "solver": "auto",
+            "eigen_solver": "auto",
+            "max_iter": None,
+            "iterated_power": "auto",
+            "negative": None,
+            "scaling": None,
+        }
+        for name, default in defaults.items():
+            if getattr(self, name) != default:
+                raise ValueError(f"{name} has no effect with gram='nystrom': leave it out")
+        count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
+        n_landmarks = _checks.integer(owner, "n_landmarks", self.n_landmarks, 1, optional=True)
+        landmarks = "rpcholesky" if self.landmarks is None else self.landmarks
+        if isinstance(landmarks, str):
+            _checks.choice(owner, "landmarks", landmarks, _LANDMARKS)
+            n_landmarks = max(100, 10 * (count or 0)) if n_landmarks is None else n_landmarks
+            most = min(n_landmarks, points.shape[0])
+        else:
+            landmarks = rows(landmarks, "landmarks").astype(points.dtype, order="C", copy=False)
+            most = landmarks.shape[0]
+        return {
+            "kernel": self._kernel_settings(self.gamma, self.bandwidth),
+            "landmarks": landmarks,
+            "n_landmarks": n_landmarks,
+            "n_components": most if count is None else count,
+            "center": _checks.boolean(owner, "center", self.center),
+            "accuracy": self._wanted_tolerance(),
+            "precision": self.precision,
+            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
+            "threads": _checks.threads(owner, self.n_jobs),
+            "seed": _checks.seed(owner, self.random_state),
+        }
+
+    def _settings(self, n_samples: int) -> dict[str, Any]:
+        """What is asked for, as the extension module takes it."""
+        owner = type(self).__name__
+        if self.landmarks is not None or self.n_landmarks is not None:
+            raise ValueError("landmarks and n_landmarks are for gram='nystrom' only")
+        count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
+        eigen_solver = _checks.choice(owner, "eigen_solver", self.eigen_solver, _EIGEN_SOLVERS)
+        solver = _checks.choice(owner, "solver", self.solver, _mercer.SOLVERS)
+        if eigen_solver == "dense":
+            if solver not in ("auto", "dense"):
+                raise ValueError(f"eigen_solver='dense' and solver={solver!r} ask for two things: give one of them")
+            solver = "dense"
+        if self.negative is not None:
+            _checks.choice(owner, "negative", self.negative, _mercer.NEGATIVES)
+        scope = "asked-by-modulus" if eigen_solver == "randomized" else "asked"
+        remove = _checks.boolean(owner, "remove_zero_eig", self.remove_zero_eig)
+        return {
+            "kernel": self._kernel_settings(self.gamma, self.bandwidth),
+            "n_components": n_samples if count is None else min(count, n_samples),
+            "center": _checks.boolean(owner, "center", self.center),
+            "gram": _checks.choice(owner, "gram", self.gram, _mercer.GRAMS),
+            "solver": solver,
+            "precision": self.precision,
+            "tolerance": self._wanted_tolerance(),
+            "max_passes": self._wanted_passes(),
+            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
+            "threads": _checks.threads(owner, self.n_jobs),
+            "seed": _checks.seed(owner, self.random_state),
+            "negative": self.negative or "error",
+            "negative_scope": "seen" if self.negative else scope,
+            "zero_components": "drop" if remove or count is None else "keep",
+            "scaling": self._wanted_scaling(),
+        }
+
+    def _wanted_scaling(self) -> float | str | None:
+        if isinstance(self.scaling, str):
+            allowed = "'standardize', a float in the range (0, inf), or None"
+            if self.scaling != "standardize":
+                raise _checks.refuse(type(self).__name__, "scaling", allowed, self.scaling)
+            if isinstance(self.kernel, str) and self.kernel == "precomputed":
+                raise ValueError("scaling='standardize' is not for kernel='precomputed': its columns are points")
+            return self.scaling
+        return _checks.real(type(self).__name__, "scaling", self.scaling, 0, above=True, optional=True)
+
+    def _kernel_settings(self, gamma: Any, bandwidth: Any) -> dict[str, Any]:
+        return describe(
+            type(self).__name__,
+            self.kernel,
+            gamma=gamma,
+            bandwidth=bandwidth,
+            degree=self.degree,
+            coef0=self.coef0,
+            kernel_params=self.kernel_params,
+        )
+
+    def _wanted_tolerance(self) -> float | None:
+        owner = type(self).__name__
+        tol = _checks.real(owner, "tol", self.tol, 0)
+        tolerance = _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True)
+        if tol and tolerance is not None:
+            raise ValueError("tol and tolerance say the same thing: give one of them")
+        return tol or tolerance
+
+    def _wanted_passes(self) -> int | None:
+        owner = type(self).__name__
+        passes = _checks.integer(owner, "max_iter", self.max_iter, 1, optional=True)
+        if isinstance(self.iterated_power, str):
+            _checks.choice(owner, "iterated_power", self.iterated_power, ("auto",))
+            return passes
+        power = _checks.integer(owner, "iterated_power", self.iterated_power, 0)
+        if self.eigen_solver == "randomized" and passes is None and power is not None:
+            return power + 1
+        return passes
