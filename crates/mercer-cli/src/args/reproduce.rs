@@ -43,6 +43,9 @@ pub(crate) struct ReproduceArgs {
 pub(crate) enum Experiment {
     UspsKpca,
     UspsSpectral,
+    LenaDenoising,
+    FaceSuperresolution,
+    Motion,
     MnistHebbian,
     ToyCircles,
     ToyAnnulus,
@@ -50,14 +53,25 @@ pub(crate) enum Experiment {
 
 impl Experiment {
     /// All of them.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::UspsKpca, Self::UspsSpectral, Self::MnistHebbian, Self::ToyCircles, Self::ToyAnnulus];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::UspsKpca,
+        Self::UspsSpectral,
+        Self::LenaDenoising,
+        Self::FaceSuperresolution,
+        Self::Motion,
+        Self::MnistHebbian,
+        Self::ToyCircles,
+        Self::ToyAnnulus,
+    ];
 
     /// The name that it is asked for by.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::UspsKpca => "usps-kpca",
             Self::UspsSpectral => "usps-spectral",
+            Self::LenaDenoising => "lena-denoising",
+            Self::FaceSuperresolution => "face-superresolution",
+            Self::Motion => "motion",
             Self::MnistHebbian => "mnist-hebbian",
             Self::ToyCircles => "toy-circles",
             Self::ToyAnnulus => "toy-annulus",
@@ -69,6 +83,9 @@ impl Experiment {
         match self {
             Self::UspsKpca => "kernel PCA of 1000 USPS digits by iteration (Guenter et al., figures 2 to 4)",
             Self::UspsSpectral => "spectral clustering of all USPS digits (Guenter et al., figure 10)",
+            Self::LenaDenoising => "a noisy picture, patch by patch (Guenter et al., figures 5 to 8)",
+            Self::FaceSuperresolution => "small faces made large (Guenter et al., figures 6 and 9)",
+            Self::Motion => "noise on the frames of a walk (Guenter et al., figures 11 and 12)",
             Self::MnistHebbian => "one pass over all of MNIST (Guenter et al., table 2)",
             Self::ToyCircles => "two circles that a kernel separates (Cohen et al., figures 1 and 2)",
             Self::ToyAnnulus => "components of points in an annulus (Raykar and Ankur, figures 1 and 2)",

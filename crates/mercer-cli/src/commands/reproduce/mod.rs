@@ -3,8 +3,12 @@
 //! An experiment is one file here. It is given a [`Stage`] and fills [`Findings`]: settings, series, claims with a verdict, figures.
 //! Everything else (reading, table, page, record, files) is the same for all of them.
 
+mod convergence;
+mod face_superresolution;
 mod findings;
+mod lena_denoising;
 mod mnist_hebbian;
+mod motion;
 mod page;
 mod rules;
 mod stage;
@@ -50,6 +54,9 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitStatus> {
     let experiment = match args.experiment {
         Experiment::UspsKpca => usps_kpca::run,
         Experiment::UspsSpectral => usps_spectral::run,
+        Experiment::LenaDenoising => lena_denoising::run,
+        Experiment::FaceSuperresolution => face_superresolution::run,
+        Experiment::Motion => motion::run,
         Experiment::MnistHebbian => mnist_hebbian::run,
         Experiment::ToyCircles => toy_circles::run,
         Experiment::ToyAnnulus => toy_annulus::run,

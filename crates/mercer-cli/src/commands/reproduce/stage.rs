@@ -26,12 +26,17 @@ impl Stage<'_> {
 
     /// Reads the array `X`, with `y` for labels, of a file of the data folder.
     pub(super) fn read(&self, file: &str, scale: Option<f64>) -> Result<Data> {
+        self.read_labelled(file, "X", "y", scale)
+    }
+
+    /// Reads an array of a file of the data folder, with another one for labels.
+    pub(super) fn read_labelled(&self, file: &str, array: &str, label: &str, scale: Option<f64>) -> Result<Data> {
         let Some(folder) = self.data else {
             return Err(Failure::usage(format!("say with --data where the folder with {file} is")));
         };
         let flags = DataArgs {
-            array: Some("X".to_owned()),
-            label: Some(ColumnName("y".to_owned())),
+            array: Some(array.to_owned()),
+            label: Some(ColumnName(label.to_owned())),
             scale: scale.map(ScaleFactor),
             ..DataArgs::default()
         };
