@@ -37,6 +37,7 @@
 //! - [`hebbian`]: kernel PCA by iteration over single points, which can be stopped, continued and given more points.
 //! - [`nystrom`]: kernel PCA over a few landmarks, an approximation with a stated error.
 //! - [`SpectralClustering`]: clusters of any shape, from the same products; [`agreement`]: how far two groupings agree.
+//! - [`denoise`]: pictures and rows without noise; [`upscale`]: larger pictures of a kind that is known.
 //! - [`autoencoder`]: components of degree 2 that are learned so that points can be reconstructed from their codes.
 //! - [`Watch`]: progress, time limits and interruption.
 //!
@@ -57,6 +58,7 @@ mod choices;
 pub mod classify;
 pub mod cluster;
 pub mod data;
+pub mod denoise;
 pub mod eigen;
 mod error;
 pub mod expansion;
@@ -76,6 +78,7 @@ mod scalar;
 pub mod simd;
 mod tile;
 pub mod tune;
+pub mod upscale;
 pub mod watch;
 
 pub use autoencoder::{AnyModel, Autoencoder, AutoencoderKernelPca};
@@ -105,6 +108,11 @@ struct AutoencoderPage;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/preimages.md")]
 struct PreimagesPage;
+
+/// The code blocks of the page on denoising are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/denoising.md")]
+struct DenoisingPage;
 
 /// The code blocks of the page on the kernel Hebbian algorithm are tests.
 #[cfg(doctest)]

@@ -67,6 +67,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("classify", &["data", "error", "kernel", "model", "watch"]),
+    ("denoise", &["data", "error", "kernel", "model", "nystrom", "preimage", "watch"]),
+    ("upscale", &["data", "denoise", "error", "kernel", "model", "preimage", "watch"]),
     (
         "online",
         &["choices", "data", "error", "gram", "kernel", "memory", "model", "plan", "record", "scalar", "simd", "tile"],

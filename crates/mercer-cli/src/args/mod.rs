@@ -7,6 +7,7 @@ mod compare;
 mod completions;
 mod data;
 mod demo;
+mod denoise;
 mod fit;
 mod hebbian;
 mod help;
@@ -22,6 +23,7 @@ mod score;
 mod stream;
 mod transform;
 mod tune;
+mod upscale;
 mod values;
 
 use clap::{Parser, Subcommand};
@@ -33,6 +35,7 @@ pub(crate) use compare::CompareArgs;
 pub(crate) use completions::CompletionsArgs;
 pub(crate) use data::DataArgs;
 pub(crate) use demo::DemoArgs;
+pub(crate) use denoise::{DenoiseArgs, DenoiseRowsArgs, FilterArgs};
 pub(crate) use fit::{CheckpointArgs, FitArgs, KernelArgs, PrecisionChoice, SolveArgs};
 pub(crate) use hebbian::{FitSolver, HEBBIAN, HebbianArgs};
 pub(crate) use help::HelpArgs;
@@ -48,6 +51,7 @@ pub(crate) use score::ScoreArgs;
 pub(crate) use stream::{BadRows, Emit, EmitFormat, Every, RowArgs, RowFormat, StreamArgs, StreamKernelArgs};
 pub(crate) use transform::TransformArgs;
 pub(crate) use tune::TuneArgs;
+pub(crate) use upscale::UpscaleArgs;
 pub(crate) use values::{
     ColumnName, Delimiter, Format, Gamma, ImageSize, MethodName, Pixels, RowRange, ScaleFactor, TimeLimit,
 };
@@ -93,6 +97,12 @@ pub(crate) enum Command {
     Score(Box<ScoreArgs>),
     /// Clusters of points, of any shape: spectral clustering
     Cluster(Box<ClusterArgs>),
+    /// A picture without noise, by kernel PCA of its patches
+    Denoise(Box<DenoiseArgs>),
+    /// Rows that follow one another in time without noise, such as the frames of a motion
+    DenoiseRows(Box<DenoiseRowsArgs>),
+    /// Larger pictures of a kind that is known, such as faces
+    Upscale(Box<UpscaleArgs>),
     /// Learn from rows on standard input, one at a time, in constant memory
     Stream(Box<StreamArgs>),
     /// Several methods on the same data: time, memory, residual, angle to the most exact one

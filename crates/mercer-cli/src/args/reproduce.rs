@@ -44,6 +44,9 @@ pub(crate) struct ReproduceArgs {
 pub(crate) enum Experiment {
     UspsKpca,
     UspsSpectral,
+    LenaDenoising,
+    FaceSuperresolution,
+    Motion,
     MnistHebbian,
     Akpca,
     NogayamaLandscape,
@@ -55,9 +58,12 @@ pub(crate) enum Experiment {
 
 impl Experiment {
     /// All of them.
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::UspsKpca,
         Self::UspsSpectral,
+        Self::LenaDenoising,
+        Self::FaceSuperresolution,
+        Self::Motion,
         Self::MnistHebbian,
         Self::Akpca,
         Self::NogayamaLandscape,
@@ -72,6 +78,9 @@ impl Experiment {
         match self {
             Self::UspsKpca => "usps-kpca",
             Self::UspsSpectral => "usps-spectral",
+            Self::LenaDenoising => "lena-denoising",
+            Self::FaceSuperresolution => "face-superresolution",
+            Self::Motion => "motion",
             Self::MnistHebbian => "mnist-hebbian",
             Self::Akpca => "akpca",
             Self::NogayamaLandscape => "nogayama-landscape",
@@ -87,6 +96,9 @@ impl Experiment {
         match self {
             Self::UspsKpca => "kernel PCA of 1000 USPS digits by iteration (Guenter et al., figures 2 to 4)",
             Self::UspsSpectral => "spectral clustering of all USPS digits (Guenter et al., figure 10)",
+            Self::LenaDenoising => "a noisy picture, patch by patch (Guenter et al., figures 5 to 8)",
+            Self::FaceSuperresolution => "small faces made large (Guenter et al., figures 6 and 9)",
+            Self::Motion => "noise on the frames of a walk (Guenter et al., figures 11 and 12)",
             Self::MnistHebbian => "one pass over all of MNIST (Guenter et al., table 2)",
             Self::Akpca => "autoencoder kernel PCA of MNIST digits (Cohen et al., figures 3 to 11)",
             Self::NogayamaLandscape => {

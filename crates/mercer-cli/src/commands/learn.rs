@@ -48,6 +48,16 @@ pub(super) fn watched<T>(
     time: Option<Duration>,
     work: impl FnOnce(&Watch<'_>) -> mercer::Result<T>,
 ) -> Result<(T, bool)> {
+    watched_in(session, &data.name, time, work)
+}
+
+/// As [`watched`], for a file of this name.
+pub(super) fn watched_in<T>(
+    session: &Session<'_>,
+    file: &str,
+    time: Option<Duration>,
+    work: impl FnOnce(&Watch<'_>) -> mercer::Result<T>,
+) -> Result<(T, bool)> {
     session.interrupt.wait_for_safe_points();
     let observer = |progress: &Progress| session.meter.observe(progress);
     let mut watch = Watch::new().interrupt(session.interrupt.flag()).observer(&observer);
@@ -61,7 +71,7 @@ pub(super) fn watched<T>(
         ErrorKind::Interrupted if !session.interrupt.is_set() => {
             Failure::usage(format!("--time-limit is too short: {error}"))
         }
-        _ => Failure::in_data(&data.name)(error),
+        _ => Failure::in_data(file)(error),
     })?;
     Ok((result, was_stopped))
 }

@@ -7,6 +7,8 @@ mod cluster;
 mod compare;
 mod completions;
 mod demo;
+mod denoise;
+mod denoise_rows;
 mod fit;
 mod hebbian;
 mod help;
@@ -23,6 +25,7 @@ mod settings;
 mod stream;
 mod transform;
 mod tune;
+mod upscale;
 
 use crate::args::Command;
 use crate::failure::{ExitStatus, Result};
@@ -36,6 +39,9 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus> {
         Command::Reconstruct(args) => reconstruct::run(&args),
         Command::Score(args) => score::run(&args),
         Command::Cluster(args) => cluster::run(&args),
+        Command::Denoise(args) => denoise::run(&args),
+        Command::DenoiseRows(args) => denoise_rows::run(&args),
+        Command::Upscale(args) => upscale::run(&args),
         Command::Stream(args) => stream::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Tune(args) => tune::run(&args),

@@ -175,7 +175,8 @@ impl Images<'_> {
     }
 }
 
-fn open(path: &Path) -> std::result::Result<DynamicImage, ImageError> {
+/// Decodes a picture, in bounded memory.
+pub(super) fn open(path: &Path) -> std::result::Result<DynamicImage, ImageError> {
     let mut reader = ImageReader::open(path)?.with_guessed_format()?;
     let mut limits = Limits::default();
     limits.max_alloc = Some(DECODING_BYTES);

@@ -21,6 +21,7 @@ mod npz;
 mod numbers;
 mod options;
 mod parquet;
+mod picture;
 mod rows;
 mod source;
 
@@ -32,6 +33,7 @@ use mercer::{Model, Points};
 
 pub(crate) use format::format_of;
 pub(crate) use options::ReadOptions;
+pub(crate) use picture::{Depth, Picture, read_picture};
 pub(crate) use rows::{RowSource, StreamedRow};
 
 use self::array::Array;

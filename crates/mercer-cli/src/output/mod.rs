@@ -1,6 +1,7 @@
 //! Files that appear complete or not at all, and what goes into them.
 
 mod aside;
+mod picture;
 mod scores;
 pub(crate) mod summary;
 
@@ -8,6 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 pub(crate) use aside::OutputFile;
+pub(crate) use picture::{PictureFormat, as_written, check_format, picture_format, write_picture};
 pub(crate) use scores::{ScoreWriter, left_out, number, score_format};
 pub(crate) use summary::summary;
 

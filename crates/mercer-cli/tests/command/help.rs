@@ -8,13 +8,16 @@ use std::path::Path;
 use super::support::{Directory, bent_line, mercer};
 
 /// Every command, as `mercer --help` lists them.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 19] = [
     "fit",
     "plan",
     "transform",
     "reconstruct",
     "score",
     "cluster",
+    "denoise",
+    "denoise-rows",
+    "upscale",
     "stream",
     "compare",
     "tune",
@@ -70,6 +73,16 @@ fn the_examples_in_the_help_can_be_run() {
     directory.write("points.csv", bent_line().replace(",low", ",1").replace(",high", ",2"));
     let pixels: Vec<u8> = (0..30_u8 * 4).map(|i| i.wrapping_mul(37)).collect();
     directory.write("images.npy", super::support::npy("|u1", "(30, 2, 2)", &pixels));
+    let picture = image::GrayImage::from_fn(24, 20, |x, y| image::Luma([(x * 7 + y * x * 31 % 40) as u8]));
+    picture.save(directory.path("noisy.png")).unwrap();
+    std::fs::create_dir(directory.path("known")).unwrap();
+    for i in 0..8 {
+        let known = image::GrayImage::from_fn(12, 12, |x, y| image::Luma([(x * (i + 3) + y * 5) as u8]));
+        known.save(directory.path(&format!("known/{i}.png"))).unwrap();
+    }
+    image::GrayImage::from_fn(6, 6, |x, y| image::Luma([(x * 9 + y * 10) as u8]))
+        .save(directory.path("small.png"))
+        .unwrap();
     // The demo's second example makes the model that others use.
     let mut commands = COMMANDS;
     commands.sort_by_key(|command| *command != "demo");
@@ -93,6 +106,8 @@ fn every_command_is_listed_and_has_help() {
         .skip_while(|line| *line != "Commands:")
         .skip(1)
         .take_while(|line| !line.is_empty())
+        // What a description goes on with is indented farther.
+        .filter(|line| !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .collect();
     assert_eq!(listed, COMMANDS);
@@ -144,7 +159,8 @@ fn there_is_a_manual_page_for_every_command() {
     directory.run("man --out pages").done();
     for name in COMMANDS {
         let page = directory.read(&format!("pages/mercer-{name}.1"));
-        assert!(page.contains(&format!("mercer\\-{name}")) && page.contains(".SH OPTIONS"), "{name}: {page}");
+        let title = format!("mercer-{name}").replace('-', "\\-");
+        assert!(page.contains(&title) && page.contains(".SH OPTIONS"), "{name}: {page}");
         assert!(page.contains("Example"), "{name} has no example");
     }
     assert!(directory.read("pages/mercer.1").contains("mercer\\-compare"));

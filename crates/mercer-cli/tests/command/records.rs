@@ -109,6 +109,20 @@ fn records() -> Vec<(&'static str, Value)> {
     let directory = Directory::new();
     directory.write("points.csv", bent_line());
     directory.run("fit points.csv --label half -o points.mercer --quiet").done();
+    let picture = image::GrayImage::from_fn(24, 20, |x, y| image::Luma([(x * 7 + y * x * 31 % 40) as u8]));
+    picture.save(directory.path("noisy.png")).unwrap();
+    image::GrayImage::from_fn(24, 20, |x, _| image::Luma([x as u8 * 7])).save(directory.path("clean.png")).unwrap();
+    std::fs::create_dir(directory.path("known")).unwrap();
+    for i in 0..8 {
+        let known = image::GrayImage::from_fn(24, 20, |x, y| image::Luma([(x * (i + 2) + y * 3) as u8]));
+        known.save(directory.path(&format!("known/{i}.png"))).unwrap();
+    }
+    std::fs::create_dir(directory.path("true")).unwrap();
+    picture.save(directory.path("true/small.png")).unwrap();
+    image::GrayImage::from_fn(12, 10, |x, y| image::Luma([(x * 9 + y * 7) as u8]))
+        .save(directory.path("small.png"))
+        .unwrap();
+    directory.write("clean.csv", bent_line().replace("0.75,", "0.5,"));
     [
         ("fit", "fit points.csv --label half -n 2 -o again.mercer"),
         ("hebbian", "fit points.csv --label half -n 2 --solver hebbian --gain smd* -o by_iteration.mercer"),
@@ -122,6 +136,9 @@ fn records() -> Vec<(&'static str, Value)> {
         ("reconstruct", "reconstruct points.mercer points.csv --label half -o again.csv"),
         ("score", "score points.mercer points.csv --label half -o novelty.csv"),
         ("cluster", "cluster points.csv --labels half -k 2 -o clusters.csv"),
+        ("denoise", "denoise noisy.png -o out.png --reference clean.png"),
+        ("denoise-rows", "denoise-rows points.csv --label half --noise 0.1 --reference clean.csv -o rows.csv"),
+        ("upscale", "upscale known small.png -o large --reference true"),
         ("reproduce", "reproduce toy-circles --data . --out circles --quick"),
         ("stream", "stream --budget 3 --checkpoint state -o learned.mercer"),
         ("compare", "compare points.csv --label half --methods dense,krylov"),

@@ -264,6 +264,92 @@ fn autoencoders_are_compared_on_a_folder_in_the_layout_of_the_data() {
 }
 
 #[test]
+fn a_noisy_picture_is_denoised_in_quarters() {
+    let directory = Directory::new();
+    std::fs::create_dir(directory.path("images")).unwrap();
+    let pixel = |x: u32, y: u32| {
+        let (x, y) = (f64::from(x), f64::from(y));
+        (110.0 + 60.0 * (x / 23.0).sin() * (y / 31.0).cos() + if (x - y).abs() < 30.0 { 60.0 } else { 0.0 }) as u8
+    };
+    let picture = image::GrayImage::from_fn(160, 150, |x, y| image::Luma([pixel(x, y)]));
+    picture.save(directory.path("images/lena_512.png")).unwrap();
+    let record = record(&directory, "lena-denoising --data . --out out");
+    assert_eq!(verdicts(&record).len(), 4);
+    assert_eq!(setting(&record, "patches in each of four quarters"), 196);
+    let decibel: Vec<f64> = record["series"].as_array().unwrap().last().unwrap()["values"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|value| value.as_f64().unwrap())
+        .collect();
+    assert!(decibel[3] > decibel[0] + 3.0, "{decibel:?}");
+    assert!(directory.path("out/lena-denoising-pictures.svg").is_file());
+    let outcome = directory.run("reproduce lena-denoising --data none --out out");
+    assert!(outcome.stderr.contains("lena_512.png"), "{}", outcome.stderr);
+}
+
+#[test]
+fn small_faces_are_made_large() {
+    let directory = Directory::new();
+    let rows = 200_usize;
+    let mut pixels = Vec::new();
+    for row in 0..rows {
+        let (across, down) = ((row * 7 % 30) as f64, (row * 11 % 36) as f64);
+        for at in 0..48 * 42 {
+            let (x, y) = (f64::from(at % 42), f64::from(at / 42));
+            let light = 220.0 * (-((x - across - 6.0).powi(2) + (y - down - 6.0).powi(2)) / 60.0).exp();
+            pixels.push((light + x / 2.0) as u8);
+        }
+    }
+    let labels: Vec<u8> = (0..rows).map(|row| (row / 20) as u8).collect();
+    write_npz(
+        &directory,
+        "yaleb_cropped_48x42.npz",
+        &[
+            ("X.npy", npy("|u1", &format!("({rows}, 48, 42)"), &pixels)),
+            ("y.npy", npy("|u1", &format!("({rows},)"), &labels)),
+        ],
+    );
+    let record = record(&directory, "face-superresolution --data . --out out");
+    assert_eq!(verdicts(&record).len(), 4);
+    assert_eq!(
+        (setting(&record, "test pictures"), setting(&record, "pictures to learn from")),
+        (&10.into(), &40.into())
+    );
+    assert!(directory.path("out/face-superresolution-faces.svg").is_file());
+}
+
+#[test]
+fn a_walk_is_denoised() {
+    let directory = Directory::new();
+    let (frames, joints) = (60_usize, 38);
+    let mut values = Vec::new();
+    for frame in 0..frames {
+        for joint in 0..joints {
+            let angle = frame as f32 / 8.0 + joint as f32;
+            for k in 0..3_u8 {
+                let place = joint as f32 * (0.3 + f32::from(k)) + (angle + f32::from(k)).sin();
+                values.extend_from_slice(&place.to_le_bytes());
+            }
+        }
+    }
+    let trials: Vec<u8> = (0..frames).map(|frame| if frame < 50 { 2 } else { 1 }).collect();
+    write_npz(
+        &directory,
+        "cmu_mocap_walk_run.npz",
+        &[
+            ("X.npy", npy("<f4", &format!("({frames}, {})", 3 * joints), &values)),
+            ("trial.npy", npy("|u1", &format!("({frames},)"), &trials)),
+        ],
+    );
+    let record = record(&directory, "motion --data . --out out");
+    assert_eq!((verdicts(&record).len(), setting(&record, "frames")), (4, &50.into()));
+    let share = record["claims"][3]["value"].as_f64().unwrap();
+    assert!((0.0..1.0).contains(&share), "{record:#}");
+    assert!(directory.path("out/motion-excess.svg").is_file());
+}
+
+#[test]
 fn what_is_missing_or_unknown_is_named() {
     let directory = Directory::new();
     let outcome = directory.run("reproduce nothing");
@@ -271,6 +357,9 @@ fn what_is_missing_or_unknown_is_named() {
     for name in [
         "usps-kpca",
         "usps-spectral",
+        "lena-denoising",
+        "face-superresolution",
+        "motion",
         "mnist-hebbian",
         "akpca",
         "nogayama-landscape",

@@ -5,6 +5,7 @@
 
 mod autoencoder;
 mod cluster;
+mod denoise;
 mod eigen;
 mod hebbian;
 mod kernel;
@@ -16,6 +17,7 @@ use faer::{Mat, MatRef};
 
 pub use autoencoder::{AutoencoderSample, autoencoder_decode, autoencoder_sample, forms_of_span};
 pub use cluster::{SpectralReference, spectral_embedding};
+pub use denoise::projected_picture;
 pub use eigen::{Spectrum, eigen, orthonormalize, sines_of_angles};
 pub use hebbian::{HebbianReference, HebbianState, eigenvalue_estimates, reconstruction_error};
 pub use kernel::Textbook;

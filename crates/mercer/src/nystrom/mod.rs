@@ -66,4 +66,5 @@ pub use extension::Extension;
 pub use fourier::FourierFeatures;
 pub use map::FeatureMap;
 pub use pca::NystromPca;
+pub(crate) use random::Random;
 pub use settings::{Landmarks, Nystrom};

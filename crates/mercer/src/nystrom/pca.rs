@@ -418,7 +418,9 @@ impl SymmetricOperator for Symmetric<'_> {
 /// The centre as a combination of landmarks, from its features.
 fn centering(factor: &Factor, center: &[f64]) -> Centering {
     let features = Mat::from_fn(center.len(), 1, |i, _| center[i]);
-    let products = &factor.lower * &features;
+    // Not the operator `*`, which is split for as many threads as the pool happens to have.
+    let mut products = Mat::zeros(center.len(), 1);
+    matmul(products.as_mut(), Accum::Replace, factor.lower.as_ref(), features.as_ref(), 1.0, SPLIT);
     let weights = factor.backward(features);
     Centering::from_weights(weights.col(0).iter().copied().collect(), products.col(0).iter().copied().collect())
 }

@@ -4,9 +4,13 @@
 //! Everything else (reading, table, page, record, files) is the same for all of them.
 
 mod akpca;
+mod convergence;
+mod face_superresolution;
 mod findings;
 mod groups;
+mod lena_denoising;
 mod mnist_hebbian;
+mod motion;
 mod nogayama_landscape;
 mod nogayama_uci;
 mod page;
@@ -56,6 +60,9 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitStatus> {
     let experiment = match args.experiment {
         Experiment::UspsKpca => usps_kpca::run,
         Experiment::UspsSpectral => usps_spectral::run,
+        Experiment::LenaDenoising => lena_denoising::run,
+        Experiment::FaceSuperresolution => face_superresolution::run,
+        Experiment::Motion => motion::run,
         Experiment::MnistHebbian => mnist_hebbian::run,
         Experiment::Akpca => akpca::run,
         Experiment::NogayamaLandscape => nogayama_landscape::run,

@@ -26,18 +26,23 @@ impl Stage<'_> {
 
     /// Reads the array `X`, with `y` for labels, of a file of the data folder.
     pub(super) fn read(&self, file: &str, scale: Option<f64>) -> Result<Data> {
-        let (path, options) = self.options(file, scale)?;
+        self.read_labelled(file, "X", "y", scale)
+    }
+
+    /// Reads an array of a file of the data folder, with another one for labels.
+    pub(super) fn read_labelled(&self, file: &str, array: &str, label: &str, scale: Option<f64>) -> Result<Data> {
+        let (path, options) = self.options(file, array, label, scale)?;
         input::read(&path, &options)
     }
 
     /// Where a file of the data folder is and how it is read.
-    fn options(&self, file: &str, scale: Option<f64>) -> Result<(PathBuf, ReadOptions)> {
+    fn options(&self, file: &str, array: &str, label: &str, scale: Option<f64>) -> Result<(PathBuf, ReadOptions)> {
         let Some(folder) = self.data else {
             return Err(Failure::usage(format!("say with --data where the folder with {file} is")));
         };
         let flags = DataArgs {
-            array: Some("X".to_owned()),
-            label: Some(ColumnName("y".to_owned())),
+            array: Some(array.to_owned()),
+            label: Some(ColumnName(label.to_owned())),
             scale: scale.map(ScaleFactor),
             ..DataArgs::default()
         };
@@ -47,7 +52,7 @@ impl Stage<'_> {
 
     /// As [`read`](Self::read), without rows that have missing values; their number is beside it.
     pub(super) fn read_complete(&self, file: &str) -> Result<(Data, usize)> {
-        let (path, options) = self.options(file, None)?;
+        let (path, options) = self.options(file, "X", "y", None)?;
         input::read_complete(&path, &options)
     }
 

@@ -4,12 +4,13 @@
 
 use mercer::{Center, GainRule, Kernel, KernelPca, Model, Points, Precision, Refresh};
 
+use super::convergence::{Results, curve, last, picture};
 use super::findings::{Findings, Found};
 use super::rules::{Problem, Rule, excess, median};
 use super::stage::Stage;
 use super::usps::{SIDE, digits};
 use crate::failure::Result;
-use crate::picture::{Curve, Curves, Gallery, Map};
+use crate::picture::{Gallery, Map};
 
 const TITLE: &str = "Kernel PCA of USPS digits by iteration";
 const PAPER: &str = "Günter, Schraudolph, Vishwanathan: Fast iterative kernel PCA, section 5.1.1, figures 2 to 4";
@@ -40,9 +41,6 @@ const EVERY_UPDATE: [Rule; 4] = [
     Rule::new(GainRule::MetaDescent, 0.2, 1.0, 0.05),
 ];
 
-/// Median excess after every pass, rule by rule.
-type Results = Vec<(GainRule, Vec<f64>)>;
-
 struct Experiment<'a> {
     stage: &'a Stage<'a>,
     points: Points,
@@ -71,12 +69,12 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
         let results = experiment.curves(&mut findings, name, &kernel, &exact, rules, Refresh::Pass)?;
         judge(&mut findings, name, &results, experiment.passes);
         findings.figure(&name.replace(' ', "-"), &format!("Figure 2: excess relative error, {name} kernel."));
-        figures.push(picture(&format!("Excess error, {name} kernel"), &results));
+        figures.push(picture(&format!("Excess error, {name} kernel"), PAPER, &results));
         if name == "RBF" {
             let others = experiment.curves(&mut findings, name, &kernel, &exact, &EVERY_UPDATE, Refresh::Iteration)?;
             judge_refresh(&mut findings, &results, &others);
             findings.figure("every-update", "Figure 4: eigenvalues refreshed after every update, RBF kernel.");
-            figures.push(picture("Excess error, eigenvalues after every update", &others));
+            figures.push(picture("Excess error, eigenvalues after every update", PAPER, &others));
         }
         findings.figure(
             &format!("{}-eigenvectors", name.replace(' ', "-")),
@@ -166,14 +164,6 @@ impl Experiment<'_> {
     }
 }
 
-fn curve(results: &Results, rule: GainRule) -> &[f64] {
-    results.iter().find(|(other, _)| *other == rule).map_or(&[], |(_, curve)| curve)
-}
-
-fn last(results: &Results, rule: GainRule) -> f64 {
-    curve(results, rule).last().copied().unwrap_or(f64::NAN)
-}
-
 fn judge(findings: &mut Findings, name: &str, results: &Results, passes: usize) {
     use GainRule::{Annealed, Eigenvalue, EigenvalueStar, MetaDescent, MetaDescentStar};
     let (star, plain) = (curve(results, EigenvalueStar), curve(results, Eigenvalue));
@@ -247,17 +237,4 @@ fn judge_refresh(findings: &mut Findings, once: &Results, every: &Results) {
         format!("error of et* at the end {late:.2} times that of one refresh per pass"),
         (1.0 / SIMILAR..=SIMILAR).contains(&late),
     );
-}
-
-fn picture(title: &str, results: &Results) -> String {
-    let named: Vec<(String, Vec<(f64, f64)>)> = results
-        .iter()
-        .map(|(rule, curve)| {
-            let points = curve.iter().enumerate().map(|(pass, &error)| ((pass + 1) as f64, error)).collect();
-            (rule.to_string(), points)
-        })
-        .collect();
-    let curves: Vec<Curve<'_>> = named.iter().map(|(name, points)| Curve { name, points }).collect();
-    let axes = ("passes over the data", "excess relative error");
-    Curves { title, subtitle: PAPER, axes, logarithmic: true, level: None, lines: &curves }.to_svg()
 }

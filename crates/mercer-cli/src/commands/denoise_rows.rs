@@ -1,0 +1,118 @@
+//! `mercer denoise-rows`: rows that follow one another in time, without noise.
+
+use std::path::Path;
+
+use faer::Mat;
+use mercer::Points;
+use mercer::denoise::DenoiseRecord;
+use serde::Serialize;
+
+use super::denoise::{Comparison, denoiser, sentence};
+use super::learn::watched;
+use super::session::Session;
+use crate::args::DenoiseRowsArgs;
+use crate::failure::{ExitStatus, Failure, InputError, Result};
+use crate::input::Data;
+use crate::output::{self, OutputFile, ScoreWriter};
+use crate::records::Common;
+
+/// What the record of denoised rows has of its own.
+#[derive(Serialize)]
+struct DenoiseRowsBody {
+    #[serde(flatten)]
+    common: Common,
+    data: String,
+    output: String,
+    n_samples: usize,
+    window: usize,
+    #[serde(flatten)]
+    record: DenoiseRecord,
+    /// How good they are; absent without a reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<Comparison>,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
+    let mut session = Session::start("denoise-rows", &args.report, args.progress.progress)?;
+    session.check_standard_output(&args.output)?;
+    let format = output::score_format(&args.output)?;
+    if args.data.sample.is_some() {
+        return Err(Failure::usage("--sample is not for denoise-rows: rows must follow one another"));
+    }
+    let inputs = [Some(("data", args.points.as_path())), args.reference.as_deref().map(|path| ("reference", path))];
+    session.check_outputs([args.output.as_path()], &inputs.into_iter().flatten().collect::<Vec<_>>())?;
+    let data = session.read(&args.points, &args.data, args.filter.seed)?;
+    let reference = match &args.reference {
+        Some(path) => Some(like(&data, session.read(path, &args.data, args.filter.seed)?)?),
+        None => None,
+    };
+    if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
+        session.console.note(&note);
+    }
+
+    let settings = denoiser(&args.filter);
+    let found = session.timed("denoise", |session| {
+        Ok(watched(session, &data, None, |watch| settings.rows(&data.points, args.window, watch))?.0)
+    })?;
+    let (n, d) = (found.rows.nrows(), found.rows.ncols());
+    let clean = Points::from_f64((0..n * d).map(|at| found.rows[(at / d, at % d)]).collect::<Vec<_>>(), n, d)?;
+    let clean = unscaled(&data, &clean)?;
+    let compared = match reference {
+        None => None,
+        Some(reference) => {
+            let values = |data: &Data| Ok::<_, Failure>(all(&unscaled(data, &data.points)?));
+            Some(Comparison::new(reference.name.clone(), &values(&reference)?, &values(&data)?, &all(&clean))?)
+        }
+    };
+    session.timed("write", |_| {
+        let names = (1..=d).map(|k| format!("x{k}")).collect();
+        let file = OutputFile::create(&args.output)?;
+        let mut writer =
+            ScoreWriter::with_columns(file, format, n, names, data.labels.as_ref())?.ids(data.ids.as_ref());
+        let values = all(&clean);
+        writer.write(Mat::from_fn(n, d, |i, k| values[i * d + k]).as_ref())?;
+        writer.finish()
+    })?;
+
+    let written =
+        if args.output == Path::new("-") { String::new() } else { format!(", written to {}", args.output.display()) };
+    session.console.note(&format!("{n} rows, {}{written}", sentence(&found.record)));
+    if let Some(compared) = &compared {
+        session.console.note(&compared.sentence());
+    }
+    let body = DenoiseRowsBody {
+        common: session.common(),
+        data: data.name.clone(),
+        output: args.output.display().to_string(),
+        n_samples: n,
+        window: args.window,
+        record: found.record,
+        reference: compared,
+    };
+    session.finish(ExitStatus::Done, &body, None)
+}
+
+/// Points in the units of the file that they came from.
+fn unscaled(data: &Data, points: &Points) -> Result<Points> {
+    Ok(match &data.scaling {
+        Some(scaling) => scaling.undo(points)?,
+        None => points.clone(),
+    })
+}
+
+/// All numbers, row by row.
+fn all(points: &Points) -> Vec<f64> {
+    points.rows(0..points.n_samples()).to_f64()
+}
+
+/// The reference, if it has as many rows and columns as the data.
+fn like(data: &Data, reference: Data) -> Result<Data> {
+    let shape = |data: &Data| (data.points.n_samples(), data.points.n_features());
+    let ((n, d), (rows, columns)) = (shape(data), shape(&reference));
+    if (rows, columns) == (n, d) {
+        return Ok(reference);
+    }
+    let problem = format!("the reference has {rows} rows of {columns} columns, but {} has {n} of {d}", data.name);
+    Err(InputError::new(&reference.name, problem).into())
+}

@@ -1,0 +1,205 @@
+//! `mercer upscale`: larger pictures of a kind that is known.
+
+use std::path::{Path, PathBuf};
+
+use mercer::denoise::snr;
+use mercer::upscale::{PictureSpace, Upscaler, enlarged};
+use serde::Serialize;
+
+use super::learn::watched_in;
+use super::session::{Session, threads};
+use crate::args::{ColumnName, DataArgs, ImageSize, Pixels, UpscaleArgs};
+use crate::failure::{ExitStatus, Failure, InputError, Result};
+use crate::input::{Data, Depth, Picture, read_picture};
+use crate::output::{self, PictureFormat, as_written};
+use crate::records::Common;
+
+/// What the record of larger pictures has of its own.
+#[derive(Serialize)]
+struct UpscaleBody {
+    #[serde(flatten)]
+    common: Common,
+    known: String,
+    n_samples: usize,
+    height: usize,
+    width: usize,
+    channels: usize,
+    n_components: usize,
+    threads: usize,
+    pictures: Vec<PictureBody>,
+}
+
+/// What became of a picture.
+#[derive(Serialize)]
+struct PictureBody {
+    image: String,
+    output: String,
+    factor: usize,
+    converged: bool,
+    /// How far the projection was from the small picture.
+    mismatch: f64,
+    /// In decibel; absent without a reference, or without any error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snr: Option<f64>,
+    /// The same for interpolation alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snr_interpolated: Option<f64>,
+}
+
+/// A small picture, and where the large one goes.
+struct Task {
+    name: String,
+    small: Picture,
+    large: Option<Picture>,
+    output: PathBuf,
+}
+
+/// Runs the command.
+pub(super) fn run(args: &UpscaleArgs) -> Result<ExitStatus> {
+    let mut session = Session::start("upscale", &args.report, args.progress.progress)?;
+    std::fs::create_dir_all(&args.output).map_err(Failure::file("making", &args.output))?;
+    let outputs = outputs(args)?;
+    let inputs: Vec<(&str, &Path)> = args.images.iter().map(|image| ("picture", image.as_path())).collect();
+    session.check_outputs(outputs.iter().map(PathBuf::as_path), &inputs)?;
+    let tasks = session.timed("read", |_| tasks(args, outputs))?;
+    let flags = DataArgs {
+        id: Some(ColumnName("file".to_owned())),
+        pixels: args.pixels,
+        resize: args.resize,
+        ..DataArgs::default()
+    };
+    let known = session.read(&args.known, &flags, 0)?;
+    let size = size_of(&known, args)?;
+    let channels = if args.pixels == Some(Pixels::Color) { 3 } else { 1 };
+    let shape = (size.height as usize, size.width as usize, channels);
+
+    let settings = args.n_components.into_iter().fold(Upscaler::new(), Upscaler::n_components);
+    let settings = args.bandwidth.into_iter().fold(settings, Upscaler::bandwidth);
+    let settings = args.threads.into_iter().fold(settings, Upscaler::threads);
+    let space = session.timed("fit", |session| {
+        Ok(watched_in(session, &known.name, None, |watch| settings.learn(&known.points, shape, watch))?.0)
+    })?;
+    let pictures = session.timed("upscale", |session| {
+        tasks.iter().map(|task| enlarge(task, &space, session)).collect::<Result<Vec<_>>>()
+    })?;
+    session.console.note(&format!(
+        "{} of {size} pixels from {} known ones, written to {}",
+        if pictures.len() == 1 { "1 picture".to_owned() } else { format!("{} pictures", pictures.len()) },
+        known.points.n_samples(),
+        args.output.display()
+    ));
+    if let Some((after, before)) = means(&pictures) {
+        session.console.note(&format!("signal to noise {after:.2} dB, {before:.2} dB by interpolation alone"));
+    }
+    let body = UpscaleBody {
+        common: session.common(),
+        known: known.name.clone(),
+        n_samples: known.points.n_samples(),
+        height: shape.0,
+        width: shape.1,
+        channels,
+        n_components: space.model().n_components(),
+        threads: threads(args.threads)?.count(),
+        pictures,
+    };
+    session.finish(ExitStatus::Done, &body, None)
+}
+
+/// Where each picture goes.
+fn outputs(args: &UpscaleArgs) -> Result<Vec<PathBuf>> {
+    args.images
+        .iter()
+        .map(|image| match image.file_stem() {
+            Some(stem) => Ok(args.output.join(format!("{}.png", stem.to_string_lossy()))),
+            None => Err(Failure::usage(format!("{} is not the name of a picture", image.display()))),
+        })
+        .collect()
+}
+
+/// All small pictures, and the true large ones where they are given.
+fn tasks(args: &UpscaleArgs, outputs: Vec<PathBuf>) -> Result<Vec<Task>> {
+    let mut tasks = Vec::new();
+    for (path, output) in args.images.iter().zip(outputs) {
+        let large = match (&args.reference, path.file_name()) {
+            (Some(folder), Some(name)) => Some(usable(&folder.join(name))?),
+            _ => None,
+        };
+        tasks.push(Task { name: path.display().to_string(), small: usable(path)?, large, output });
+    }
+    Ok(tasks)
+}
+
+/// A picture of 8 bits without transparency.
+fn usable(path: &Path) -> Result<Picture> {
+    let picture = read_picture(path)?;
+    let what = match (&picture.alpha, picture.depth) {
+        (Some(_), _) => "transparency",
+        (None, Depth::Sixteen) => "16 bits",
+        (None, Depth::Eight) => return Ok(picture),
+    };
+    let problem = format!("the picture has {what}, which known pictures do not tell of");
+    Err(InputError::new(&path.display().to_string(), problem)
+        .hint("save it with 8 bits and without transparency")
+        .into())
+}
+
+/// The size of the known pictures, which are all of one size.
+fn size_of(known: &Data, args: &UpscaleArgs) -> Result<ImageSize> {
+    if let Some(size) = args.resize {
+        return Ok(size);
+    }
+    let first = known.ids.as_ref().and_then(|ids| ids.values.first()).map(String::as_str).unwrap_or_default();
+    let folder = if args.known.is_dir() { args.known.clone() } else { args.known.with_file_name("") };
+    let colors = read_picture(&folder.join(first))?.colors;
+    Ok(ImageSize { width: colors.width() as u32, height: colors.height() as u32 })
+}
+
+fn enlarge(task: &Task, space: &PictureSpace, session: &Session<'_>) -> Result<PictureBody> {
+    let small = &task.small.colors;
+    let wrong = |problem: String| Failure::from(InputError::new(&task.name, problem));
+    let (height, width, channels) = space.shape();
+    if small.channels() != channels {
+        let known = if channels == 1 { "grey" } else { "color" };
+        return Err(wrong(format!(
+            "the picture is {}, but known pictures are taken as {known}: see --pixels",
+            task.small.shape()
+        )));
+    }
+    let found = watched_in(session, &task.name, None, |watch| space.upscale(small, watch));
+    let (found, _) = found.map_err(|failure| match failure {
+        Failure::Library(mercer::Error::InvalidParameter { name: "image", requirement, value }) => {
+            wrong(format!("the picture is {value}, but it must be {requirement}"))
+        }
+        other => other,
+    })?;
+    let mut body = PictureBody {
+        image: task.name.clone(),
+        output: task.output.display().to_string(),
+        factor: found.factor,
+        converged: found.converged,
+        mismatch: found.mismatch,
+        snr: None,
+        snr_interpolated: None,
+    };
+    if let Some(large) = &task.large {
+        let clean = &large.colors;
+        if (clean.height(), clean.width(), clean.channels()) != (height, width, channels) {
+            return Err(wrong(format!("its reference is {}, but known pictures are {width}x{height}", large.shape())));
+        }
+        let decibel = |image| {
+            let written: Vec<f64> = as_written(image, Depth::Eight).into_iter().map(f64::from).collect();
+            snr(clean.values(), &written).map(|snr| snr.is_finite().then_some(snr))
+        };
+        body.snr = decibel(&found.image)?;
+        body.snr_interpolated = decibel(&enlarged(small, found.factor)?)?;
+    }
+    output::write_picture(&task.output, PictureFormat::Png, &found.image, &task.small)?;
+    Ok(body)
+}
+
+/// Mean ratios of signal to noise, if they are known.
+fn means(pictures: &[PictureBody]) -> Option<(f64, f64)> {
+    let known: Vec<(f64, f64)> = pictures.iter().filter_map(|body| Some((body.snr?, body.snr_interpolated?))).collect();
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    (!known.is_empty()).then(|| (mean(known.iter().map(|x| x.0).collect()), mean(known.iter().map(|x| x.1).collect())))
+}
