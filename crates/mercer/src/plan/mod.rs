@@ -378,7 +378,7 @@ fn first_block(task: &Task<'_>, solver: SolverChoice, stored: bool) -> usize {
         SolverChoice::Subspace => 2 * k.max(4),
         // A product with an expansion costs in proportion to its vectors.
         _ if task.gram == GramChoice::Expansion => EXPANSION_BLOCK.max(k / 2).next_multiple_of(8) - 1,
-        _ if stored && n <= SMALL_UP_TO => whole(SMALL_BLOCK.max(k / 2)),
+        _ if stored && n <= SMALL_UP_TO => whole(SMALL_BLOCK.max(k / 6)),
         // A narrow block for stored tiles, unless even more pairs are wanted than three passes would span.
         _ if stored => whole(STORED_BLOCK.max(k / 3)),
         // A pass that recomputes tiles costs about the same whatever its width: wide blocks need fewest passes.
