@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._autoencoder import AutoencoderKernelPCA
     from ._base import ConvergenceWarning
     from ._cluster import SpectralClustering
+    from ._denoise import denoise_image, denoise_rows
     from ._functions import Plan, kernel_product, plan
     from ._hebbian import KernelHebbianPCA
     from ._kernel_pca import KernelPCA
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ._nystroem import Nystroem
     from ._online import OnlineKernelPCA
     from ._tune import KernelTuner, TuneResult, tune_kernel
+    from ._upscale import upscale
     from ._versions import show_versions
 
 # Where each name that is imported on first use lives.
@@ -37,11 +39,14 @@ _LAZY = {
     "SpectralClustering": "_cluster",
     "TuneResult": "_tune",
     "block_kernel": "_kernels",
+    "denoise_image": "_denoise",
+    "denoise_rows": "_denoise",
     "kernel_product": "_functions",
     "load": "_load",
     "plan": "_functions",
     "show_versions": "_versions",
     "tune_kernel": "_tune",
+    "upscale": "_upscale",
 }
 # Modules that are part of the interface.
 _MODULES = ("metrics",)
@@ -61,12 +66,15 @@ __all__ = [
     "TuneResult",
     "__version__",
     "block_kernel",
+    "denoise_image",
+    "denoise_rows",
     "kernel_product",
     "load",
     "metrics",
     "plan",
     "show_versions",
     "tune_kernel",
+    "upscale",
 ]
 
 

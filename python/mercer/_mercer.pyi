@@ -23,6 +23,8 @@ __all__ = [
     "OnlineLearner",
     "__version__",
     "agreement",
+    "denoise_image",
+    "denoise_rows",
     "kernel_product",
     "load_any",
     "nystrom_features",
@@ -32,6 +34,7 @@ __all__ = [
     "preimages",
     "ridge_coefficients",
     "tune_kernel",
+    "upscale",
 ]
 
 __version__: Final[str]
@@ -275,6 +278,10 @@ def plan(data: NDArray[Any] | tuple[int, int, str], settings: dict[str, Any]) ->
 def kernel_product(
     x: NDArray[Any], vectors: NDArray[np.float64], queries: NDArray[Any] | None, settings: dict[str, Any]
 ) -> tuple[NDArray[Any], str]: ...
+def denoise_image(
+    image: NDArray[np.float64], channels: int, patch_size: int, stride: int, settings: dict[str, Any]
+) -> tuple[NDArray[Any], str]: ...
+def denoise_rows(x: NDArray[Any], window: int, settings: dict[str, Any]) -> tuple[NDArray[Any], str]: ...
 def ridge_coefficients(
     scores: NDArray[Any],
     x: NDArray[Any],
@@ -292,3 +299,10 @@ def nystrom_map(
 def nystrom_features(x: NDArray[Any], map: dict[str, Any], *, threads: int | None = None) -> NDArray[Any]: ...
 def nystrom_trace_error(x: NDArray[Any], map: dict[str, Any]) -> float: ...
 def tune_kernel(x: NDArray[Any], settings: dict[str, Any]) -> str: ...
+def upscale(
+    images: NDArray[np.float64],
+    small: tuple[int, ...],
+    known: NDArray[Any],
+    large: tuple[int, ...],
+    settings: dict[str, Any],
+) -> NDArray[Any]: ...

@@ -8,6 +8,7 @@
 mod autoencoder;
 mod cluster;
 mod convert;
+mod denoise;
 mod error;
 mod hebbian;
 mod kernel;
@@ -20,6 +21,7 @@ mod product;
 mod run;
 mod settings;
 mod tune;
+mod upscale;
 
 use pyo3::prelude::*;
 
@@ -30,6 +32,8 @@ mod _mercer {
     use crate::autoencoder::{Autoencoder, load_any};
     #[pymodule_export]
     use crate::cluster::{ClusterModel, agreement};
+    #[pymodule_export]
+    use crate::denoise::{denoise_image, denoise_rows};
     #[pymodule_export]
     use crate::error::{ConvergenceError, MemoryBudgetError};
     #[pymodule_export]
@@ -48,6 +52,8 @@ mod _mercer {
     use crate::product::{kernel_product, ridge_coefficients};
     #[pymodule_export]
     use crate::tune::tune_kernel;
+    #[pymodule_export]
+    use crate::upscale::upscale;
 
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
     use pyo3::types::PyTuple;

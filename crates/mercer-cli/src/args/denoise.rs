@@ -95,7 +95,7 @@ pub(crate) struct DenoiseRowsArgs {
     /// standard input
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
-    /// Rows that are taken together; more of them tell more of slow motions
+    /// Rows that are taken together: several tell more of slow motions
     #[arg(long, value_name = "ROWS", default_value_t = 1, help_heading = "Denoising")]
     pub(crate) window: usize,
     #[command(flatten)]

@@ -99,7 +99,7 @@ pub(crate) enum Command {
     Cluster(Box<ClusterArgs>),
     /// A picture without noise, by kernel PCA of its patches
     Denoise(Box<DenoiseArgs>),
-    /// Rows that follow one another in time without noise, such as the frames of a motion
+    /// Rows in the order of time, such as the frames of a motion, without noise
     DenoiseRows(Box<DenoiseRowsArgs>),
     /// Larger pictures of a kind that is known, such as faces
     Upscale(Box<UpscaleArgs>),

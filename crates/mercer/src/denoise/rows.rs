@@ -13,9 +13,8 @@ use crate::watch::Watch;
 
 /// The width of the kernel in units of how far windows are from their mean.
 const RELATIVE_WIDTH: f64 = 1.0;
-/// How many times farther than noise rows must spread over a component for it to count: there are few of them, so that components are learned
-/// from their noise too.
-const LEAST_SPREAD: f64 = 2.5;
+/// How many times farther than noise alone would make them rows must spread over a component for it to count.
+const LEAST_SPREAD: f64 = 1.65;
 
 /// Rows without noise, and what was done.
 ///
@@ -55,7 +54,9 @@ impl Denoiser {
         let image = Image::new(rows.rows(0..n).to_f64(), n, 1, d)?;
         let patches = Patches::windows(&image, window)?;
         let noise = self.noise_or(|| row_noise(rows))?;
-        let subject = Subject { image: &image, patches, width: RELATIVE_WIDTH, least_spread: LEAST_SPREAD };
+        // The first component that is learned from as many points of nothing but noise is so many times longer than the noise itself.
+        let of_noise = 1.0 + (patches.n_features() as f64 / patches.len() as f64).sqrt();
+        let subject = Subject { image: &image, patches, width: RELATIVE_WIDTH, least_spread: LEAST_SPREAD * of_noise };
         let (found, record) = without_noise(self, &subject, noise, watch)?;
         Ok(DenoisedRows { rows: Mat::from_fn(n, d, |i, k| found.at(i, 0, k)), record })
     }
