@@ -193,7 +193,11 @@ fn tune_speed_writes_a_complete_record() {
     check_complete(
         "tune_speed",
         2,
-        &["scan of 64 bandwidths to one bandwidth", "eigendecomposition per step to the search"],
+        &[
+            "scan of 64 bandwidths to one bandwidth",
+            "eigendecomposition per step, by secants, to the search",
+            "the published ascent to the search",
+        ],
     );
 }
 

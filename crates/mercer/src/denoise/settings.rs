@@ -22,13 +22,12 @@ const THRESHOLD: f64 = 2.75;
 /// Denoising, as it is asked for.
 ///
 /// ```
-/// use mercer::denoise::{Denoiser, Grid, Image, snr};
+/// use mercer::denoise::{Denoiser, Grid, Image, snr, with_noise};
 /// use mercer::Watch;
 ///
 /// // Stripes, and noise on them.
 /// let clean: Vec<f64> = (0..48 * 48).map(|at| f64::from(u8::from(at % 48 / 6 % 2 == 0))).collect();
-/// let noise = |at: usize| ((at * 7919 % 1009) as f64 / 1009.0 - 0.5) * 0.6;
-/// let noisy: Vec<f64> = clean.iter().enumerate().map(|(at, x)| x + noise(at)).collect();
+/// let noisy = with_noise(&clean, 0.173, 0);
 ///
 /// let image = Image::new(noisy.clone(), 48, 48, 1)?;
 /// let found = Denoiser::new().noise(0.173).image(&image, Grid::default(), &Watch::new())?;

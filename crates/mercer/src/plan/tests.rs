@@ -147,11 +147,10 @@ fn a_sample_is_not_worth_it_where_passes_read_tiles_back() {
     let kernel = gaussian();
     let with = |n, d| plan(&Task { n_samples: n, n_features: d, n_components: 10, budget: 64 * GIB, ..task(&kernel) });
     let many_features = with(10_000, 784);
-    assert_eq!((many_features.stored_share, many_features.start_sample), (1.0, 0));
+    assert!(many_features.stored_share >= 1.0 && many_features.start_sample == 0, "{many_features:?}");
     // Extending a sample by tiles of few features costs little.
     let few_features = with(10_000, 16);
-    assert_eq!(few_features.stored_share, 1.0);
-    assert!(few_features.start_sample > 0);
+    assert!(few_features.stored_share >= 1.0 && few_features.start_sample > 0, "{few_features:?}");
 }
 
 #[test]
