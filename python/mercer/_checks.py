@@ -2,7 +2,7 @@
 
 import math
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -14,6 +14,18 @@ class InvalidParameterError(ValueError, TypeError):
 def refuse(owner: str, name: str, allowed: str, value: Any) -> InvalidParameterError:
     """The exception for a parameter that is not what it must be."""
     return InvalidParameterError(f"The {name!r} parameter of {owner} must be {allowed}. Got {value!r} instead.")
+
+
+@overload
+def integer(
+    owner: str, name: str, value: Any, minimum: int, *, maximum: int | None = None, optional: Literal[False] = False
+) -> int: ...
+
+
+@overload
+def integer(
+    owner: str, name: str, value: Any, minimum: int, *, maximum: int | None = None, optional: bool
+) -> int | None: ...
 
 
 def integer(
