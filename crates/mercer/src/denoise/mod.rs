@@ -25,7 +25,7 @@
 //! 6. Once more, with what came out as a guide: a score `s_j` is multiplied by `g_j² / (g_j² + τ_j²)`, with `g_j` the score of the
 //!    guide, which is the best factor for a signal of that size.
 //!
-//! With [`threshold`](Denoiser::threshold) zero, steps 3, 4 and 6 are left out, and a point is projected on the components and nothing else:
+//! With a number of components ([`Denoiser::n_components`]), steps 3, 4 and 6 are left out, and a point is projected on them and nothing else:
 //! the denoising of \[GSV07\], section 5.1.2.
 //!
 //! # Numerics
