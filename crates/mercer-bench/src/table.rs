@@ -21,10 +21,36 @@ pub(crate) struct TableOptions {
     check: bool,
 }
 
+/// A section of the page.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    name: &'static str,
+    question: &'static str,
+    has_plot: bool,
+}
+
+impl From<Benchmark> for Entry {
+    fn from(benchmark: Benchmark) -> Self {
+        Self { name: benchmark.name(), question: benchmark.question(), has_plot: benchmark.has_plot() }
+    }
+}
+
+/// The benchmark that runs in Python, because it is about the package: bench/python_vs_sklearn.py.
+const PYTHON: Entry = Entry {
+    name: "python_vs_sklearn",
+    question: "\
+        `mercer.KernelPCA` as Python users call it, with default settings, against scikit-learn's class with each of its solvers (the \
+        dense one up to 2000 points): the first rows of MNIST, single precision, gaussian kernel of bandwidth 8. Both end with \
+        the eigenvectors; `fit_transform` also with the scores. The times of imports are of fresh interpreters that have NumPy \
+        already. It is run by `python bench/python_vs_sklearn.py --data DIR --commit HASH` where the package is installed.",
+    has_plot: false,
+};
+
 /// Makes the page, or checks that it is up to date.
 pub(crate) fn run(options: &TableOptions) -> Result<()> {
-    let read = |benchmark: Benchmark| Ok((benchmark, Record::read(&options.records, benchmark.name())?));
-    let records = Benchmark::ALL.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+    let read = |entry: Entry| Ok((entry, Record::read(&options.records, entry.name)?));
+    let entries = Benchmark::ALL.into_iter().map(Entry::from).chain([PYTHON]);
+    let records = entries.map(read).collect::<Result<Vec<_>>>()?;
     let text = page(&records);
     if !options.check {
         return std::fs::write(&options.page, text).map_err(Failure::file(&options.page));
@@ -33,7 +59,7 @@ pub(crate) fn run(options: &TableOptions) -> Result<()> {
     if present == text { Ok(()) } else { Err(Failure::Stale { path: options.page.clone() }) }
 }
 
-fn page(records: &[(Benchmark, Option<Record>)]) -> String {
+fn page(records: &[(Entry, Option<Record>)]) -> String {
     let mut text = String::from(
         "# Benchmarks\n\n\
          <!-- Made by `scripts/bench table` from bench/records; edits are lost. -->\n\n\
@@ -45,13 +71,12 @@ fn page(records: &[(Benchmark, Option<Record>)]) -> String {
          page. scikit-learn is installed into `.venv`. `scripts/bench NAME --quick` takes seconds, needs no data and \
          shows only that it works.\n",
     );
-    for (benchmark, record) in records {
-        let _ = write!(text, "\n## {}\n\n{}\n\n", benchmark.name(), benchmark.question());
+    for (Entry { name, question, has_plot }, record) in records {
+        let _ = write!(text, "\n## {name}\n\n{question}\n\n");
         match record {
             Some(record) => {
                 section(&mut text, record);
-                if benchmark.has_plot() {
-                    let name = benchmark.name();
+                if *has_plot {
                     let _ = write!(text, "\n![{name}](../bench/records/{name}.svg)\n");
                 }
             }

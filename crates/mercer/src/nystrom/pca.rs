@@ -9,7 +9,7 @@ use super::blocks::{RowBlocks, check_block, reservoir};
 use super::choose::{self, Chosen, memory_need};
 use super::factor::{Factor, SPLIT, smallest_pivot};
 use super::pool::pool_size;
-use super::residuals::{Probe, SAMPLED_ROWS};
+use super::residuals::{Probe, sampled_rows};
 use super::settings::Nystrom;
 use super::sums::{ROWS, Sums};
 use crate::choices::Center;
@@ -55,6 +55,8 @@ const LIMIT_ROWS: usize = 4096;
 const DENSE_UP_TO: usize = 300;
 /// And beyond this share of its spectrum.
 const DENSE_SHARE: usize = 6;
+/// Vectors multiplied at once by the small matrix, which is in memory: narrow blocks need fewer products.
+const SMALL_BLOCK: usize = 16;
 /// Residual of the small problem, which rounding of the features hides.
 const SMALL_TOLERANCE: f64 = 1e-11;
 
@@ -225,7 +227,7 @@ impl NystromPca {
         }
         let basis = task.chosen.points.select(&factor.kept);
         let landmarks = context.threads.run(|| Cross::<T>::new(&basis, task.kernel))?;
-        let probed = sample_rows(task.sample.n_samples(), SAMPLED_ROWS, self.nystrom.seed.wrapping_add(4));
+        let probed = sample_rows(task.sample.n_samples(), sampled_rows(m), self.nystrom.seed.wrapping_add(4));
         let probe = Probe::new(task.sample.select(&probed), task.kernel, factor.rank(), &context)?;
         let mut sums = Sums::new(task.kernel, &landmarks, &factor, probe);
         let (d, n) = (source.n_features(), task.n);
@@ -270,8 +272,7 @@ impl NystromPca {
     fn solve(&self, matrix: &Mat<f64>, context: &Context<'_>) -> Result<(Vec<f64>, Mat<f64>, &'static str)> {
         let (r, k) = (matrix.nrows(), self.n_components.min(matrix.nrows()));
         if r > DENSE_UP_TO && k * DENSE_SHARE < r {
-            let block = (k + 8).next_multiple_of(8);
-            let solver = BlockKrylov::new(block, (4 * block).max(k + 3 * block).min(r));
+            let solver = BlockKrylov::new(k, SMALL_BLOCK);
             let request = Request { tolerance: SMALL_TOLERANCE, seed: self.nystrom.seed, ..Request::new(k) };
             let pairs = solver.leading(&Symmetric(matrix.as_ref()), &request, context)?;
             if pairs.outcome == Outcome::Stopped {

@@ -12,8 +12,9 @@ use crate::gram::{Cross, Element, diagonal};
 use crate::kernel::Kernel;
 use crate::watch::Context;
 
-/// Rows whose features are in memory at once.
-pub(super) const ROWS: usize = 1024;
+/// Rows whose features are in memory at once: twelve times those of which a thread makes kernel values at a time, so that two, three and
+/// four threads have the same share.
+pub(super) const ROWS: usize = 1152;
 
 /// Sums over the features `f = L⁻¹ k(landmarks, x)` of rows.
 pub(super) struct Sums<'a, T> {
