@@ -1,10 +1,13 @@
-//! The page of results, made from the records and from nothing else.
+//! The page of results and the figures of the README, made from the records and from nothing else.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use crate::benchmarks::Benchmark;
 use crate::failure::{Failure, Result};
+use crate::figures;
+use crate::python_record::{self, PythonRecord};
 use crate::record::{Bar, Quantity, Ratio, Record};
 
 /// What the page is made from, and where it goes.
@@ -16,7 +19,10 @@ pub(crate) struct TableOptions {
     /// The page
     #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
     page: PathBuf,
-    /// Write nothing; fail if the page is not what the records say
+    /// The page with a few figures of all
+    #[arg(long, value_name = "FILE", default_value = "README.md")]
+    readme: PathBuf,
+    /// Write nothing; fail if a page is not what the records say
     #[arg(long)]
     check: bool,
 }
@@ -25,15 +31,31 @@ pub(crate) struct TableOptions {
 pub(crate) fn run(options: &TableOptions) -> Result<()> {
     let read = |benchmark: Benchmark| Ok((benchmark, Record::read(&options.records, benchmark.name())?));
     let records = Benchmark::ALL.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-    let text = page(&records);
-    if !options.check {
-        return std::fs::write(&options.page, text).map_err(Failure::file(&options.page));
+    let python = PythonRecord::read(&options.records)?;
+    let of_python = python.as_ref().map(PythonRecord::ratios).transpose()?.unwrap_or_default();
+    let ratios = records.iter().filter_map(|(_, record)| record.as_ref()).flat_map(|record| &record.findings.ratios);
+    let bars = count_bars(ratios.chain(&of_python));
+    let readme = std::fs::read_to_string(&options.readme).map_err(Failure::file(&options.readme))?;
+    let made = [
+        (&options.page, page(&records, python.as_ref().map(|record| (record, of_python.as_slice())))),
+        (&options.readme, figures::insert(&readme, &options.readme, &records, bars)?),
+    ];
+    for (path, text) in made {
+        if !options.check {
+            std::fs::write(path, text).map_err(Failure::file(path))?;
+        } else if std::fs::read_to_string(path).map_err(Failure::file(path))? != text {
+            return Err(Failure::Stale { path: path.clone() });
+        }
     }
-    let present = std::fs::read_to_string(&options.page).map_err(Failure::file(&options.page))?;
-    if present == text { Ok(()) } else { Err(Failure::Stale { path: options.page.clone() }) }
+    Ok(())
 }
 
-fn page(records: &[(Benchmark, Option<Record>)]) -> String {
+/// Bars that are met, and all of them.
+fn count_bars<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> (usize, usize) {
+    ratios.filter_map(|ratio| ratio.met).fold((0, 0), |(met, all), is_met| (met + usize::from(is_met), all + 1))
+}
+
+fn page(records: &[(Benchmark, Option<Record>)], python: Option<(&PythonRecord, &[Ratio])>) -> String {
     let mut text = String::from(
         "# Benchmarks\n\n\
          <!-- Made by `scripts/bench table` from bench/records; edits are lost. -->\n\n\
@@ -55,20 +77,38 @@ fn page(records: &[(Benchmark, Option<Record>)]) -> String {
                     let _ = write!(text, "\n![{name}](../bench/records/{name}.svg)\n");
                 }
             }
-            None => text.push_str("It has not been run yet.\n"),
+            None => text.push_str(NOT_RUN),
         }
+    }
+    let _ = write!(text, "\n## {}\n\n{}\n\n", python_record::NAME, python_record::QUESTION);
+    match python {
+        Some((record, ratios)) => python_section(&mut text, record, ratios),
+        None => text.push_str(NOT_RUN),
     }
     text
 }
 
+const NOT_RUN: &str = "It has not been run yet.\n";
+
+fn python_section(text: &mut String, record: &PythonRecord, ratios: &[Ratio]) {
+    let (met, all) = count_bars(ratios.iter());
+    let _ = write!(text, "**{met} of {all} bars met.**\n\n");
+    rows(text, ratios);
+    let load = record.load_before.first().copied().unwrap_or(f64::NAN);
+    let _ = writeln!(
+        text,
+        "- {} processors, best of {} rounds; load before the run {load:.2}.",
+        record.processors, record.rounds
+    );
+    let day = record.started.split('T').next().unwrap_or_default();
+    let _ = writeln!(text, "- {day}; {}.", versions(&record.versions));
+}
+
 fn section(text: &mut String, record: &Record) {
     let findings = &record.findings;
-    let verdicts: Vec<bool> = findings.ratios.iter().filter_map(|ratio| ratio.met).collect();
-    let met = verdicts.iter().filter(|&&met| met).count();
-    let _ = write!(text, "**{met} of {} bars met.** {} answers checked.\n\n", verdicts.len(), findings.answers.len());
-    text.push_str("| | measured | ratio | bar | met |\n|---|---|---|---|---|\n");
-    findings.ratios.iter().for_each(|ratio| row(text, ratio));
-    text.push('\n');
+    let (met, all) = count_bars(findings.ratios.iter());
+    let _ = write!(text, "**{met} of {all} bars met.** {} answers checked.\n\n", findings.answers.len());
+    rows(text, &findings.ratios);
     for note in &findings.notes {
         let _ = writeln!(text, "- {note}");
     }
@@ -83,8 +123,17 @@ fn section(text: &mut String, record: &Record) {
         quantity(machine.memory_bytes as f64, "B"),
         machine.load_before
     );
-    let versions: Vec<String> = record.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    let _ = writeln!(text, "- {}, commit {}; {}.", record.date, record.commit, versions.join(", "));
+    let _ = writeln!(text, "- {}, commit {}; {}.", record.date, record.commit, versions(&record.versions));
+}
+
+fn versions(versions: &BTreeMap<String, String>) -> String {
+    versions.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
+}
+
+fn rows(text: &mut String, ratios: &[Ratio]) {
+    text.push_str("| | measured | ratio | bar | met |\n|---|---|---|---|---|\n");
+    ratios.iter().for_each(|ratio| row(text, ratio));
+    text.push('\n');
 }
 
 fn row(text: &mut String, ratio: &Ratio) {
@@ -101,7 +150,7 @@ fn row(text: &mut String, ratio: &Ratio) {
 }
 
 /// A number with its unit, as people write it.
-fn quantity(value: f64, unit: &str) -> String {
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "B" if value >= 1e9 => format!("{} GB", significant(value / 1e9)),
         "B" => format!("{} MB", significant(value / 1e6)),
@@ -119,12 +168,12 @@ fn significant(value: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::machine::Machine;
     use crate::record::{Findings, SCHEMA};
 
-    fn record() -> Record {
+    pub(crate) fn record() -> Record {
         let mut findings = Findings::default();
         let seconds = |name: &str, value| Quantity::new(name, value, "s");
         findings.ratio("theirs to ours", seconds("theirs", 7.36), seconds("ours", 0.8), Some(Bar::AtLeast(10.0)));
@@ -175,13 +224,37 @@ mod tests {
     #[test]
     fn a_stale_page_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
-        let options =
-            |check| TableOptions { records: folder.path().into(), page: folder.path().join("page.md"), check };
+        let file = |name: &str| folder.path().join(name);
+        let options = |check| TableOptions {
+            records: folder.path().into(),
+            page: file("page.md"),
+            readme: file("README.md"),
+            check,
+        };
+        let place =
+            "<!-- Made by `scripts/bench table` from bench/records; edits are lost. -->\n<!-- Here it ends. -->\n";
+        std::fs::write(file("README.md"), place).unwrap();
         run(&options(false)).unwrap();
         run(&options(true)).unwrap();
+        let stale = |name: &str| {
+            let error = run(&options(true)).unwrap_err().to_string();
+            assert_eq!(error, format!("{} is stale; `scripts/bench table` makes it anew", file(name).display()));
+            run(&options(false)).unwrap();
+        };
         record().write(folder.path()).unwrap();
-        let stale = run(&options(true)).unwrap_err().to_string();
-        assert!(stale.ends_with("is stale; `scripts/bench table` makes it anew"), "{stale}");
+        stale("page.md");
+        std::fs::write(file("python_vs_sklearn.json"), crate::python_record::tests::STORED).unwrap();
+        stale("page.md");
+        let page = std::fs::read_to_string(file("page.md")).unwrap();
+        assert!(
+            page.contains("## python_vs_sklearn\n") && page.contains("**3 of 5 bars met.**\n\n| | measured"),
+            "{page}"
+        );
+        assert!(page.ends_with("best of 2 rounds; load before the run 0.25.\n- 2026-01-02; mercer 0.1.0.\n"), "{page}");
+        let readme = std::fs::read_to_string(file("README.md")).unwrap();
+        assert!(readme.contains("\n4 of 7 bars that were set beforehand are met."), "{readme}");
+        std::fs::write(file("README.md"), readme.replace("4 of 7 ", "7 of 7 ")).unwrap();
+        stale("README.md");
     }
 
     #[test]
