@@ -14,6 +14,7 @@ mod child;
 mod cube;
 mod digit_sets;
 mod failure;
+mod figures;
 mod harness;
 mod machine;
 mod memory;

@@ -129,6 +129,15 @@ pub(crate) struct Ratio {
     pub(crate) met: Option<bool>,
 }
 
+impl Ratio {
+    /// The ratio of two quantities, held against its bar.
+    pub(crate) fn new(what: String, dividend: Quantity, divisor: Quantity, bar: Option<Bar>) -> Self {
+        let value = dividend.value / divisor.value;
+        let met = bar.map(|bar| bar.is_met(value));
+        Self { what, dividend, divisor, value, bar, met }
+    }
+}
+
 impl Findings {
     /// Notes a setting.
     pub(crate) fn setting(&mut self, name: &str, value: impl Into<Value>) {
@@ -185,12 +194,10 @@ impl Findings {
         divisor: impl Into<Quantity>,
         bar: Option<Bar>,
     ) {
-        let (what, dividend, divisor) = (what.into(), dividend.into(), divisor.into());
-        let value = dividend.value / divisor.value;
-        let met = bar.map(|bar| bar.is_met(value));
-        let verdict = met.map_or("", |met| if met { ": bar met" } else { ": BAR MISSED" });
-        eprintln!("  {what}: {value:.3}{verdict}");
-        self.ratios.push(Ratio { what, dividend, divisor, value, bar, met });
+        let ratio = Ratio::new(what.into(), dividend.into(), divisor.into(), bar);
+        let verdict = ratio.met.map_or("", |met| if met { ": bar met" } else { ": BAR MISSED" });
+        eprintln!("  {}: {:.3}{verdict}", ratio.what, ratio.value);
+        self.ratios.push(ratio);
     }
 }
 

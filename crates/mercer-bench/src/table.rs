@@ -1,10 +1,12 @@
-//! The page of results, made from the records and from nothing else.
+//! The page of results and the figures of the README, made from the records and from nothing else.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use crate::benchmarks::Benchmark;
 use crate::failure::{Failure, Result};
+use crate::figures;
 use crate::record::{Bar, Quantity, Ratio, Record};
 
 /// What the page is made from, and where it goes.
@@ -16,7 +18,10 @@ pub(crate) struct TableOptions {
     /// The page
     #[arg(long, value_name = "FILE", default_value = "docs/benchmarks.md")]
     page: PathBuf,
-    /// Write nothing; fail if the page is not what the records say
+    /// The page with a few figures of all
+    #[arg(long, value_name = "FILE", default_value = "README.md")]
+    readme: PathBuf,
+    /// Write nothing; fail if a page is not what the records say
     #[arg(long)]
     check: bool,
 }
@@ -51,12 +56,24 @@ pub(crate) fn run(options: &TableOptions) -> Result<()> {
     let read = |entry: Entry| Ok((entry, Record::read(&options.records, entry.name)?));
     let entries = Benchmark::ALL.into_iter().map(Entry::from).chain([PYTHON]);
     let records = entries.map(read).collect::<Result<Vec<_>>>()?;
-    let text = page(&records);
-    if !options.check {
-        return std::fs::write(&options.page, text).map_err(Failure::file(&options.page));
+    let readme = std::fs::read_to_string(&options.readme).map_err(Failure::file(&options.readme))?;
+    let there: Vec<&Record> = records.iter().filter_map(|(_, record)| record.as_ref()).collect();
+    let bars = count_bars(there.iter().flat_map(|record| &record.findings.ratios));
+    let made =
+        [(&options.page, page(&records)), (&options.readme, figures::insert(&readme, &options.readme, &there, bars)?)];
+    for (path, text) in made {
+        if !options.check {
+            std::fs::write(path, text).map_err(Failure::file(path))?;
+        } else if std::fs::read_to_string(path).map_err(Failure::file(path))? != text {
+            return Err(Failure::Stale { path: path.clone() });
+        }
     }
-    let present = std::fs::read_to_string(&options.page).map_err(Failure::file(&options.page))?;
-    if present == text { Ok(()) } else { Err(Failure::Stale { path: options.page.clone() }) }
+    Ok(())
+}
+
+/// Bars that are met, and all of them.
+fn count_bars<'a>(ratios: impl Iterator<Item = &'a Ratio>) -> (usize, usize) {
+    ratios.filter_map(|ratio| ratio.met).fold((0, 0), |(met, all), is_met| (met + usize::from(is_met), all + 1))
 }
 
 fn page(records: &[(Entry, Option<Record>)]) -> String {
@@ -80,20 +97,19 @@ fn page(records: &[(Entry, Option<Record>)]) -> String {
                     let _ = write!(text, "\n![{name}](../bench/records/{name}.svg)\n");
                 }
             }
-            None => text.push_str("It has not been run yet.\n"),
+            None => text.push_str(NOT_RUN),
         }
     }
     text
 }
 
+const NOT_RUN: &str = "It has not been run yet.\n";
+
 fn section(text: &mut String, record: &Record) {
     let findings = &record.findings;
-    let verdicts: Vec<bool> = findings.ratios.iter().filter_map(|ratio| ratio.met).collect();
-    let met = verdicts.iter().filter(|&&met| met).count();
-    let _ = write!(text, "**{met} of {} bars met.** {} answers checked.\n\n", verdicts.len(), findings.answers.len());
-    text.push_str("| | measured | ratio | bar | met |\n|---|---|---|---|---|\n");
-    findings.ratios.iter().for_each(|ratio| row(text, ratio));
-    text.push('\n');
+    let (met, all) = count_bars(findings.ratios.iter());
+    let _ = write!(text, "**{met} of {all} bars met.** {} answers checked.\n\n", findings.answers.len());
+    rows(text, &findings.ratios);
     for note in &findings.notes {
         let _ = writeln!(text, "- {note}");
     }
@@ -108,8 +124,17 @@ fn section(text: &mut String, record: &Record) {
         quantity(machine.memory_bytes as f64, "B"),
         machine.load_before
     );
-    let versions: Vec<String> = record.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-    let _ = writeln!(text, "- {}, commit {}; {}.", record.date, record.commit, versions.join(", "));
+    let _ = writeln!(text, "- {}, commit {}; {}.", record.date, record.commit, versions(&record.versions));
+}
+
+fn versions(versions: &BTreeMap<String, String>) -> String {
+    versions.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
+}
+
+fn rows(text: &mut String, ratios: &[Ratio]) {
+    text.push_str("| | measured | ratio | bar | met |\n|---|---|---|---|---|\n");
+    ratios.iter().for_each(|ratio| row(text, ratio));
+    text.push('\n');
 }
 
 fn row(text: &mut String, ratio: &Ratio) {
@@ -126,7 +151,7 @@ fn row(text: &mut String, ratio: &Ratio) {
 }
 
 /// A number with its unit, as people write it.
-fn quantity(value: f64, unit: &str) -> String {
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
         "B" if value >= 1e9 => format!("{} GB", significant(value / 1e9)),
         "B" => format!("{} MB", significant(value / 1e6)),
@@ -144,12 +169,12 @@ fn significant(value: f64) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::machine::Machine;
     use crate::record::{Findings, SCHEMA};
 
-    fn record() -> Record {
+    pub(crate) fn record() -> Record {
         let mut findings = Findings::default();
         let seconds = |name: &str, value| Quantity::new(name, value, "s");
         findings.ratio("theirs to ours", seconds("theirs", 7.36), seconds("ours", 0.8), Some(Bar::AtLeast(10.0)));
@@ -200,13 +225,34 @@ mod tests {
     #[test]
     fn a_stale_page_is_noticed() {
         let folder = tempfile::tempdir().unwrap();
-        let options =
-            |check| TableOptions { records: folder.path().into(), page: folder.path().join("page.md"), check };
+        let file = |name: &str| folder.path().join(name);
+        let options = |check| TableOptions {
+            records: folder.path().into(),
+            page: file("page.md"),
+            readme: file("README.md"),
+            check,
+        };
+        let place =
+            "<!-- Made by `scripts/bench table` from bench/records; edits are lost. -->\n<!-- Here it ends. -->\n";
+        std::fs::write(file("README.md"), place).unwrap();
         run(&options(false)).unwrap();
         run(&options(true)).unwrap();
+        let stale = |name: &str| {
+            let error = run(&options(true)).unwrap_err().to_string();
+            assert_eq!(error, format!("{} is stale; `scripts/bench table` makes it anew", file(name).display()));
+            run(&options(false)).unwrap();
+        };
         record().write(folder.path()).unwrap();
-        let stale = run(&options(true)).unwrap_err().to_string();
-        assert!(stale.ends_with("is stale; `scripts/bench table` makes it anew"), "{stale}");
+        stale("page.md");
+        Record { benchmark: "python_vs_sklearn".to_owned(), ..record() }.write(folder.path()).unwrap();
+        stale("page.md");
+        let page = std::fs::read_to_string(file("page.md")).unwrap();
+        let of_python = page.split_once("## python_vs_sklearn\n").expect("a section").1;
+        assert!(of_python.contains("**1 of 2 bars met.** 1 answers checked.\n\n| | measured"), "{page}");
+        let readme = std::fs::read_to_string(file("README.md")).unwrap();
+        assert!(readme.contains("\n2 of 4 bars that were set beforehand are met."), "{readme}");
+        std::fs::write(file("README.md"), readme.replace("2 of 4 ", "4 of 4 ")).unwrap();
+        stale("README.md");
     }
 
     #[test]

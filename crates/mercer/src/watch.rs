@@ -16,27 +16,37 @@ use crate::error::{Error, Result};
 /// use mercer::watch::Threads;
 ///
 /// assert_eq!(Threads::new(2)?.count(), 2);
-/// assert!(Threads::new(0).is_err());
+/// assert!(Threads::new(0).is_err() && Threads::new(Threads::MOST + 1).is_err());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Threads(Arc<rayon::ThreadPool>);
 
 impl Threads {
+    /// Threads beyond this do nothing but wait for each other: a pool of so many is a slip of the keyboard.
+    pub const MOST: usize = 1024;
+
     /// A pool of `n` threads.
     ///
     /// # Errors
     ///
-    /// If `n` is zero or the system refuses to start the threads.
+    /// If `n` is zero or more than [`MOST`](Self::MOST), or the system refuses to start the threads.
     pub fn new(n: usize) -> Result<Self> {
-        if n == 0 {
-            return Err(Error::invalid("threads", "at least 1", n));
-        }
+        Self::check(n)?;
         rayon::ThreadPoolBuilder::new()
             .num_threads(n)
             .build()
             .map(|pool| Self(Arc::new(pool)))
             .map_err(|error| Error::invalid("threads", format!("as many as the system can start ({error})"), n))
+    }
+
+    /// Refuses a number of threads that no pool has.
+    pub(crate) fn check(n: usize) -> Result<()> {
+        match n {
+            0 => Err(Error::invalid("threads", "at least 1", n)),
+            1..=Self::MOST => Ok(()),
+            _ => Err(Error::invalid("threads", format!("at most {}", Self::MOST), n)),
+        }
     }
 
     /// A pool with as many threads as the machine has processors for this process.
@@ -48,9 +58,9 @@ impl Threads {
         Self::new(Self::available())
     }
 
-    /// How many processors the machine has for this process.
+    /// How many processors the machine has for this process, as far as [`MOST`](Self::MOST).
     pub fn available() -> usize {
-        std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(Self::MOST)
     }
 
     /// How many threads there are.

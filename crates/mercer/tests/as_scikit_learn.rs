@@ -93,6 +93,10 @@ fn a_plan_of_a_shape_is_that_of_points_of_the_shape() {
     assert_eq!((&shape.gram, &shape.solver, shape.block), (&data.gram, &data.solver, data.block));
     assert_eq!(shape.expected_memory_bytes, data.expected_memory_bytes);
     assert!(shape.expected_seconds > 0.0);
+    let crooked = KernelPca::new(KernelSpec::new("precomputed")).plan_shape(900, 3, Precision::F64).unwrap_err();
+    assert_eq!(crooked.to_string(), "the precomputed matrix must be square, but it has 900 rows and 3 columns");
+    let crowded = pca.clone().threads(5000).plan_shape(900, 3, Precision::F64).unwrap_err();
+    assert_eq!(crowded.to_string(), "`threads` must be at most 1024, but it is 5000");
     let refused = pca.memory(MemoryBudget::Bytes(1000)).plan_shape(60_000, 784, Precision::F32).unwrap_err();
     assert_eq!(refused.kind(), ErrorKind::OverBudget);
 }

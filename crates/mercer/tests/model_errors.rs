@@ -67,6 +67,7 @@ fn settings_outside_their_domain_are_refused() {
     assert_eq!(message(pca().tolerance(0.0).fit(&data)), "`tolerance` must be between 0 and 1, but it is 0");
     assert_eq!(message(pca().max_passes(0).fit(&data)), "`max_passes` must be at least 1, but it is 0");
     assert_eq!(message(pca().threads(0).fit(&data)), "`threads` must be at least 1, but it is 0");
+    assert_eq!(message(pca().threads(100_000).fit(&data)), "`threads` must be at most 1024, but it is 100000");
 }
 
 #[test]

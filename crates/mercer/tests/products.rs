@@ -79,7 +79,9 @@ fn a_tolerance_decides_between_the_precisions() {
     // Not below what single precision is not tried for, but below what it reaches here: it is tried, and gives way.
     assert_eq!(run(&product.clone().tolerance(1e-12)).unwrap().1.precision, Precision::F64);
     let stubborn = run(&product.clone().tolerance(1e-12).precision(Precision::F32)).unwrap_err();
-    assert!(stubborn.to_string().starts_with("`tolerance` must be at least"), "{stubborn}");
+    let stubborn = stubborn.to_string();
+    assert!(stubborn.starts_with("`tolerance` must be at least"), "{stubborn}");
+    assert!(stubborn.ends_with(", which is what f32 leaves, but it is 1e-12"), "{stubborn}");
     let unchecked = run(&product.checked_rows(0)).unwrap().1;
     assert_eq!((unchecked.measured_error, unchecked.checked_rows), (None, 0));
 }
@@ -97,7 +99,12 @@ fn wrong_products_are_refused_with_what_is_right() {
     let v = vectors(9, 2);
     assert_eq!(
         text(product.multiply(&x, v.as_ref(), Some(&points(4, 2, 0)), &watch)),
-        "`queries` has 2 columns, but the model was fitted on 3"
+        "`queries` must be of 3 columns, as the points are, but it is 2"
+    );
+    let hole = Points::from_f64(vec![0.0, 1.0, f64::INFINITY], 1, 3).unwrap();
+    assert_eq!(
+        text(product.multiply(&x, v.as_ref(), Some(&hole), &watch)),
+        "`queries` must be finite, but it is inf in row 0, column 2"
     );
     let small = product.clone().memory(MemoryBudget::Bytes(100)).multiply(&x, v.as_ref(), None, &watch).unwrap_err();
     assert_eq!(small.kind(), ErrorKind::OverBudget);
@@ -105,7 +112,7 @@ fn wrong_products_are_refused_with_what_is_right() {
     broken[(3, 1)] = f64::NAN;
     assert_eq!(
         text(product.multiply(&x, broken.as_ref(), None, &watch)),
-        "row 3, column 1 is NaN; kernels need finite numbers"
+        "`vectors` must be finite, but it is NaN in row 3, column 1"
     );
     let crooked = KernelProduct::new(Kernel::Precomputed).multiply(&x, v.as_ref(), None, &watch);
     assert_eq!(text(crooked), "the precomputed matrix must be square, but it has 9 rows and 3 columns");

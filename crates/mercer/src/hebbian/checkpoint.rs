@@ -25,8 +25,7 @@ use super::settings::RecordError;
 use super::state::State;
 use crate::choices::{Center, Gain, GainRule, Refresh};
 use crate::data::{Points, RowsRef};
-use crate::error::{Error, Result};
-use crate::kernel::Kernel;
+use crate::error::Result;
 use crate::model::{Tensor, bad, digest, views_of, write_tensors};
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
@@ -90,13 +89,7 @@ impl HebbianLearner {
     ///
     /// If the file cannot be written, or the kernel is a function, which cannot be.
     pub fn save(&self, path: &Path) -> Result<()> {
-        if let Kernel::Custom(custom) = &self.prepared.kernel {
-            return Err(Error::UnsuitableKernel {
-                what: "saving a checkpoint",
-                kernel: custom.name().to_owned(),
-                reason: "a function cannot be written to a file",
-            });
-        }
+        self.prepared.kernel.check_is_no_function("saving a checkpoint")?;
         self.with_views(path, |views, metadata| write_tensors(path, views, metadata))
     }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::error::Result;
+use super::Kernel;
+use crate::error::{Error, Result};
 
 /// A kernel of the user's own.
 ///
@@ -93,5 +94,19 @@ impl<F: Fn(&[f64], &[f64]) -> f64 + Send + Sync> CustomKernel for PairFunction<F
             }
         }
         Ok(())
+    }
+}
+
+impl Kernel {
+    /// Refuses a function where a kernel has to be written to a file; `what` is what was asked for.
+    pub(crate) fn check_is_no_function(&self, what: &'static str) -> Result<()> {
+        match self {
+            Self::Custom(custom) => Err(Error::UnsuitableKernel {
+                what,
+                kernel: custom.name().to_owned(),
+                reason: "a function cannot be written to a file",
+            }),
+            _ => Ok(()),
+        }
     }
 }

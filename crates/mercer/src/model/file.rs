@@ -74,13 +74,7 @@ impl Model {
     ///
     /// If the file cannot be written, or the kernel is a function, which cannot be.
     pub fn save(&self, path: &Path) -> Result<()> {
-        if let Kernel::Custom(custom) = self.kernel() {
-            return Err(Error::UnsuitableKernel {
-                what: "saving a model",
-                kernel: custom.name().to_owned(),
-                reason: "a function cannot be written to a file",
-            });
-        }
+        self.kernel().check_is_no_function("saving a model")?;
         self.with_views(path, |views, metadata| write_tensors(path, views, metadata))
     }
 

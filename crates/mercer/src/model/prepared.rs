@@ -220,12 +220,12 @@ pub(super) fn plan_shape(
         KernelChoice::Known(kernel) => kernel.clone(),
         KernelChoice::Spec(spec) => spec.resolve_without_points()?,
     };
+    if matches!(kernel, Kernel::Precomputed) && n_features != n_samples {
+        return Err(Error::NotSquare { rows: n_samples, columns: n_features });
+    }
     let (precision, reason) = settings.choose_precision(precision);
-    let threads = match settings.threads {
-        Some(0) => return Err(Error::invalid("threads", "at least 1", 0)),
-        Some(threads) => threads,
-        None => Threads::available(),
-    };
+    let threads = settings.threads.unwrap_or_else(Threads::available);
+    Threads::check(threads)?;
     let task = Task {
         n_samples,
         n_features,

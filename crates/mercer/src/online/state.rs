@@ -102,13 +102,7 @@ impl Learner {
     ///
     /// As [`to_bytes`](Self::to_bytes).
     pub fn to_bytes_with_note(&self, note: &str) -> Result<Vec<u8>> {
-        if let Kernel::Custom(custom) = &self.settings.kernel {
-            return Err(Error::UnsuitableKernel {
-                what: "saving a learner",
-                kernel: custom.name().to_owned(),
-                reason: "a function cannot be written to a file",
-            });
-        }
+        self.settings.kernel.check_is_no_function("saving a learner")?;
         let settings = &self.settings;
         let state = State {
             format_version: FORMAT_VERSION,

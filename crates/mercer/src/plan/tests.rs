@@ -1,3 +1,7 @@
+use super::choose::{
+    DENSE_UP_TO, DENSE_UP_TO_INDEFINITE, MAX_SAMPLE, MIN_SAMPLE, SAMPLE_FROM, STORE_FROM_BYTE_FEATURES,
+    STORE_FROM_FEATURES,
+};
 use super::*;
 
 const GIB: u64 = 1 << 30;

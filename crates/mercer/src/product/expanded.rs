@@ -6,7 +6,7 @@ use super::check::CHECK_SEED;
 use super::{KernelProduct, ProductRecord, subtract_column_means};
 use crate::choices::Center;
 use crate::data::{Points, sample_rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 use crate::expansion::{Expansion, Targets, Wanted, exact_rows};
 use crate::gram::SymmetricOperator;
 use crate::record::KernelRecord;
@@ -83,7 +83,7 @@ impl KernelProduct {
             return Err(Error::invalid(
                 "tolerance",
                 format!("at least {error:.1e}, which is what was measured"),
-                tolerance,
+                short(tolerance),
             ));
         }
         let direct = if expansion.is_tiled() && queries.is_some() { (rows * n) as u64 } else { 0 };

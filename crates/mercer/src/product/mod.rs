@@ -13,7 +13,7 @@ use faer::{Mat, MatRef};
 pub use self::record::ProductRecord;
 use crate::choices::{Center, ExpansionMethod, GramChoice, MemoryBudget};
 use crate::data::Points;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 use crate::gram::{Element, KernelGram, Store, StoreFormat, SymmetricOperator, slab_product};
 use crate::kernel::Kernel;
 use crate::record::KernelRecord;
@@ -176,7 +176,7 @@ impl KernelProduct {
             return Self { precision: Some(Precision::F64), ..self.clone() }.multiply(points, vectors, queries, watch);
         }
         let requirement = format!("at least {error:.1e}, which is what {first} leaves");
-        Err(Error::invalid("tolerance", requirement, tolerance))
+        Err(Error::invalid("tolerance", requirement, short(tolerance)))
     }
 
     fn check(&self, points: &Points, vectors: MatRef<'_, f64>, queries: Option<&Points>) -> Result<()> {
@@ -203,7 +203,7 @@ impl KernelProduct {
         }
         for (column, values) in vectors.col_iter().enumerate() {
             if let Some((row, &value)) = values.iter().enumerate().find(|(_, x)| !x.is_finite()) {
-                return Err(Error::NotFinite { row, column, value });
+                return Err(not_finite("vectors", Error::NotFinite { row, column, value }));
             }
         }
         points.check_finite()?;
@@ -213,9 +213,9 @@ impl KernelProduct {
         if let Some(queries) = queries {
             let (expected, found) = (points.n_features(), queries.n_features());
             if expected != found {
-                return Err(Error::FeatureMismatch { what: "`queries`", expected, found });
+                return Err(Error::invalid("queries", format!("of {expected} columns, as the points are"), found));
             }
-            queries.check_finite()?;
+            queries.check_finite().map_err(|error| not_finite("queries", error))?;
         }
         Ok(())
     }
@@ -365,6 +365,16 @@ impl KernelProduct {
             product.col_mut(j).iter_mut().for_each(|x| *x -= mean);
         }
         Ok(own.entries)
+    }
+}
+
+/// A number that is not finite, said of the argument it stands in: there are rows and columns in all of them.
+fn not_finite(name: &'static str, error: Error) -> Error {
+    match error {
+        Error::NotFinite { row, column, value } => {
+            Error::invalid(name, "finite", format!("{value} in row {row}, column {column}"))
+        }
+        other => other,
     }
 }
 
