@@ -18,6 +18,7 @@ use faer::Mat;
 
 use super::schedule::Schedule;
 use super::step::{AddMultiple, AddPair, Step, Transpose};
+use super::tune::LOOK_EVERY;
 use crate::simd::Isa;
 
 /// What is small in the state of a run, and follows every update.
@@ -45,6 +46,11 @@ impl Small {
         let r = self.gains.len();
         (0..r).map(move |i| self.products[i * r + i])
     }
+
+    /// Whether no squared length exceeds the limit; none does that is not a number.
+    pub(super) fn is_within(&self, limit: f64) -> bool {
+        self.squared_lengths().all(|length| length <= limit)
+    }
 }
 
 /// What a batch needs to know of the kernel matrix and of the state before it.
@@ -59,7 +65,7 @@ pub(super) struct Input<'a> {
     pub(super) followed: Option<Followed<'a>>,
     /// Whether the batch begins a pass.
     pub(super) first: bool,
-    /// Squared lengths above this are divergence.
+    /// Squared lengths above this are divergence, where they are looked at.
     pub(super) limit: f64,
 }
 
@@ -112,9 +118,8 @@ pub(super) fn run(isa: Isa, schedule: &Schedule, small: &mut Small, input: &Inpu
         }
         work.update(small, schedule, input, s);
         small.updates = t;
-        // At every update: with meta-descent a blow-up can be over before the next look, log-gains so low that nothing moves any
-        // more. Written so that NaN is divergence too.
-        if !small.squared_lengths().all(|length| length <= input.limit) {
+        let limit = if t.is_multiple_of(LOOK_EVERY) { input.limit } else { f64::MAX };
+        if !small.is_within(limit) {
             return Err(Diverged(t));
         }
     }

@@ -76,9 +76,10 @@ impl HebbianLearner {
         let context = Context::new(&prepared.threads, watch, Phase::Learning);
         context.check()?;
         let (threads, seed) = (&prepared.threads, settings.common.seed);
-        let coefficients = start::coefficients(start, r, points, seed, threads, watch)?;
-        let images = engine.start(coefficients.as_ref(), settings.common.center, &context)?;
-        require_variance(engine.as_ref(), &prepared)?;
+        let mut coefficients = start::coefficients(start, r, points, seed, threads, watch)?;
+        let mut images = engine.start(coefficients.as_ref(), settings.common.center, &context)?;
+        let variance = require_variance(engine.as_ref(), &prepared)?;
+        start::shorten(start, variance / n as f64, &mut coefficients, &mut images);
         let (padded, lanes) = engine.geometry();
         let adapts = settings.rule.adapts();
         let mut state = State::new(coefficients.as_ref(), images.as_ref(), adapts, settings.rho0, padded, lanes);
@@ -213,7 +214,7 @@ impl HebbianLearner {
         (w > r).then(|| self.state.coefficients(r, w - r).transpose().to_owned())
     }
 
-    /// Adapted log-gains, one per component; what they started with if the gain rule does not adapt them.
+    /// Adapted log-gains, one per component; zero if the gain rule does not adapt them.
     pub fn log_gains(&self) -> &[f64] {
         &self.state.small.log_gains
     }
@@ -302,15 +303,16 @@ impl std::fmt::Debug for HebbianLearner {
     }
 }
 
-/// An error if all points are the same to the kernel.
-fn require_variance(engine: &dyn Engine, prepared: &Prepared) -> Result<()> {
+/// The total variance, or an error if all points are the same to the kernel.
+fn require_variance(engine: &dyn Engine, prepared: &Prepared) -> Result<f64> {
     let diagonal = engine.diagonal()?;
     let trace: f64 = diagonal.iter().sum();
+    let variance = total_variance(engine)?;
     // Entries are known to a few units in the last place.
-    if total_variance(engine)?.abs() <= 8.0 * prepared.precision.epsilon() * trace.abs() {
+    if variance.abs() <= 8.0 * prepared.precision.epsilon() * trace.abs() {
         return Err(Error::NoVariance { n_samples: diagonal.len() });
     }
-    Ok(())
+    Ok(variance)
 }
 
 /// The trace of the (centred) matrix.

@@ -184,6 +184,9 @@ impl HebbianLearner {
             }
         }
         self.seconds = stopwatch.seconds();
+        if !self.state.small.is_within(self.limit) {
+            return Ok(Ended::Diverged(Diverged(self.n_updates())));
+        }
         Ok(Ended::Done)
     }
 

@@ -27,11 +27,39 @@ pub(super) fn coefficients(
     let mut random = random(points.n_samples(), n_components, seed);
     if let Some(model) = start.model {
         let known = of_model(model, points, threads, watch)?;
-        for j in 0..known.ncols().min(n_components) {
+        for j in 0..start.n_given(n_components) {
             random.col_mut(j).copy_from(known.col(j));
         }
     }
     Ok(random)
+}
+
+impl Start<'_> {
+    /// The first components, whose start is given: so many of them, or as many as there are.
+    fn n_given(&self, n_components: usize) -> usize {
+        match (self.coefficients, self.model) {
+            (Some(_), _) => n_components,
+            (None, Some(model)) => model.n_components().min(n_components),
+            (None, None) => 0,
+        }
+    }
+}
+
+/// Shortens components that start at random, and their images `A K'`, for points that are long in feature space.
+///
+/// Algorithm 1 of [GSV07](super) takes coefficients of "suitably small variance", `1 / (r n)`, whatever the kernel is: components then have a
+/// squared length of the points' mean square over `r`. Kernels up to one make that at most `1 / r`. A dot product need not, and from
+/// far above one, where components end, the cubic term of an update sends them to infinity at gains that suit the rest of the
+/// run. So coefficients are divided by the root of the mean square, if that exceeds one.
+pub(super) fn shorten(start: &Start<'_>, mean_square: f64, coefficients: &mut Mat<f64>, images: &mut Mat<f64>) {
+    let factor = 1.0 / mean_square.max(1.0).sqrt();
+    if factor < 1.0 {
+        for matrix in [coefficients, images] {
+            for j in start.n_given(matrix.ncols())..matrix.ncols() {
+                matrix.col_mut(j).iter_mut().for_each(|x| *x *= factor);
+            }
+        }
+    }
 }
 
 /// Independent normal numbers of variance `1 / (r n)`: Algorithm 1, step 1(b) of [GSV07](super).
@@ -99,6 +127,21 @@ mod tests {
         let sum: f64 = (0..r).map(|j| a.col(j).iter().map(|x| x * x).sum::<f64>()).sum();
         // 20000 squares of mean 1/20000: the sum is 1 with deviation sqrt(2/20000) = 0.01.
         assert!((sum - 1.0).abs() < 0.05, "{sum}");
+    }
+
+    #[test]
+    fn random_starts_of_long_points_are_shortened_and_given_ones_are_not() {
+        let given = random(30, 2, 4);
+        let rows = given.transpose().to_owned();
+        let known = Start { coefficients: Some(rows.as_ref()), ..Start::default() };
+        for (start, mean_square, factor) in
+            [(Start::default(), 0.25, 1.0), (Start::default(), 16.0, 0.25), (known, 16.0, 1.0)]
+        {
+            let (mut coefficients, mut images) = (given.clone(), given.clone());
+            shorten(&start, mean_square, &mut coefficients, &mut images);
+            let expected = Mat::from_fn(30, 2, |i, j| factor * given[(i, j)]);
+            assert!(coefficients == expected && images == expected, "{mean_square} {factor}");
+        }
     }
 
     #[test]

@@ -11,8 +11,9 @@
 //!
 //! Finite coefficients are not enough: with meta-descent, log-gains can fall so far after a blow-up that useless coefficients stay
 //! finite. A component whose squared length in feature space exceeds ten (it converges to one) counts as divergence as well;
-//! should the start be longer than one, ten times that. It is looked for at every update. And a run whose components at its
-//! end describe the points worse than none at all would has only survived.
+//! should the start be longer than one, ten times that. As in the paper, lengths are looked at every hundred updates, and at the end of a
+//! run: a component may be long for a moment and come back. Numbers that are not finite do not, and end a run at once. And a
+//! run whose components at its end describe the points worse than none at all would has only survived.
 //!
 //! # References
 //!
@@ -23,6 +24,9 @@ use crate::choices::Gain;
 
 /// Squared length, relative to the start's or one, above which a component has diverged.
 pub(super) const LENGTH_LIMIT: f64 = 10.0;
+
+/// Updates after which lengths are looked at.
+pub(super) const LOOK_EVERY: usize = 100;
 
 /// Updates in which `η₀` is found before `μ` is: as many as divergence ever took in the paper, in numbers or as a share of the points.
 pub(super) fn trial_updates(n_samples: usize) -> usize {

@@ -12,41 +12,46 @@ use crate::error::Result;
 /// Rows whose kernel values are computed together: their values for a few hundred rows in memory fit the second-level cache.
 pub(super) const ROWS_AHEAD: usize = 32;
 
+/// Rows from which on solving for [`WIDTH`] together is faster than for one after the other.
+const WORTH_IT: usize = WIDTH / 2;
+
 /// Rows that are about to be learned.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Block {
     rows: Vec<f64>,
     n_features: usize,
     values: Vec<f64>,
     stride: usize,
-    solved: Option<Solved>,
+    solved: Solved,
 }
 
 /// Solutions for `width` rows from `first` on, of the factor as it was at `version`.
+#[derive(Clone, Debug, Default)]
 struct Solved {
     first: usize,
     width: usize,
     version: u64,
+    /// Rows that have been solved for with this version.
+    rows: usize,
     half: Vec<f64>,
-    combinations: Option<Vec<f64>>,
-}
-
-impl Solved {
-    /// What belongs to row `i` of solutions that stand side by side.
-    fn of(&self, i: usize, solutions: &[f64]) -> impl Iterator<Item = f64> {
-        solutions.iter().copied().skip(i - self.first).step_by(self.width)
-    }
+    /// The squared norm of each of them.
+    squares: [f64; WIDTH],
+    /// Empty until they are asked for.
+    combinations: Vec<f64>,
 }
 
 impl Block {
-    /// Rows, one after the other, and their kernel values with those in memory.
-    pub(super) fn new(rows: Vec<f64>, memory: &Memory) -> Result<Self> {
-        let n_features = memory.rows.n_features();
-        let n = rows.len() / n_features;
+    /// Takes rows, one after the other, in the place of those before, and computes their kernel values with the rows in memory.
+    pub(super) fn load(&mut self, rows: Vec<f64>, memory: &Memory) -> Result<()> {
+        self.n_features = memory.rows.n_features();
+        let n = rows.len() / self.n_features;
         // Every row may find a place in memory.
-        let stride = (memory.len() + n).next_multiple_of(memory.rows.lanes());
-        let mut block = Self { rows, n_features, values: vec![0.0; n * stride], stride, solved: None };
-        memory.rows.kernel_rows(&block.rows, memory.rows.panels(), &mut block.values, stride)?;
-        Ok(block)
+        self.stride = (memory.len() + n).next_multiple_of(memory.rows.lanes());
+        self.rows = rows;
+        self.values.clear();
+        self.values.resize(n * self.stride, 0.0);
+        self.solved.width = 0;
+        memory.rows.kernel_rows(&self.rows, memory.rows.panels(), &mut self.values, self.stride)
     }
 
     /// Rows in the block.
@@ -82,40 +87,50 @@ impl Block {
     /// The squared distance from the span of the rows in memory of row `i`, whose kernel with itself is `square`.
     pub(super) fn residual(&mut self, i: usize, square: f64, factor: &Factor) -> f64 {
         let solved = self.solved(i, factor);
-        square - solved.of(i, &solved.half).map(|z| z * z).sum::<f64>()
+        solved.rows += 1;
+        square - solved.squares[i - solved.first]
     }
 
     /// What the factor gains when row `i` enters it.
-    pub(super) fn half(&mut self, i: usize, factor: &Factor) -> Vec<f64> {
+    pub(super) fn half(&mut self, i: usize, factor: &Factor) -> impl Iterator<Item = f64> {
         let solved = self.solved(i, factor);
-        solved.of(i, &solved.half).collect()
+        let point = i - solved.first;
+        solved.half.chunks_exact(solved.width).map(move |row| row[point])
     }
 
-    /// The best combination of the rows in memory for row `i`, as long as an expansion.
-    pub(super) fn combination(&mut self, i: usize, factor: &Factor, padded_len: usize) -> Vec<f64> {
+    /// Writes the best combination of the rows in memory for row `i`, as long as an expansion.
+    pub(super) fn combination(&mut self, i: usize, factor: &Factor, padded_len: usize, out: &mut Vec<f64>) {
         let solved = self.solved(i, factor);
-        if solved.combinations.is_none() {
-            solved.combinations = Some(factor.backward(solved.width, solved.half.clone()));
+        if solved.combinations.is_empty() {
+            solved.combinations.extend_from_slice(&solved.half);
+            factor.backward(solved.width, &mut solved.combinations);
         }
-        let combinations = solved.combinations.as_ref().expect("made above");
-        let mut coefficients = vec![0.0; padded_len];
-        factor.by_slot(solved.of(i, combinations), &mut coefficients);
-        coefficients
+        out.clear();
+        out.resize(padded_len, 0.0);
+        factor.by_slot(&solved.combinations, i - solved.first, solved.width, out);
     }
 
     /// The solved systems that row `i` is among.
     fn solved(&mut self, i: usize, factor: &Factor) -> &mut Solved {
-        let version = factor.version();
-        let is_current =
-            |solved: &Solved| solved.version == version && (solved.first..solved.first + solved.width).contains(&i);
-        if !self.solved.as_ref().is_some_and(is_current) {
-            // Solutions for rows ahead would be of no use if the factor changed again.
-            let stays = self.solved.as_ref().is_some_and(|solved| solved.version == version);
-            let width = if stays { WIDTH } else { 1 };
-            let (values, stride, n) = (&self.values, self.stride, self.len());
-            let half = factor.forward(width, |slot, w| if i + w < n { values[(i + w) * stride + slot] } else { 0.0 });
-            self.solved = Some(Solved { first: i, width, version, half, combinations: None });
+        let (n, version) = (self.len(), factor.version());
+        let Self { values, stride, solved, .. } = self;
+        let stays = solved.version == version;
+        if !(stays && (solved.first..solved.first + solved.width).contains(&i)) {
+            // Solutions for rows ahead are of no use if the factor changes again, which it does most when it just did.
+            let lasts = stays || solved.rows >= WORTH_IT;
+            let width = if lasts && n - i >= WORTH_IT { WIDTH } else { 1 };
+            let k = |slot: usize, w: usize| if i + w < n { values[(i + w) * *stride + slot] } else { 0.0 };
+            factor.forward(width, k, &mut solved.half);
+            solved.squares = [0.0; WIDTH];
+            for row in solved.half.chunks_exact(width) {
+                for (square, z) in solved.squares.iter_mut().zip(row) {
+                    *square += z * z;
+                }
+            }
+            solved.combinations.clear();
+            solved.rows = if stays { solved.rows } else { 0 };
+            (solved.first, solved.width, solved.version) = (i, width, version);
         }
-        self.solved.as_mut().expect("solved above")
+        solved
     }
 }

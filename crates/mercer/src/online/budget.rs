@@ -8,6 +8,7 @@ use super::learner::{DEPENDENT, Learner};
 use super::memory::Memory;
 use super::passes;
 use super::settings::Policy;
+use super::step::Workspace;
 use crate::error::Result;
 
 /// The factor and all inner products are computed anew after this many times as many rows were given up as there are in memory.
@@ -16,24 +17,31 @@ const REFRESH_AFTER: usize = 32;
 impl Memory {
     /// The slot whose loss would change the components least once a new row is in memory, if that is less than `own`, what it
     /// costs to give up the new row; its squared distance from the span is `residual`, and it is nearest to the combination
-    /// `coefficients`.
-    pub(super) fn cheapest(&self, own: f64, residual: f64, coefficients: &[f64]) -> Option<usize> {
+    /// `coefficients`. `weights` is room for a number per slot.
+    pub(super) fn cheapest(
+        &self,
+        own: f64,
+        residual: f64,
+        coefficients: &[f64],
+        weights: &mut Vec<f64>,
+    ) -> Option<usize> {
         let inverse = self.factor.as_ref().expect("the policy keeps a factor").inverse_diagonal();
-        let weights = passes::weights(self);
+        passes::weights(self, weights);
+        let nearness = 1.0 / residual;
         let mut best = (own, None);
         for slot in self.forgettable() {
-            // What is lost with a slot is its distance from the span of the others, the new row among them.
-            let loss = weights[slot] / (inverse[slot] + coefficients[slot] * coefficients[slot] / residual);
-            if loss < best.0 {
-                best = (loss, Some(slot));
+            // What is lost with a slot is its weight over this: its distance from the span of the others, the new row among them.
+            let closeness = inverse[slot] + coefficients[slot] * coefficients[slot] * nearness;
+            if weights[slot] < best.0 * closeness {
+                best = (weights[slot] / closeness, Some(slot));
             }
         }
         best.1
     }
 
     /// The slot with the smallest weight: the squared length of its part of all components.
-    fn smallest(&self) -> usize {
-        let weights = passes::weights(self);
+    fn smallest(&self, weights: &mut Vec<f64>) -> usize {
+        passes::weights(self, weights);
         let weight = |slot: usize| weights[slot] * self.squares[slot];
         let mut best = (f64::INFINITY, self.len() - 1);
         for slot in self.forgettable() {
@@ -52,17 +60,23 @@ impl Memory {
 impl Learner {
     /// Forgets a row if there are more than the budget allows: the one that was chosen, if the policy looks ahead. Row `i` of the block
     /// has just been learned.
-    pub(super) fn keep_to_budget(&mut self, chosen: Option<usize>, block: &mut Block, i: usize) -> Result<()> {
+    pub(super) fn keep_to_budget(
+        &mut self,
+        chosen: Option<usize>,
+        block: &mut Block,
+        i: usize,
+        work: &mut Workspace,
+    ) -> Result<()> {
         let Some(budget) = self.settings.budget else { return Ok(()) };
         let memory = self.memory.as_ref().expect("made before the first row");
         if memory.n_forgettable() > budget {
             let slot = match (self.settings.policy.unwrap_or_default(), chosen) {
                 (Policy::Oldest, _) => memory.oldest(),
                 (Policy::Project, Some(slot)) => slot,
-                (Policy::Project, None) | (Policy::Smallest, _) => memory.smallest(),
+                (Policy::Project, None) | (Policy::Smallest, _) => memory.smallest(&mut work.weights),
             };
             if self.is_factored() {
-                self.project(slot);
+                self.project(slot, work);
             } else {
                 self.drop_row(slot)?;
             }
@@ -81,7 +95,8 @@ impl Learner {
         let k = memory.kernel_row(&memory.rows.row(slot))?;
         let square = memory.squares[slot];
         let expansions = memory.components.iter().chain(std::iter::once(&memory.mean));
-        let mut with_components = passes::products(memory.isa, expansions, &k);
+        let mut with_components = Vec::new();
+        passes::products(memory.isa, expansions, &k, &mut with_components);
         let with_mean = with_components.pop().expect("one for the mean");
         let lost: Vec<f64> = memory.components.iter().map(|component| component[slot]).collect();
         let lost_mean = memory.mean[slot];
@@ -107,16 +122,17 @@ impl Learner {
     }
 
     /// Replaces a row by the best combination of the others.
-    fn project(&mut self, slot: usize) {
+    fn project(&mut self, slot: usize, work: &mut Workspace) {
+        let Workspace { coefficients, lost, .. } = work;
         let memory = self.memory.as_mut().expect("there are rows");
         let factor = memory.factor.as_mut().expect("the policy keeps a factor");
-        let projection = factor.express(slot);
-        factor.swap_remove(slot, &projection);
-        let mut lost: Vec<f64> = memory.expansions().map(|expansion| expansion[slot]).collect();
-        passes::spread(memory, &lost, &projection.coefficients);
+        let residual = factor.swap_remove(slot, coefficients);
+        lost.clear();
+        lost.extend(memory.expansions().map(|expansion| expansion[slot]));
         memory.swap_remove(slot);
+        passes::spread(memory, lost, coefficients);
         let lost_mean = lost.pop().expect("one for the mean");
-        self.lose(&lost, lost_mean, projection.residual.max(0.0));
+        self.lose(lost, lost_mean, residual);
     }
 
     /// Computes the factor and all inner products anew, so that rounding does not build up over millions of rows.
@@ -125,29 +141,36 @@ impl Learner {
         let memory = self.memory.as_mut().expect("there are rows");
         let (m, p) = (memory.len(), memory.components.len());
         let mut images = vec![vec![0.0; m]; p + 1];
-        let mut factor = memory.factor.is_some().then(Factor::default);
+        // In the room that the factor has, unless the kernel is a function of the user, which may fail half-way.
+        let mut factor = match memory.factor.take_if(|_| memory.rows.is_vectorised()) {
+            Some(mut factor) => {
+                factor.clear();
+                Some(factor)
+            }
+            None => memory.factor.is_some().then(Factor::default),
+        };
         let stride = memory.rows.padded_len();
+        let (mut values, mut products, mut half) = (vec![0.0; ROWS_AHEAD * stride], Vec::new(), Vec::new());
         for first in (0..m).step_by(ROWS_AHEAD) {
             let rows: Vec<f64> = (first..m.min(first + ROWS_AHEAD)).flat_map(|i| memory.rows.row(i)).collect();
-            let mut values = vec![0.0; ROWS_AHEAD * stride];
             memory.rows.kernel_rows(&rows, memory.rows.panels(), &mut values, stride)?;
             for (i, k) in (first..m.min(first + ROWS_AHEAD)).zip(values.chunks_exact(stride)) {
                 let expansions = memory.components.iter().chain(std::iter::once(&memory.mean));
-                for (image, product) in images.iter_mut().zip(passes::products(memory.isa, expansions, k)) {
-                    image[i] = product;
+                passes::products(memory.isa, expansions, k, &mut products);
+                for (image, product) in images.iter_mut().zip(&products) {
+                    image[i] = *product;
                 }
                 if let Some(factor) = &mut factor {
-                    let half = factor.forward(1, |slot, _| k[slot]);
+                    factor.forward(1, |slot, _| k[slot], &mut half);
                     let residual = memory.squares[i] - half.iter().map(|z| z * z).sum::<f64>();
-                    factor.push(half.into_iter(), residual.max(DEPENDENT * memory.squares[i]), &[]);
+                    factor.push(&half, residual.max(DEPENDENT * memory.squares[i]), &[]);
                 }
             }
         }
         if let Some(factor) = &mut factor {
             factor.renew_inverse_diagonal();
         }
-        let product =
-            |expansion: &Vec<f64>, image: &[f64]| passes::products(memory.isa, [expansion].into_iter(), image)[0];
+        let product = |expansion: &Vec<f64>, image: &[f64]| passes::product(memory.isa, expansion, image);
         self.inner = Mat::from_fn(p, p, |i, j| product(&memory.components[i.max(j)], &images[i.min(j)]));
         self.with_mean = memory.components.iter().map(|component| product(component, &images[p])).collect();
         self.mean_squared = product(&memory.mean, &images[p]);

@@ -20,6 +20,9 @@ use crate::simd::Isa;
 /// Right-hand sides that are solved for together.
 pub(super) const WIDTH: usize = 8;
 
+/// Rows that there is room for when there are any; room grows by doubling.
+const LEAST_STRIDE: usize = 64;
+
 /// A factor of the kernel matrix of the points in memory.
 #[derive(Clone, Debug)]
 pub(super) struct Factor {
@@ -30,6 +33,9 @@ pub(super) struct Factor {
     inverse_diagonal: Vec<f64>,
     /// Changes whenever the points do, so that solutions which were computed ahead are not used after that.
     version: u64,
+    /// Room for what is computed when a point leaves.
+    row: Vec<f64>,
+    update: Vec<f64>,
 }
 
 /// A factor as it is saved.
@@ -42,15 +48,6 @@ pub(super) struct SavedFactor {
     inverse_diagonal: Vec<f64>,
 }
 
-/// What is left of a point outside the span of the others, and how it is expressed by them.
-#[derive(Clone, Debug)]
-pub(super) struct Projection {
-    /// The squared distance from the span.
-    pub(super) residual: f64,
-    /// The coefficient of each slot.
-    pub(super) coefficients: Vec<f64>,
-}
-
 impl Default for Factor {
     fn default() -> Self {
         Self {
@@ -60,6 +57,8 @@ impl Default for Factor {
             order: Vec::new(),
             inverse_diagonal: Vec::new(),
             version: 0,
+            row: Vec::new(),
+            update: Vec::new(),
         }
     }
 }
@@ -80,40 +79,43 @@ impl Factor {
         &self.inverse_diagonal
     }
 
+    /// Forgets all points and keeps the room they had.
+    pub(super) fn clear(&mut self) {
+        self.order.clear();
+        self.inverse_diagonal.clear();
+        self.version += 1;
+    }
+
     /// Solves `L z = k` for `width` points, one or [`WIDTH`], whose kernel values with slot `s` are `k(s, point)`; row by row. The squared
     /// norm of `z` is the part of a point that lies in the span.
-    pub(super) fn forward(&self, width: usize, k: impl Fn(usize, usize) -> f64) -> Vec<f64> {
-        let mut z = vec![0.0; self.len() * width];
-        for (row, &slot) in z.chunks_exact_mut(width).zip(&self.order) {
-            for (point, x) in row.iter_mut().enumerate() {
-                *x = k(slot, point);
-            }
+    pub(super) fn forward(&self, width: usize, k: impl Fn(usize, usize) -> f64, z: &mut Vec<f64>) {
+        z.clear();
+        for &slot in &self.order {
+            z.extend((0..width).map(|point| k(slot, point)));
         }
-        self.isa.run(Forward { system: self.system(&mut z, width), first: 0 });
-        z
+        self.isa.run(Forward(self.system(z, width)));
     }
 
-    /// The best combinations of the points in memory for points with `L z = k`, in the order of the factor.
-    pub(super) fn backward(&self, width: usize, mut z: Vec<f64>) -> Vec<f64> {
-        self.isa.run(Backward(self.system(&mut z, width)));
-        z
+    /// The best combinations of the points in memory for points with `L z = k`, in the order of the factor, in the place of `z`.
+    pub(super) fn backward(&self, width: usize, z: &mut [f64]) {
+        self.isa.run(Backward(self.system(z, width)));
     }
 
-    /// A solution, by slot.
-    pub(super) fn by_slot(&self, solution: impl Iterator<Item = f64>, out: &mut [f64]) {
-        for (&slot, x) in self.order.iter().zip(solution) {
-            out[slot] = x;
+    /// Solution `point` of `width` that stand side by side, by slot.
+    pub(super) fn by_slot(&self, solutions: &[f64], point: usize, width: usize, out: &mut [f64]) {
+        for (&slot, row) in self.order.iter().zip(solutions.chunks_exact(width)) {
+            out[slot] = row[point];
         }
     }
 
     /// Adds a point with `L z = k`, whose squared distance from the span is `residual` and whose best combination is
     /// `coefficients`; it has the next slot.
-    pub(super) fn push(&mut self, z: impl Iterator<Item = f64>, residual: f64, coefficients: &[f64]) {
+    pub(super) fn push(&mut self, z: &[f64], residual: f64, coefficients: &[f64]) {
         let m = self.len();
         if m == self.stride {
             self.grow();
         }
-        for (g, z) in z.enumerate() {
+        for (g, &z) in z.iter().enumerate() {
             self.columns[g * self.stride + m] = z;
         }
         self.columns[m * self.stride + m] = residual.sqrt();
@@ -125,46 +127,38 @@ impl Factor {
         self.version += 1;
     }
 
-    /// The point in a slot, expressed by the others.
-    pub(super) fn express(&self, slot: usize) -> Projection {
-        // The column of K⁻¹ that belongs to the slot: with c its diagonal entry, the others' coefficients are -column / c and
-        // the squared distance from their span is 1 / c.
-        let first = self.order.iter().position(|&s| s == slot).expect("the slot is in the factor");
-        let mut z = vec![0.0; self.len()];
-        z[first] = 1.0;
-        self.isa.run(Forward { system: self.system(&mut z, 1), first });
-        let mut column = vec![0.0; self.len()];
-        self.by_slot(self.backward(1, z).into_iter(), &mut column);
-        let diagonal = column[slot];
-        for x in &mut column {
-            *x /= -diagonal;
-        }
-        column[slot] = 0.0;
-        Projection { residual: 1.0 / diagonal, coefficients: column }
-    }
-
-    /// Forgets a slot, whose point the others express by `projection`; the last slot takes its number.
-    pub(super) fn swap_remove(&mut self, slot: usize, projection: &Projection) {
-        // K⁻¹ without a point: the entries lose column² / diagonal = coefficient² / residual.
-        for (entry, c) in self.inverse_diagonal.iter_mut().zip(&projection.coefficients) {
-            *entry -= c * c / projection.residual;
-        }
-        self.inverse_diagonal.swap_remove(slot);
-        let last = self.len() - 1;
+    /// Forgets a slot; the last slot takes its number. Returns the squared distance of its point from the span of the others, and
+    /// writes what expresses it by them to `coefficients`, one for each slot there is then.
+    pub(super) fn swap_remove(&mut self, slot: usize, coefficients: &mut Vec<f64>) -> f64 {
+        let order = self.len();
         let f = self.order.iter().position(|&s| s == slot).expect("the slot is in the factor");
-        let (order, stride) = (self.len(), self.stride);
-        self.isa.run(Remove { columns: &mut self.columns, stride, order, f });
+        let (columns, stride, row, update) = (&mut self.columns[..], self.stride, &mut self.row, &mut self.update);
+        let distance = self.isa.run(Remove { columns, stride, order, f, row, update });
         self.order.remove(f);
-        if let Some(moved) = self.order.iter_mut().find(|s| **s == last) {
+        if let Some(moved) = self.order.iter_mut().find(|s| **s == order - 1) {
             *moved = slot;
         }
+        self.inverse_diagonal.swap_remove(slot);
         self.version += 1;
+        let mut z = std::mem::take(&mut self.row);
+        self.backward(1, &mut z);
+        coefficients.clear();
+        coefficients.resize(self.len(), 0.0);
+        self.by_slot(&z, 0, 1, coefficients);
+        self.row = z;
+        // K⁻¹ without a point: the entries lose column² / diagonal = coefficient² / residual.
+        let residual = distance * distance;
+        for (entry, c) in self.inverse_diagonal.iter_mut().zip(coefficients.iter()) {
+            *entry -= c * c / residual;
+        }
+        residual
     }
 
     /// Computes the diagonal of the inverse from the factor alone.
     pub(super) fn renew_inverse_diagonal(&mut self) {
+        let mut z = Vec::new();
         for first in (0..self.len()).step_by(WIDTH) {
-            let z = self.forward(WIDTH, |slot, w| if slot == first + w { 1.0 } else { 0.0 });
+            self.forward(WIDTH, |slot, w| if slot == first + w { 1.0 } else { 0.0 }, &mut z);
             for slot in first..self.len().min(first + WIDTH) {
                 self.inverse_diagonal[slot] = z.chunks_exact(WIDTH).map(|z| z[slot - first] * z[slot - first]).sum();
             }
@@ -186,7 +180,7 @@ impl Factor {
     }
 
     fn grow(&mut self) {
-        let (m, stride) = (self.len(), (2 * self.stride).max(64));
+        let (m, stride) = (self.len(), (2 * self.stride).max(LEAST_STRIDE));
         let mut columns = vec![0.0; stride * stride];
         for g in 0..m {
             columns[g * stride..][..m].copy_from_slice(&self.columns[g * self.stride..][..m]);
@@ -209,7 +203,8 @@ impl SavedFactor {
 
     /// The factor that was saved.
     pub(super) fn restore(self) -> Factor {
-        let stride = self.columns.len();
+        // As if it had grown to that.
+        let stride = self.columns.len().next_power_of_two().max(LEAST_STRIDE);
         let mut columns = vec![0.0; stride * stride];
         for (g, column) in self.columns.iter().enumerate() {
             columns[g * stride + g..][..column.len()].copy_from_slice(column);
@@ -231,11 +226,13 @@ mod tests {
     fn factor(points: &[usize], isa: Isa) -> Factor {
         let mut factor = Factor { isa, ..Factor::default() };
         for (m, &point) in points.iter().enumerate() {
-            let z = factor.forward(1, |slot, _| kernel(point, points[slot]));
+            let mut z = Vec::new();
+            factor.forward(1, |slot, _| kernel(point, points[slot]), &mut z);
             let residual = kernel(point, point) - z.iter().map(|z| z * z).sum::<f64>();
-            let mut coefficients = vec![0.0; m];
-            factor.by_slot(factor.backward(1, z.clone()).into_iter(), &mut coefficients);
-            factor.push(z.into_iter(), residual, &coefficients);
+            let (mut combination, mut coefficients) = (z.clone(), vec![0.0; m]);
+            factor.backward(1, &mut combination);
+            factor.by_slot(&combination, 0, 1, &mut coefficients);
+            factor.push(&z, residual, &coefficients);
         }
         factor
     }
@@ -263,8 +260,7 @@ mod tests {
             let mut factor = factor(&points, isa);
             assert_is_factor_of(&factor, &points);
             for slot in [3, 0, 6, 2, 6] {
-                let projection = factor.express(slot);
-                factor.swap_remove(slot, &projection);
+                factor.swap_remove(slot, &mut Vec::new());
                 points.swap_remove(slot);
                 assert_is_factor_of(&factor, &points);
             }
@@ -272,30 +268,46 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_expressed_by_the_others_with_a_residual_orthogonal_to_them() {
-        for isa in Isa::available() {
-            let points: Vec<usize> = (0..10).collect();
-            let Projection { residual, coefficients } = factor(&points, isa).express(2);
-            assert!(coefficients[2] == 0.0);
-            let combination = |j: usize| (0..10).map(|i| coefficients[i] * kernel(i, j)).sum::<f64>();
-            for j in (0..10).filter(|&j| j != 2) {
-                assert!((kernel(2, j) - combination(j)).abs() < 1e-12);
+    fn a_point_that_leaves_is_expressed_by_the_others_with_a_residual_orthogonal_to_them() {
+        for (isa, slot) in Isa::available().into_iter().flat_map(|isa| [0, 2, 8, 9].map(|slot| (isa, slot))) {
+            let mut points: Vec<usize> = (0..10).collect();
+            let (mut factor, mut coefficients) = (factor(&points, isa), Vec::new());
+            let residual = factor.swap_remove(slot, &mut coefficients);
+            let gone = points.swap_remove(slot);
+            let combination =
+                |point: usize| points.iter().zip(&coefficients).map(|(&i, c)| c * kernel(i, point)).sum::<f64>();
+            for &point in &points {
+                assert!((kernel(gone, point) - combination(point)).abs() < 1e-12);
             }
-            assert!((kernel(2, 2) - combination(2) - residual).abs() < 1e-12);
+            assert!((kernel(gone, gone) - combination(gone) - residual).abs() < 1e-12);
         }
     }
 
     #[test]
+    fn a_factor_that_was_cleared_is_another_one() {
+        let mut factor = factor(&[0, 1, 2], Isa::detect());
+        let version = factor.version();
+        factor.clear();
+        assert_eq!(factor.len(), 0);
+        assert!(factor.version() > version, "what was solved before must not be used");
+        factor.push(&[], kernel(5, 5), &[]);
+        assert_is_factor_of(&factor, &[5]);
+    }
+
+    #[test]
     fn a_solution_does_not_depend_on_its_company() {
-        for (isa, m) in Isa::available().into_iter().flat_map(|isa| [1, 3, 4, 9, 10, 11].map(|m| (isa, m))) {
+        for (isa, m) in Isa::available().into_iter().flat_map(|isa| [1, 3, 4, 9, 10, 11, 26].map(|m| (isa, m))) {
             let factor = factor(&(0..m).collect::<Vec<_>>(), isa);
             let k = |w: usize, slot: usize| ((3 * w + 5 * slot) % 7) as f64 - 2.5;
-            let z = factor.forward(WIDTH, |slot, w| k(w, slot));
-            let together = factor.backward(WIDTH, z.clone());
+            let mut z = Vec::new();
+            factor.forward(WIDTH, |slot, w| k(w, slot), &mut z);
+            let mut together = z.clone();
+            factor.backward(WIDTH, &mut together);
             for w in 0..WIDTH {
-                let alone = factor.forward(1, |slot, _| k(w, slot));
+                let mut alone = Vec::new();
+                factor.forward(1, |slot, _| k(w, slot), &mut alone);
                 assert!(z.chunks_exact(WIDTH).zip(&alone).all(|(z, alone)| z[w].to_bits() == alone.to_bits()));
-                let alone = factor.backward(1, alone);
+                factor.backward(1, &mut alone);
                 assert!(together.chunks_exact(WIDTH).zip(&alone).all(|(x, alone)| x[w].to_bits() == alone.to_bits()));
             }
         }

@@ -30,6 +30,7 @@ use super::block::{Block, ROWS_AHEAD};
 use super::memory::Memory;
 use super::passes;
 use super::settings::{OnlineKernelPca, Policy};
+use super::step::Workspace;
 use crate::choices::Center;
 use crate::data::Points;
 use crate::error::{Error, Result};
@@ -83,6 +84,9 @@ pub struct Learner {
     pub(super) given_up: usize,
     /// Kernel values of learned rows with those in memory.
     pub(super) kernel_entries: u64,
+    /// The rows that were learned last, whose room is taken by the next ones.
+    block: Block,
+    pub(super) work: Workspace,
 }
 
 /// What a row was to the components before they learned from it.
@@ -127,6 +131,8 @@ impl Learner {
             n_shrunk: 0,
             given_up: 0,
             kernel_entries: 0,
+            block: Block::default(),
+            work: Workspace::default(),
             settings,
         };
         if let Some(start) = learner.settings.start.clone() {
@@ -208,8 +214,9 @@ impl Learner {
     pub fn learn_row(&mut self, x: &[f64]) -> Result<Seen> {
         self.check(x, self.n_seen)?;
         self.prepare(x.len())?;
-        let mut block = self.block(x.to_vec())?;
-        self.step(&mut block, 0)
+        let mut seen = None;
+        self.learn_block(x.to_vec(), &mut |row| seen = Some(row))?;
+        Ok(seen.expect("one row was learned"))
     }
 
     /// Learns from rows, and calls `each` with what each row was to the components before they learned from it.
@@ -222,12 +229,24 @@ impl Learner {
         let n = points.n_samples();
         self.prepare(points.n_features())?;
         for first in (0..n).step_by(self.rows_ahead()) {
-            let rows = points.rows(first..n.min(first + self.rows_ahead())).to_f64();
-            let mut block = self.block(rows)?;
-            for i in 0..block.len() {
-                self.check(block.row(i), self.n_seen)?;
-                each(self.step(&mut block, i)?);
-            }
+            self.learn_block(points.rows(first..n.min(first + self.rows_ahead())).to_f64(), &mut each)?;
+        }
+        Ok(())
+    }
+
+    /// Learns from rows that stand one after the other.
+    fn learn_block(&mut self, rows: Vec<f64>, each: &mut impl FnMut(Seen)) -> Result<()> {
+        let mut block = std::mem::take(&mut self.block);
+        let outcome = self.learn_rows(&mut block, rows, each);
+        self.block = block;
+        outcome
+    }
+
+    fn learn_rows(&mut self, block: &mut Block, rows: Vec<f64>, each: &mut impl FnMut(Seen)) -> Result<()> {
+        block.load(rows, self.memory.as_ref().expect("made before the first row"))?;
+        for i in 0..block.len() {
+            self.check(block.row(i), self.n_seen)?;
+            each(self.step(block, i)?);
         }
         Ok(())
     }
@@ -240,7 +259,8 @@ impl Learner {
     pub fn look(&self, x: &[f64]) -> Result<Seen> {
         self.check(x, 0)?;
         let Some(memory) = &self.memory else { return self.first_look(x) };
-        let block = Block::new(x.to_vec(), memory)?;
+        let mut block = Block::default();
+        block.load(x.to_vec(), memory)?;
         self.look_at(memory, &block, 0, 0)
     }
 
@@ -251,7 +271,7 @@ impl Learner {
     /// As [`learn_row`](Self::learn_row).
     pub fn look_at_rows(&self, points: &Points) -> Result<Vec<Seen>> {
         let n = points.n_samples();
-        let mut seen = Vec::with_capacity(n);
+        let (mut seen, mut block) = (Vec::with_capacity(n), Block::default());
         for first in (0..n).step_by(self.rows_ahead()) {
             let rows = points.rows(first..n.min(first + self.rows_ahead())).to_f64();
             for (i, row) in rows.chunks_exact(points.n_features()).enumerate() {
@@ -264,7 +284,7 @@ impl Learner {
                     }
                 }
                 Some(memory) => {
-                    let block = Block::new(rows, memory)?;
+                    block.load(rows, memory)?;
                     for i in 0..block.len() {
                         seen.push(self.look_at(memory, &block, i, first + i)?);
                     }
@@ -284,11 +304,12 @@ impl Learner {
         let (x, k) = (block.row(i), block.values(i, memory));
         memory.rows.check_row(k, row)?;
         let square = self.settings.kernel.evaluate(x, x)?;
-        let mut outputs = passes::products(memory.isa, memory.components.iter(), k);
+        let mut outputs = Vec::with_capacity(memory.components.len());
+        passes::products(memory.isa, memory.components.iter(), k, &mut outputs);
         let mut length_squared = square;
         if self.is_centered() {
             outputs.iter_mut().zip(&self.with_mean).for_each(|(output, offset)| *output -= offset);
-            let with_mean = passes::products(memory.isa, std::iter::once(&memory.mean), k)[0];
+            let with_mean = passes::product(memory.isa, &memory.mean, k);
             length_squared = square - 2.0 * with_mean + self.mean_squared;
         }
         let novelty = (length_squared - self.explained(&outputs)).max(0.0);
@@ -313,11 +334,6 @@ impl Learner {
     fn rows_ahead(&self) -> usize {
         let together = self.memory.as_ref().is_some_and(|memory| memory.rows.is_vectorised());
         if together { ROWS_AHEAD } else { 1 }
-    }
-
-    /// Rows that are about to be learned.
-    fn block(&self, rows: Vec<f64>) -> Result<Block> {
-        Block::new(rows, self.memory.as_ref().expect("made before the first row"))
     }
 
     /// Makes a memory for rows of this width, or refuses them if there is one for another.

@@ -25,6 +25,8 @@ pub(super) struct Memory {
     pub(super) squares: Vec<f64>,
     /// Where rows are, by their bits, so that a repeated row is found again.
     places: HashMap<Vec<u64>, usize>,
+    /// Room for the bits of a row.
+    key: Vec<u64>,
     /// Present if rows are expressed by one another.
     pub(super) factor: Option<Factor>,
 }
@@ -39,6 +41,7 @@ impl Memory {
             arrivals: Vec::new(),
             squares: Vec::new(),
             places: HashMap::new(),
+            key: Vec::new(),
             factor: factored.then(Factor::default),
         }
     }
@@ -66,8 +69,10 @@ impl Memory {
     }
 
     /// Where a row is that has the same bits.
-    pub(super) fn place_of(&self, x: &[f64]) -> Option<usize> {
-        self.places.get(&bits(x)).copied()
+    pub(super) fn place_of(&mut self, x: &[f64]) -> Option<usize> {
+        self.key.clear();
+        self.key.extend(bits(x));
+        self.places.get(&self.key).copied()
     }
 
     /// Adds a row with no weight in anything yet, whose kernel with itself is `square`.
@@ -79,14 +84,14 @@ impl Memory {
         self.arrivals.push(arrival);
         self.squares.push(square);
         // A start point may be repeated; the first of them is the one that is found again.
-        self.places.entry(bits(x)).or_insert(slot);
+        self.places.entry(bits(x).collect()).or_insert(slot);
         slot
     }
 
     /// Forgets a row and what was written with it; the last row takes its place. The factor is left to the caller.
     pub(super) fn swap_remove(&mut self, slot: usize) {
         let last = self.len() - 1;
-        let (gone, moved) = (bits(&self.rows.row(slot)), bits(&self.rows.row(last)));
+        let [gone, moved] = [slot, last].map(|slot| bits(&self.rows.row(slot)).collect::<Vec<_>>());
         if self.places.get(&gone) == Some(&slot) {
             self.places.remove(&gone);
         }
@@ -111,8 +116,8 @@ impl Memory {
 }
 
 /// The bits of a row, with one zero for both.
-fn bits(x: &[f64]) -> Vec<u64> {
-    x.iter().map(|&value| if value == 0.0 { 0 } else { value.to_bits() }).collect()
+fn bits(x: &[f64]) -> impl Iterator<Item = u64> {
+    x.iter().map(|&value| if value == 0.0 { 0 } else { value.to_bits() })
 }
 
 /// The inner product of two short lists of numbers.

@@ -176,7 +176,7 @@ fn centering(memory: &Memory) -> Result<Centering> {
     let mut column_means = Vec::with_capacity(m);
     for slot in 0..m {
         let k = memory.kernel_row(&memory.rows.row(slot))?;
-        column_means.push(passes::products(memory.isa, std::iter::once(&memory.mean), &k)[0]);
+        column_means.push(passes::product(memory.isa, &memory.mean, &k));
     }
     Ok(Centering::from_weights(memory.mean[..m].to_vec(), column_means))
 }

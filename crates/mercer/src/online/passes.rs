@@ -1,67 +1,92 @@
 //! Passes over the expansions, in the vectors of the machine.
 //!
-//! Plain loops over arrays of [`LANES`] numbers: the compiler turns them into vectors of the instruction set that the job is run on, and
-//! sums have the same order on all of them.
+//! Expansions are as long as whole panels of rows, and so whole vectors. What happens to a slot does not depend on the others, so
+//! vectors are taken in twos as far as that goes; sums have an order that depends on the length of the expansions only.
 
-use crate::simd::{Isa, Job, Target};
+use crate::simd::{Isa, Job, Lanes, Several, Target};
 
 use super::memory::Memory;
 use super::update::{Place, Update};
 
-/// Numbers that are worked on together; what is left over goes one by one.
-const LANES: usize = 8;
+/// Sums that an inner product is made of, which need not wait for one another.
+const CHAINS: usize = 4;
+/// Lanes of the longest vector there is.
+const MOST_LANES: usize = 8;
 
-/// The inner products of expansions with a row of kernel values.
-pub(super) fn products<'a>(isa: Isa, expansions: impl Iterator<Item = &'a Vec<f64>>, k: &[f64]) -> Vec<f64> {
-    isa.run(Products { expansions, k })
+/// Writes the inner products of expansions with a row of kernel values.
+pub(super) fn products<'a>(
+    isa: Isa,
+    expansions: impl Iterator<Item = &'a Vec<f64>>,
+    k: &[f64],
+    products: &mut Vec<f64>,
+) {
+    products.clear();
+    isa.run(Products { expansions, k, products });
+}
+
+/// The inner product of one expansion with a row of kernel values.
+pub(super) fn product(isa: Isa, expansion: &[f64], k: &[f64]) -> f64 {
+    isa.run(Product { expansion, k })
+}
+
+struct Product<'a> {
+    expansion: &'a [f64],
+    k: &'a [f64],
+}
+
+impl Job for Product<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<G: Target>(self) -> f64 {
+        inner::<G::F64>(self.expansion, self.k)
+    }
 }
 
 struct Products<'k, I> {
     expansions: I,
     k: &'k [f64],
+    products: &'k mut Vec<f64>,
 }
 
 impl<'a, I: Iterator<Item = &'a Vec<f64>>> Job for Products<'_, I> {
-    type Output = Vec<f64>;
+    type Output = ();
 
     #[inline(always)]
-    fn run<G: Target>(self) -> Vec<f64> {
-        let mut products = Vec::with_capacity(self.expansions.size_hint().0);
+    fn run<G: Target>(self) {
         for expansion in self.expansions {
-            products.push(product(expansion, self.k));
+            self.products.push(inner::<G::F64>(expansion, self.k));
         }
-        products
     }
 }
 
-/// An inner product in two times [`LANES`] chains of sums, which need not wait for one another.
+/// An inner product: a sum for each of [`CHAINS`] vectors of lanes, and what is left over one by one.
 #[inline(always)]
-fn product(x: &[f64], y: &[f64]) -> f64 {
+fn inner<L: Lanes<Elem = f64>>(x: &[f64], y: &[f64]) -> f64 {
     let n = x.len().min(y.len());
     let (x, y) = (&x[..n], &y[..n]);
-    let mut sums = [0.0; 2 * LANES];
-    let (xs, ys) = (x.chunks_exact(2 * LANES), y.chunks_exact(2 * LANES));
+    let mut sums = [L::splat(0.0); CHAINS];
+    let (xs, ys) = (x.chunks_exact(CHAINS * L::COUNT), y.chunks_exact(CHAINS * L::COUNT));
     let mut rest = 0.0;
     for (x, y) in xs.remainder().iter().zip(ys.remainder()) {
         rest += x * y;
     }
     for (x, y) in xs.zip(ys) {
-        for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
-            *sum += x * y;
+        for (chain, sum) in sums.iter_mut().enumerate() {
+            let at = chain * L::COUNT;
+            *sum = L::read(&x[at..]).mul_add(L::read(&y[at..]), *sum);
         }
     }
-    let mut half = LANES;
-    while half > 0 {
-        for i in 0..half {
-            sums[i] += sums[i + half];
-        }
-        half /= 2;
+    let mut lanes = [0.0; MOST_LANES];
+    ((sums[0] + sums[1]) + (sums[2] + sums[3])).write(&mut lanes);
+    for lane in &lanes[..L::COUNT] {
+        rest += lane;
     }
-    sums[0] + rest
+    rest
 }
 
 /// The mean and all components after an update.
-pub(super) fn apply(memory: &mut Memory, update: &Update, place: &Place) {
+pub(super) fn apply(memory: &mut Memory, update: &Update, place: Place<'_>) {
     let isa = memory.isa;
     isa.run(Apply { memory, update, place });
 }
@@ -69,7 +94,7 @@ pub(super) fn apply(memory: &mut Memory, update: &Update, place: &Place) {
 struct Apply<'a> {
     memory: &'a mut Memory,
     update: &'a Update,
-    place: &'a Place,
+    place: Place<'a>,
 }
 
 impl Job for Apply<'_> {
@@ -80,7 +105,7 @@ impl Job for Apply<'_> {
     #[inline(always)]
     fn run<G: Target>(self) {
         let Self { memory, update, place } = self;
-        let n = memory.mean.len();
+        let (n, lanes) = (memory.mean.len(), <G::F64 as Lanes>::COUNT);
         if update.share > 0.0 {
             let keep = 1.0 - update.share;
             for mean in &mut memory.mean {
@@ -89,54 +114,55 @@ impl Job for Apply<'_> {
             place.add(&mut memory.mean, update.share);
         }
         let mut first = 0;
-        while first + LANES <= n {
-            slots::<LANES>(&mut memory.components, &memory.mean, update, place, first);
-            first += LANES;
+        while first + 2 * lanes <= n {
+            slots::<Several<G::F64, 2>>(&mut memory.components, &memory.mean, update, place, first);
+            first += 2 * lanes;
         }
         while first < n {
-            slots::<1>(&mut memory.components, &memory.mean, update, place, first);
-            first += 1;
+            slots::<G::F64>(&mut memory.components, &memory.mean, update, place, first);
+            first += lanes;
         }
         if let Place::Slot { slot, .. } = place {
             for (component, gain) in memory.components.iter_mut().zip(&update.gain) {
-                component[*slot] += gain;
+                component[slot] += gain;
             }
         }
     }
 }
 
-/// The update of `N` slots of all components, from `first` on; a row that has a slot of its own is added elsewhere.
+/// The update of a vector of slots of all components, from `first` on; a row that has a slot of its own is added elsewhere.
 #[inline(always)]
-fn slots<const N: usize>(components: &mut [Vec<f64>], mean: &[f64], update: &Update, place: &Place, first: usize) {
+fn slots<V: Lanes<Elem = f64>>(
+    components: &mut [Vec<f64>],
+    mean: &[f64],
+    update: &Update,
+    place: Place<'_>,
+    first: usize,
+) {
     // φ − m, as far as it is in these slots. Without centring there is no mean.
-    let mut centered = [0.0; N];
-    if update.share > 0.0 {
-        for (c, mean) in centered.iter_mut().zip(&mean[first..first + N]) {
-            *c = -mean;
-        }
-    }
+    let mut centered = V::splat(0.0);
     if let Place::Combination { coefficients, .. } = place {
-        for (c, coefficient) in centered.iter_mut().zip(&coefficients[first..first + N]) {
-            *c += coefficient;
-        }
+        centered = V::read(&coefficients[first..]);
     }
-    let mut before = [0.0; N];
-    for (p, component) in components.iter_mut().enumerate() {
-        let (keep, take, gain, y) = (update.keep[p], update.take[p], update.gain[p], update.outputs[p]);
-        let alphas = &mut component[first..first + N];
-        for i in 0..N {
-            let old = alphas[i];
-            alphas[i] = keep * old - take * before[i] + gain * centered[i];
-            before[i] += y * old;
-        }
+    if update.share > 0.0 {
+        centered = centered - V::read(&mean[first..]);
+    }
+    let mut before = V::splat(0.0);
+    let numbers = update.keep.iter().zip(&update.take).zip(&update.gain).zip(&update.outputs);
+    for (component, (((&keep, &take), &gain), &y)) in components.iter_mut().zip(numbers) {
+        let alphas = &mut component[first..];
+        let old = V::read(alphas);
+        let new = V::splat(-take).mul_add(before, V::splat(gain) * centered);
+        V::splat(keep).mul_add(old, new).write(alphas);
+        before = V::splat(y).mul_add(old, before);
     }
 }
 
-/// The squared length of every slot's coefficients over all components.
-pub(super) fn weights(memory: &Memory) -> Vec<f64> {
-    let mut weights = vec![0.0; memory.mean.len()];
-    memory.isa.run(Weights { components: &memory.components, weights: &mut weights });
-    weights
+/// Writes the squared length of every slot's coefficients over all components.
+pub(super) fn weights(memory: &Memory, weights: &mut Vec<f64>) {
+    weights.clear();
+    weights.resize(memory.mean.len(), 0.0);
+    memory.isa.run(Weights { components: &memory.components, weights });
 }
 
 struct Weights<'a> {
@@ -149,10 +175,14 @@ impl Job for Weights<'_> {
 
     #[inline(always)]
     fn run<G: Target>(self) {
-        for component in self.components {
-            for (weight, alpha) in self.weights.iter_mut().zip(component) {
-                *weight += alpha * alpha;
+        let lanes = <G::F64 as Lanes>::COUNT;
+        for (at, weights) in self.weights.chunks_exact_mut(lanes).enumerate() {
+            let mut sum = G::F64::splat(0.0);
+            for component in self.components {
+                let alphas = G::F64::read(&component[at * lanes..]);
+                sum = alphas.mul_add(alphas, sum);
             }
+            sum.write(weights);
         }
     }
 }
@@ -193,7 +223,7 @@ mod tests {
             let y: Vec<f64> = (0..n).map(|i| f64::from(i % 5)).collect();
             let want: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
             for isa in Isa::available() {
-                let found = products(isa, [&x, &y].into_iter(), &y)[0];
+                let found = product(isa, &x, &y);
                 // Whole numbers: nothing is rounded.
                 assert!((found - want).abs() < f64::MIN_POSITIVE, "{n} terms, {isa:?}");
             }

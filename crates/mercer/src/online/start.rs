@@ -73,7 +73,9 @@ impl Learner {
         let k = memory.kernel_row(x)?;
         let scale = 1.0 / square.sqrt();
         let expansions = memory.components.iter().take(component).chain(std::iter::once(&memory.mean));
-        let products: Vec<f64> = passes::products(memory.isa, expansions, &k).iter().map(|x| scale * x).collect();
+        let mut products = Vec::with_capacity(component + 1);
+        passes::products(memory.isa, expansions, &k, &mut products);
+        products.iter_mut().for_each(|x| *x *= scale);
         for (j, &product) in products[..component].iter().enumerate() {
             self.inner[(component, j)] = product;
             self.inner[(j, component)] = product;
@@ -84,12 +86,14 @@ impl Learner {
             slot
         } else {
             if let Some(factor) = &mut memory.factor {
-                let half = factor.forward(1, |slot, _| k[slot]);
-                let mut coefficients = vec![0.0; factor.len()];
-                factor.by_slot(factor.backward(1, half.clone()).into_iter(), &mut coefficients);
+                let mut half = Vec::with_capacity(factor.len());
+                factor.forward(1, |slot, _| k[slot], &mut half);
+                let (mut combination, mut coefficients) = (half.clone(), vec![0.0; factor.len()]);
+                factor.backward(1, &mut combination);
+                factor.by_slot(&combination, 0, 1, &mut coefficients);
                 // Start points are kept even if they depend on others; the factor then has a short last row.
                 let residual = square - half.iter().map(|z| z * z).sum::<f64>();
-                factor.push(half.into_iter(), residual.max(DEPENDENT * square), &coefficients);
+                factor.push(&half, residual.max(DEPENDENT * square), &coefficients);
             }
             memory.push(x, square, 0)
         };
@@ -99,7 +103,7 @@ impl Learner {
     }
 
     /// The next component starts at row `i` of a block, which has just been learned, if it is not like those that others started from.
-    pub(super) fn start_component(&mut self, place: &Place, block: &Block, i: usize, square: f64) {
+    pub(super) fn start_component(&mut self, place: Place<'_>, block: &Block, i: usize, square: f64) {
         let is_new = !matches!(place, Place::Slot { is_new: false, .. });
         if self.started == self.settings.n_components || !is_new || square <= 0.0 {
             return;
@@ -109,7 +113,9 @@ impl Learner {
         let scale = 1.0 / square.sqrt();
         let p = self.started;
         let expansions = memory.components.iter().take(p).chain(std::iter::once(&memory.mean));
-        let products: Vec<f64> = passes::products(memory.isa, expansions, k).iter().map(|x| scale * x).collect();
+        let mut products = Vec::with_capacity(p + 1);
+        passes::products(memory.isa, expansions, k, &mut products);
+        products.iter_mut().for_each(|x| *x *= scale);
         for (j, &product) in products[..p].iter().enumerate() {
             self.inner[(p, j)] = product;
             self.inner[(j, p)] = product;

@@ -13,9 +13,30 @@ use crate::error::Result;
 /// the variance has learned most of it after `1 / (s · AUTOMATIC)` rows.
 const AUTOMATIC: f64 = 0.05;
 
+/// Room for the numbers of a step, so that no step has to ask for any.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Workspace {
+    update: Update,
+    /// Inner products of the row with the components, and what components learn from.
+    raw: Vec<f64>,
+    learned: Vec<f64>,
+    /// The combination of the rows in memory that is nearest to the row.
+    pub(super) coefficients: Vec<f64>,
+    pub(super) weights: Vec<f64>,
+    /// What a row that goes takes with it.
+    pub(super) lost: Vec<f64>,
+}
+
 impl Learner {
     /// Learns row `i` of a block, the ones before it having been learned.
     pub(super) fn step(&mut self, block: &mut Block, i: usize) -> Result<Seen> {
+        let mut work = std::mem::take(&mut self.work);
+        let seen = self.step_in(&mut work, block, i);
+        self.work = work;
+        seen
+    }
+
+    fn step_in(&mut self, work: &mut Workspace, block: &mut Block, i: usize) -> Result<Seen> {
         let memory = self.memory.as_ref().expect("made before the first row");
         memory.rows.check_row(block.values(i, memory), self.n_seen)?;
         let square = self.square(block.row(i), self.n_seen)?;
@@ -23,13 +44,14 @@ impl Learner {
         self.n_seen += 1;
         self.n_since += 1;
 
-        let (update, seen) = self.plan(block, i, square);
-        let (place, forgotten) = self.place(block, i, square, &update)?;
+        let seen = self.plan(work, block, i, square);
+        let Workspace { update, coefficients, weights, lost, raw, .. } = work;
+        let (place, forgotten) = self.place(block, i, square, update, (&mut *coefficients, weights))?;
         let memory = self.memory.as_mut().expect("made before the first row");
-        passes::apply(memory, &update, &place);
-        self.follow(&update, &place);
-        self.start_component(&place, block, i, square);
-        self.keep_to_budget(forgotten, block, i)?;
+        passes::apply(memory, update, place);
+        self.follow(update, place, raw, lost);
+        self.start_component(place, block, i, square);
+        self.keep_to_budget(forgotten, block, i, work)?;
         Ok(seen)
     }
 
@@ -53,59 +75,54 @@ impl Learner {
     }
 
     /// (1) The numbers of the update, from the kernel values of the row.
-    fn plan(&mut self, block: &Block, i: usize, square: f64) -> (Update, Seen) {
+    fn plan(&mut self, work: &mut Workspace, block: &Block, i: usize, square: f64) -> Seen {
         let memory = self.memory.as_ref().expect("made before the first row");
         let k = block.values(i, memory);
-        let p = self.settings.n_components;
+        let Workspace { update, raw, learned, .. } = work;
         let forgetting = (1.0 / self.n_seen as f64).max(self.settings.forgetting.unwrap_or(0.0));
         let share = if self.is_centered() { forgetting } else { 0.0 };
-        let mut raw = passes::products(memory.isa, memory.components.iter().chain(std::iter::once(&memory.mean)), k);
+        passes::products(memory.isa, memory.components.iter().chain(std::iter::once(&memory.mean)), k, raw);
         let before = raw.pop().expect("one for the mean");
         let mean_squared =
             (1.0 - share).powi(2) * self.mean_squared + 2.0 * share * (1.0 - share) * before + share * share * square;
         let with_mean = (1.0 - share) * before + share * square;
-        let outputs: Vec<f64> = if self.is_centered() {
-            raw.iter().zip(&self.with_mean).map(|(raw, offset)| (1.0 - share) * (raw - offset)).collect()
-        } else {
-            raw.clone()
-        };
+        update.outputs.clone_from(raw);
+        if self.is_centered() {
+            for (output, offset) in update.outputs.iter_mut().zip(&self.with_mean) {
+                *output = (1.0 - share) * (*output - offset);
+            }
+        }
         // w·m with the new mean.
-        for (offset, raw) in self.with_mean.iter_mut().zip(&raw) {
+        for (offset, raw) in self.with_mean.iter_mut().zip(&*raw) {
             *offset = (1.0 - share) * *offset + share * raw;
         }
         self.mean_squared = mean_squared;
-        let (length_squared, centered_with_mean) = if self.is_centered() {
-            (square - 2.0 * with_mean + mean_squared, with_mean - mean_squared)
+        (update.share, update.length_squared, update.centered_with_mean) = if self.is_centered() {
+            (share, square - 2.0 * with_mean + mean_squared, with_mean - mean_squared)
         } else {
-            (square, 0.0)
+            (share, square, 0.0)
         };
-        self.total_variance += forgetting * (length_squared.max(0.0) - self.total_variance);
+        self.total_variance += forgetting * (update.length_squared.max(0.0) - self.total_variance);
 
-        let explained = self.explained(&outputs);
-        let learned = self.learned_outputs(&outputs);
-        let eta = self.rate_for(&learned);
-        for (variance, y) in self.variances.iter_mut().zip(&learned) {
+        let explained = self.explained(&update.outputs);
+        self.learned_outputs(&update.outputs, learned);
+        let eta = self.rate_for(learned);
+        for (variance, y) in self.variances.iter_mut().zip(&*learned) {
             *variance += forgetting * (y * y - *variance);
         }
-        let take = match self.settings.rule {
-            Rule::Simultaneous => {
-                let beta = self.settings.beta.unwrap_or(1.0);
-                outputs.iter().map(|y| eta * beta * y).collect()
-            }
-            Rule::Oja | Rule::Apex => vec![0.0; p],
+        self.learn_lateral(learned, eta);
+        let subtracted = match self.settings.rule {
+            Rule::Simultaneous => eta * self.settings.beta.unwrap_or(1.0),
+            Rule::Oja | Rule::Apex => 0.0,
         };
-        self.learn_lateral(&learned, eta);
+        update.take.clear();
+        update.take.extend(update.outputs.iter().map(|y| subtracted * y));
         let learns = |p: usize| if p < self.finished { 0.0 } else { eta };
-        let update = Update {
-            keep: learned.iter().enumerate().map(|(p, y)| 1.0 - learns(p) * y * y).collect(),
-            gain: learned.iter().enumerate().map(|(p, y)| learns(p) * y).collect(),
-            take,
-            outputs,
-            share,
-            length_squared,
-            centered_with_mean,
-        };
-        (update, Seen { outputs: learned, novelty: (length_squared - explained).max(0.0) })
+        update.keep.clear();
+        update.keep.extend(learned.iter().enumerate().map(|(p, y)| 1.0 - learns(p) * y * y));
+        update.gain.clear();
+        update.gain.extend(learned.iter().enumerate().map(|(p, y)| learns(p) * y));
+        Seen { outputs: learned.clone(), novelty: (update.length_squared - explained).max(0.0) }
     }
 
     /// The learning rate at a row with these outputs: smaller than it should be if a step would overshoot.
@@ -120,14 +137,13 @@ impl Learner {
     }
 
     /// The outputs that components learn from: with lateral weights, if the rule has them.
-    fn learned_outputs(&self, outputs: &[f64]) -> Vec<f64> {
-        let mut learned: Vec<f64> = Vec::with_capacity(outputs.len());
+    fn learned_outputs(&self, outputs: &[f64], learned: &mut Vec<f64>) {
+        learned.clear();
         for (p, (y, lateral)) in outputs.iter().zip(&self.lateral).enumerate() {
             // A component that has finished is decorrelated from those before it and needs no help any more.
             let inhibited = self.settings.rule == Rule::Apex && p >= self.finished;
-            learned.push(y + if inhibited { dot(lateral, &learned) } else { 0.0 });
+            learned.push(y + if inhibited { dot(lateral, learned) } else { 0.0 });
         }
-        learned
     }
 
     fn learn_lateral(&mut self, learned: &[f64], eta: f64) {
@@ -141,8 +157,16 @@ impl Learner {
         }
     }
 
-    /// Where the image of the row is, and which slot is to be forgotten for it, if the policy looks ahead.
-    fn place(&mut self, block: &mut Block, i: usize, square: f64, update: &Update) -> Result<(Place, Option<usize>)> {
+    /// Where the image of the row is, and which slot is to be forgotten for it, if the policy looks ahead. The last argument is room for a
+    /// combination of the rows in memory, and for their weights.
+    fn place<'w>(
+        &mut self,
+        block: &mut Block,
+        i: usize,
+        square: f64,
+        update: &Update,
+        (coefficients, weights): (&'w mut Vec<f64>, &mut Vec<f64>),
+    ) -> Result<(Place<'w>, Option<usize>)> {
         let (arrival, budget) = (self.n_seen, self.settings.budget);
         let memory = self.memory.as_mut().expect("made before the first row");
         if let Some(slot) = memory.place_of(block.row(i)) {
@@ -154,20 +178,21 @@ impl Learner {
         let mut forgotten = None;
         if let Some(factor) = &memory.factor {
             let residual = block.residual(i, square, factor);
-            let coefficients = block.combination(i, factor, memory.rows.padded_len());
+            block.combination(i, factor, memory.rows.padded_len(), coefficients);
             if residual <= DEPENDENT * square {
                 return Ok((Place::Combination { coefficients, residual: residual.max(0.0) }, None));
             }
             if budget.is_some_and(|budget| memory.n_forgettable() >= budget) {
                 let own = update.gain.iter().map(|gain| gain * gain).sum::<f64>() * (1.0 - update.share).powi(2);
-                forgotten = memory.cheapest(own * residual, residual, &coefficients);
+                forgotten = memory.cheapest(own * residual, residual, coefficients, weights);
                 if forgotten.is_none() {
                     return Ok((Place::Combination { coefficients, residual }, None));
                 }
             }
-            let half = block.half(i, factor);
+            weights.clear();
+            weights.extend(block.half(i, factor));
             let factor = memory.factor.as_mut().expect("there is one");
-            factor.push(half.into_iter(), residual, &coefficients);
+            factor.push(weights, residual, coefficients);
         }
         let slot = memory.push(block.row(i), square, arrival);
         block.has_entered(i, slot, memory)?;
@@ -175,19 +200,20 @@ impl Learner {
     }
 
     /// (3) What is known of inner products after the update.
-    fn follow(&mut self, update: &Update, place: &Place) {
+    fn follow(&mut self, update: &Update, place: Place<'_>, room: &mut Vec<f64>, lost: &mut Vec<f64>) {
         // w·m, whose mean is already the new one, and w·w.
-        self.with_mean = update.transformed(&self.with_mean);
+        update.transform(self.with_mean.iter_mut());
         for (offset, gain) in self.with_mean.iter_mut().zip(&update.gain) {
             *offset += gain * update.centered_with_mean;
         }
-        self.inner = update.inner_after(&self.inner);
+        update.follow(&mut self.inner, room);
         for (error, keep) in self.budget_error.iter_mut().zip(&update.keep) {
             *error *= keep.abs();
         }
         if let Place::Combination { residual, .. } = place {
-            let lost: Vec<f64> = update.gain.iter().map(|gain| gain * (1.0 - update.share)).collect();
-            self.lose(&lost, update.share, *residual);
+            lost.clear();
+            lost.extend(update.gain.iter().map(|gain| gain * (1.0 - update.share)));
+            self.lose(lost, update.share, residual);
             self.given_up += 1;
         }
     }

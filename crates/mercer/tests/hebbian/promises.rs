@@ -309,6 +309,26 @@ fn every_rule_finds_gains_that_do_not_diverge_and_comes_close() {
 }
 
 #[test]
+fn the_gain_over_eigenvalues_does_not_depend_on_the_scale_of_the_kernel() {
+    let cloud = gaussian_cloud(N, 4, 9);
+    // A dot product whose points have a mean square above one in feature space, and the same times powers of four.
+    let learned = |scale: f64| {
+        let gram =
+            Mat::from_fn(N, N, |i, j| scale * cloud.row(i).iter().zip(cloud.row(j)).map(|(a, b)| a * b).sum::<f64>());
+        let settings = KernelHebbianPca::new(Kernel::Precomputed).gain(GainRule::EigenvalueStar).passes(8).seed(7);
+        settings.fit(&precomputed(gram.as_ref())).unwrap()
+    };
+    let base = learned(1.0);
+    for scale in [4.0, 256.0, 2.0_f64.powi(40)] {
+        let other = learned(scale);
+        assert_eq!(other.gain_parameters(), base.gain_parameters(), "{scale}");
+        let found = other.coefficients();
+        let unscaled = Mat::from_fn(found.nrows(), N, |i, j| scale.sqrt() * found[(i, j)]);
+        close(unscaled.as_ref(), base.coefficients().as_ref(), 1e-12, &format!("coefficients, {scale}"));
+    }
+}
+
+#[test]
 fn a_stopped_run_keeps_what_it_has_learned() {
     let stop = AtomicBool::new(false);
     let calls = AtomicUsize::new(0);

@@ -16,7 +16,10 @@ fn how_rows_are_grouped_changes_nothing() {
     let distinct = order.iter().collect::<std::collections::HashSet<_>>().len();
     let (n, stream) = (order.len(), Points::from_f64(values, order.len(), 2).unwrap());
     let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(2);
+    // So narrow that many rows do not depend on one another.
+    let narrow = OnlineKernelPca::new(Kernel::gaussian(20.0).unwrap()).n_components(3);
     for (label, remembered, settings) in [
+        ("many", 70, narrow.budget(70)),
         ("project", 13, settings.clone().budget(13)),
         ("few", 3, settings.clone().budget(3).learning_rate(0.3)),
         ("oldest", 12, settings.clone().budget(12).policy(Policy::Oldest)),
