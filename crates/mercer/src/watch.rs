@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
+/// More threads than processors help nobody, and tens of thousands of them bring a process down while they are started.
+const MOST_THREADS: usize = 1024;
+
 /// A pool of threads that belongs to one run.
 ///
 /// The pool is private: nothing is left behind for a forked process to trip over, and two runs do not wait for each other.
@@ -27,11 +30,9 @@ impl Threads {
     ///
     /// # Errors
     ///
-    /// If `n` is zero or the system refuses to start the threads.
+    /// If `n` is zero or more than 1024, or the system refuses to start the threads.
     pub fn new(n: usize) -> Result<Self> {
-        if n == 0 {
-            return Err(Error::invalid("threads", "at least 1", n));
-        }
+        Self::check(n)?;
         rayon::ThreadPoolBuilder::new()
             .num_threads(n)
             .build()
@@ -48,9 +49,18 @@ impl Threads {
         Self::new(Self::available())
     }
 
-    /// How many processors the machine has for this process.
+    /// How many processors the machine has for this process, or as many of them as a pool can use.
     pub fn available() -> usize {
-        std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_THREADS)
+    }
+
+    /// Refuses a number of threads that no pool has.
+    pub(crate) fn check(n: usize) -> Result<()> {
+        match n {
+            0 => Err(Error::invalid("threads", "at least 1", n)),
+            1..=MOST_THREADS => Ok(()),
+            _ => Err(Error::invalid("threads", format!("at most {MOST_THREADS}"), n)),
+        }
     }
 
     /// How many threads there are.

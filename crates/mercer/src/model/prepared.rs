@@ -221,11 +221,8 @@ pub(super) fn plan_shape(
         KernelChoice::Spec(spec) => spec.resolve_without_points()?,
     };
     let (precision, reason) = settings.choose_precision(precision);
-    let threads = match settings.threads {
-        Some(0) => return Err(Error::invalid("threads", "at least 1", 0)),
-        Some(threads) => threads,
-        None => Threads::available(),
-    };
+    let threads = settings.threads.unwrap_or_else(Threads::available);
+    Threads::check(threads)?;
     let task = Task {
         n_samples,
         n_features,

@@ -48,9 +48,11 @@ fn a_custom_kernel_that_is_not_finite_is_named_with_its_pair() {
 }
 
 #[test]
-fn no_threads_are_refused() {
+fn no_threads_and_absurdly_many_are_refused() {
     let error = Threads::new(0).unwrap_err();
     assert_eq!(error.to_string(), "`threads` must be at least 1, but it is 0");
+    let error = Threads::new(100_000).unwrap_err();
+    assert_eq!(error.to_string(), "`threads` must be at most 1024, but it is 100000");
     assert!(Threads::all().unwrap().count() >= 1 && Threads::new(3).unwrap().count() == 3);
 }
 
