@@ -79,6 +79,14 @@ impl Threads {
     }
 }
 
+/// Whether this thread belongs to a pool.
+///
+/// Only there may a parallel iterator be used: elsewhere it would start a pool for the whole process, whose threads nobody has asked
+/// for, and which a forked process inherits without them.
+pub(crate) fn is_on_a_pool() -> bool {
+    rayon::current_thread_index().is_some()
+}
+
 /// What a run is doing.
 ///
 /// ```

@@ -103,3 +103,34 @@ fn a_wrong_memory_size_says_what_one_looks_like() {
     let message = complaint(&["fit", "x.csv", "-o", "m", "--memory", "lots"]);
     assert!(message.contains("500MB or 4GiB"), "{message}");
 }
+
+/// The words of a line as a shell would hand them over: up to a comment, a pipe or a redirection, without quotes.
+fn words_of(line: &str) -> Vec<&str> {
+    let line = [" #", " |", " <", " >"].iter().fold(line, |line, end| line.split(end).next().unwrap_or(line));
+    line.split_whitespace().map(|word| word.trim_matches('\'')).collect()
+}
+
+/// The command lines in the code blocks of a page.
+fn command_lines(page: &str) -> impl Iterator<Item = &str> {
+    let blocks = page.split("\n```").skip(1).step_by(2);
+    blocks.flat_map(str::lines).filter(|line| line.starts_with("mercer "))
+}
+
+#[test]
+fn every_command_line_in_the_documentation_is_understood() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let documentation = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let pages = documentation.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let mut understood = 0;
+    for page in pages.chain([root.join("README.md")]) {
+        let text = std::fs::read_to_string(&page).unwrap();
+        for line in command_lines(&text) {
+            let words = words_of(line);
+            if let Err(error) = parse(&words[1..]) {
+                panic!("{}: {line}\n{error}", page.display());
+            }
+            understood += 1;
+        }
+    }
+    assert!(understood >= 25, "{understood} lines: the search for them is broken, or the pages are");
+}

@@ -42,6 +42,7 @@ struct Agreement {
 /// Runs the command.
 pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     let mut session = Session::start("cluster", &args.report, args.progress.progress)?;
+    session.meter.without_centring();
     session.check_standard_output(&args.output)?;
     let format = output::score_format(&args.output)?;
     check_flags(args)?;

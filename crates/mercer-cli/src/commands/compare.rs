@@ -75,6 +75,12 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     let threads = threads(args.solve.threads)?;
     session.check_outputs(None, &[("data", &args.points)])?;
     check_standardize(&args.data, &args.kernel)?;
+    if let Some((_, twice)) = args.methods.iter().enumerate().find(|(i, method)| args.methods[..*i].contains(method)) {
+        return Err(Failure::usage(format!("{twice} stands twice in --methods: once is enough")));
+    }
+    if args.kernel.no_center {
+        session.meter.without_centring();
+    }
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let methods = if args.methods.is_empty() { usual_methods(&data) } else { args.methods.clone() };
 

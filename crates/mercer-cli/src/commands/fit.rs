@@ -20,6 +20,9 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         return Err(Failure::usage("a model is not text: give the name of a file with --output"));
     }
     check_standardize(&args.data, &args.kernel)?;
+    if args.kernel.no_center {
+        session.meter.without_centring();
+    }
     match args.method {
         FitMethod::Autoencoder => autoencoder::check_flags(args)?,
         FitMethod::KernelPca => {

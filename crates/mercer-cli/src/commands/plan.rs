@@ -13,7 +13,7 @@ use super::settings::{hebbian_settings, settings};
 use crate::args::{FitSolver, HEBBIAN, HebbianArgs, KernelArgs, MethodName, PlanArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
-use crate::output::summary::{kernel, percent, seconds};
+use crate::output::summary::{counted, kernel, percent, seconds};
 
 /// Runs the command.
 pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
@@ -91,14 +91,13 @@ fn table(record: &PlanRecord) -> String {
         let _ = writeln!(text, "{name:<10}  {value}");
     };
     let size = format_bytes(record.data_bytes);
-    line("points", format!("{} of {} features, {size}", record.n_samples, record.n_features));
+    line("points", format!("{} of {}, {size}", record.n_samples, counted(record.n_features, "feature")));
     line("kernel", kernel(&record.kernel, record.centered));
     line(
         "wanted",
         match (record.n_components, record.variance) {
             (_, Some(share)) => format!("as many components as explain {}", percent(share)),
-            (Some(1), _) => "1 component".to_owned(),
-            (count, _) => format!("{} components", count.unwrap_or_default()),
+            (count, _) => counted(count.unwrap_or_default(), "component"),
         } + &match plan.solver.as_str() {
             HEBBIAN => String::new(),
             _ => format!(" to residual {:.1e}", record.tolerance),
@@ -112,7 +111,7 @@ fn table(record: &PlanRecord) -> String {
     };
     line("method", format!("{} solver, {} matrix in {}{blocks}", plan.solver, plan.gram, plan.precision));
     line("passes", format!("{about}{}", plan.expected_passes));
-    let threads = if record.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", record.threads) };
+    let threads = counted(record.threads, "thread");
     line("time", format!("about {} on {threads}", seconds(plan.expected_seconds)));
     let (memory, budget) = (format_bytes(plan.expected_memory_bytes), format_bytes(record.memory_budget_bytes));
     line("memory", format!("about {memory} beyond the data, of a budget of {budget}"));

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::args::{DataArgs, ProgressChoice, ReportArgs, TimeLimit};
 use crate::console::{Console, print};
-use crate::failure::{ExitStatus, Failure, Result};
+use crate::failure::{ExitStatus, Failure, InputError, Result};
 use crate::input::{self, Data, ReadOptions};
 use crate::interrupt::Interrupt;
 use crate::output::{self, OutputFile};
@@ -134,7 +134,15 @@ impl<'a> Session<'a> {
 
     /// Loads a model file of any kind.
     pub(super) fn load_any(&mut self, path: &Path) -> Result<AnyModel> {
-        self.timed("load", |_| Ok(AnyModel::load(path)?))
+        self.timed("load", |_| {
+            AnyModel::load(path).map_err(|error| match error {
+                mercer::Error::ModelFile { problem, .. } if input::format_of(path, None).is_ok() => {
+                    let hint = "by its name the file holds data: the model is named first, then the data";
+                    InputError::new(&path.display().to_string(), problem).hint(hint).into()
+                }
+                other => other.into(),
+            })
+        })
     }
 
     /// Does something and takes its time as that of a phase.

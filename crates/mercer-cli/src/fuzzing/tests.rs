@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
+mod model;
+
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
@@ -49,58 +51,81 @@ fn damage(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
     }
 }
 
-fn torment(reader: Reader, name: &str) {
+/// What is promised of the memory that reading takes.
+#[derive(Clone, Copy)]
+enum Promise {
+    /// It is checked.
+    Checked,
+    /// It is not, because other tests of this process take memory meanwhile.
+    Unchecked,
+}
+
+impl Promise {
+    /// Runs something that may take `more` than four times its input.
+    fn keep<T>(self, input: &[u8], more: usize, run: impl FnOnce() -> T) -> T {
+        match self {
+            Self::Checked => within_memory(input, more, run),
+            Self::Unchecked => run(),
+        }
+    }
+}
+
+/// Reads the seeds of this name, then damaged ones, for as long as was asked for; `read` says why it refuses an input.
+fn torment(name: &str, read: impl Fn(&[u8], &mut Numbers, Promise) -> std::result::Result<(), String>) {
     let seeds = seeds(name);
     assert!(!seeds.is_empty());
     let seconds = std::env::var("MERCER_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
     let deadline = seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+    let promise = if deadline.is_some() { Promise::Checked } else { Promise::Unchecked };
     let mut numbers = Numbers(1);
-    let mut tried = 0;
+    let mut tried = 0_u64;
     let mut accepted = 0_u64;
     while deadline.map_or(tried < INPUTS, |deadline| Instant::now() < deadline) {
         let mut bytes = seeds[numbers.next(seeds.len())].clone();
         if tried >= seeds.len() as u64 {
             damage(&mut bytes, &mut numbers);
         }
-        let read = || read(reader, &bytes);
-        let outcome = match deadline {
-            Some(_) => within_memory(&bytes, reader.more_memory(&bytes), read),
-            // Other tests of this process take memory meanwhile.
-            None => read(),
-        };
-        match outcome {
-            Ok((rows, columns)) => {
-                assert!(rows > 0 && columns > 0);
-                accepted += 1;
-            }
+        match read(&bytes, &mut numbers, promise) {
+            Ok(()) => accepted += 1,
             Err(message) => assert!(message.lines().count() <= 2, "{message}"),
         }
         tried += 1;
     }
     assert!(accepted > 0 && accepted < tried, "{accepted} of {tried} inputs were accepted: the test tests nothing");
+    if deadline.is_some() {
+        println!("{name}: {tried} inputs, of which {accepted} were accepted");
+    }
+}
+
+fn torment_reader(reader: Reader, name: &str) {
+    torment(name, |bytes, _, promise| {
+        let (rows, columns) = promise.keep(bytes, reader.more_memory(bytes), || read(reader, bytes))?;
+        assert!(rows > 0 && columns > 0);
+        Ok(())
+    });
 }
 
 #[test]
 fn damaged_text_is_read_or_refused() {
-    torment(Reader::Csv, "csv");
+    torment_reader(Reader::Csv, "csv");
 }
 
 #[test]
 fn damaged_arrays_are_read_or_refused() {
-    torment(Reader::Npy, "npy");
+    torment_reader(Reader::Npy, "npy");
 }
 
 #[test]
 fn damaged_images_are_read_or_refused() {
-    torment(Reader::Idx, "idx");
+    torment_reader(Reader::Idx, "idx");
 }
 
 #[test]
 fn damaged_archives_are_read_or_refused() {
-    torment(Reader::Npz, "npz");
+    torment_reader(Reader::Npz, "npz");
 }
 
 #[test]
 fn damaged_sparse_text_is_read_or_refused() {
-    torment(Reader::Libsvm, "libsvm");
+    torment_reader(Reader::Libsvm, "libsvm");
 }

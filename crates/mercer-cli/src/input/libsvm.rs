@@ -154,6 +154,10 @@ impl<'a> Line<'a> {
         // Within 32 bits: more columns than that are no matrix in any memory.
         let column = std::str::from_utf8(index).ok().and_then(|text| text.parse::<u32>().ok());
         let column = column.ok_or_else(|| {
+            if !index.is_empty() && index.iter().all(u8::is_ascii_digit) {
+                let problem = format!("{} has a column beyond {}, the last there can be", shown(), u32::MAX);
+                return self.error(problem).hint("number the columns anew, from 1");
+            }
             self.error(format!("{} does not begin with the number of a column", shown()))
                 .hint("an entry looks like 12:0.5")
         })?;

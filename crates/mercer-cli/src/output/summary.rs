@@ -16,13 +16,13 @@ pub(crate) fn summary(record: &RunRecord) -> String {
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<10}  {value}");
     };
-    line("points", format!("{} of {} features", record.n_samples, record.n_features));
+    line("points", format!("{} of {}", record.n_samples, counted(record.n_features, "feature")));
     line("kernel", kernel(&record.kernel, record.centered));
     line("method", method(record));
     line("residual", residual(record));
     let explained: f64 = record.explained_variance_ratio.iter().sum();
-    let components = if record.n_components == 1 { "component" } else { "components" };
-    line("variance", format!("{} {components} explain {}", record.n_components, percent(explained)));
+    let explain = if record.n_components == 1 { "explains" } else { "explain" };
+    line("variance", format!("{} {explain} {}", counted(record.n_components, "component"), percent(explained)));
     line("time", time(record));
     line("memory", format!("{} at most", mercer::format_bytes(record.peak_memory_bytes)));
     if let Some(limit) = record.control_limits.as_ref().and_then(|limits| limits.at(SHOWN_LEVEL)) {
@@ -74,8 +74,7 @@ fn residual(record: &RunRecord) -> String {
 
 fn time(record: &RunRecord) -> String {
     let total = record.seconds.get("total").copied().unwrap_or(0.0);
-    let threads = if record.threads == 1 { "1 thread".to_owned() } else { format!("{} threads", record.threads) };
-    format!("{} on {threads}", seconds(total))
+    format!("{} on {}", seconds(total), counted(record.threads, "thread"))
 }
 
 fn components_table(record: &RunRecord) -> String {
@@ -98,6 +97,11 @@ fn components_table(record: &RunRecord) -> String {
         let _ = writeln!(text, "{:>9}  and {} more in the record", "…", record.eigenvalues.len() - SHOWN);
     }
     text
+}
+
+/// So many of something whose name ends in s if they are several.
+pub(crate) fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// A share in per cent.
@@ -136,7 +140,8 @@ pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         s if s < 0.0995 => format!("{:.0} ms", 1000.0 * s),
         s if s < 99.5 => format!("{s:.2} s"),
-        s => format!("{:.1} min", s / 60.0),
+        s if s < 5940.0 => format!("{:.1} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
     }
 }
 
@@ -180,7 +185,8 @@ mod tests {
     fn times_and_sizes_have_units() {
         assert_eq!(seconds(0.0123), "12 ms");
         assert_eq!(seconds(3.0), "3.00 s");
-        assert_eq!(seconds(600.0), "10.0 min");
+        assert_eq!((seconds(600.0), seconds(18_000.0)), ("10.0 min".to_owned(), "5.0 h".to_owned()));
+        assert_eq!((counted(1, "feature"), counted(2, "feature")), ("1 feature".to_owned(), "2 features".to_owned()));
         assert_eq!(mercer::format_bytes(512), "512 B");
         assert_eq!(mercer::format_bytes(3 << 20), "3.0 MiB");
     }

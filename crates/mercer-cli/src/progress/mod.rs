@@ -2,9 +2,11 @@
 
 mod words;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use mercer::Center;
 use mercer::watch::{Phase, Progress};
 
 use self::words::{Line, describe};
@@ -15,6 +17,8 @@ use crate::console::{Console, say};
 #[derive(Debug)]
 pub(crate) struct Meter {
     style: Style,
+    /// Whether the run centres the points in feature space.
+    centers: AtomicBool,
     shown: Mutex<Shown>,
 }
 
@@ -29,6 +33,8 @@ enum Style {
 struct Shown {
     /// The step of the last line.
     step: Option<Step>,
+    /// The last line, if it was a plain one.
+    text: String,
     /// When it was written.
     when: Option<Instant>,
     /// When the phase began.
@@ -63,7 +69,12 @@ impl Meter {
             ProgressChoice::Auto if console.is_terminal() => Style::Bar,
             ProgressChoice::Plain | ProgressChoice::Auto => Style::Plain,
         };
-        Self { style, shown: Mutex::default() }
+        Self { style, centers: AtomicBool::new(true), shown: Mutex::default() }
+    }
+
+    /// Says from now on nothing of centring, because it is not done.
+    pub(crate) fn without_centring(&self) {
+        self.centers.store(false, Ordering::Relaxed);
     }
 
     /// Says what is being done now, without knowing how far it is.
@@ -75,7 +86,8 @@ impl Meter {
             Style::Plain => say(&format!("{what}\n")),
         }
         let now = Some(Instant::now());
-        *shown = Shown { step: Some(Step::Own), when: now, phase_began: now, occupied: self.style == Style::Bar };
+        let (step, occupied) = (Some(Step::Own), self.style == Style::Bar);
+        *shown = Shown { step, text: String::new(), when: now, phase_began: now, occupied };
     }
 
     /// Takes note of progress; any thread may call it.
@@ -98,14 +110,17 @@ impl Meter {
         if !is_due {
             return;
         }
-        let text = describe(progress);
+        let center = if self.centers.load(Ordering::Relaxed) { Center::Yes } else { Center::No };
+        let text = describe(progress, center);
         if self.style == Style::Bar {
             let elapsed = shown.phase_began.map_or(Duration::ZERO, |began| now.duration_since(began));
             let line = Line::new(&text).bar(words::share(progress), elapsed);
             say(&format!("{CLEAR_LINE}{}", line.fitted(columns())));
             shown.occupied = true;
-        } else {
+        } else if text != shown.text {
+            // Steps that have no words of their own would only repeat the line.
             say(&format!("{text}\n"));
+            shown.text = text;
         }
         (shown.step, shown.when) = (Some(step), Some(now));
     }
@@ -144,7 +159,7 @@ mod tests {
         Progress { phase: Phase::Solving, pass: 3, expected_passes: Some(5), fraction: 0.42, residual: Some(2e-3) };
 
     fn meter(style: Style) -> Meter {
-        Meter { style, shown: Mutex::default() }
+        Meter { style, centers: AtomicBool::new(true), shown: Mutex::default() }
     }
 
     fn step_after(meter: &Meter, progress: &Progress) -> Option<Step> {
@@ -167,6 +182,20 @@ mod tests {
     fn passes_over_the_sample_are_one_step() {
         let starting = Progress { phase: Phase::Starting, ..PROGRESS };
         assert_eq!(step_of(&starting), step_of(&Progress { pass: 4, ..starting }));
+    }
+
+    #[test]
+    fn a_plain_line_is_not_repeated() {
+        let meter = meter(Style::Plain);
+        let tuning = Progress { phase: Phase::Tuning, pass: 1, residual: None, ..PROGRESS };
+        meter.observe(&tuning);
+        assert_eq!(meter.shown().text, "tuning");
+        // A line that is said replaces the text that is kept.
+        let before = meter.shown().text.as_ptr();
+        assert_eq!(step_after(&meter, &Progress { pass: 2, ..tuning }), Some(Step::Library(Phase::Tuning, 2)));
+        assert_eq!(meter.shown().text.as_ptr(), before, "the second pass said nothing");
+        meter.clear();
+        assert_eq!(meter.shown().text, "", "after other talk it is said again");
     }
 
     #[test]

@@ -3,17 +3,17 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use mercer::Center;
 use mercer::watch::{Phase, Progress};
 
-/// Progress in words.
-pub(super) fn describe(progress: &Progress) -> String {
+/// Progress in words, of a run that centres the points in feature space or does not.
+pub(super) fn describe(progress: &Progress, center: Center) -> String {
     let mut text = match progress.phase {
         Phase::Starting => "starting from a sample".to_owned(),
         // What new points are centred with comes from the first pass.
-        Phase::Solving if progress.pass == 1 => format!("centring, {}", pass(progress)),
-        Phase::Solving if progress.pass > 1 => pass(progress),
-        Phase::Learning if progress.pass > 0 => pass(progress),
-        Phase::Learning => "centring".to_owned(),
+        Phase::Solving if progress.pass == 1 && center == Center::Yes => format!("centring, {}", pass(progress)),
+        Phase::Solving | Phase::Learning if progress.pass > 0 => pass(progress),
+        Phase::Learning if center == Center::Yes => "centring".to_owned(),
         phase => phase.name().to_owned(),
     };
     let residual = progress.residual.filter(|residual| progress.phase == Phase::Solving && residual.is_finite());
@@ -78,9 +78,11 @@ impl<'a> Line<'a> {
             let _ = write!(after, ", {} left", time(left));
         }
         // Two blanks and two brackets around the bar.
-        let width = room.saturating_sub(words.chars().count() + after.len() + 4).min(WIDEST_BAR);
+        let used = words.chars().count() + after.len();
+        let width = room.saturating_sub(used + 4).min(WIDEST_BAR);
         if width < NARROWEST_BAR {
-            return words;
+            // The numbers say more than the bar, and take less room.
+            return if used <= room { words + &after } else { words };
         }
         let done = ((share * width as f64) as usize).min(width);
         let head = usize::from(done < width);
@@ -107,22 +109,25 @@ mod tests {
 
     #[test]
     fn progress_reads_as_a_sentence() {
-        assert_eq!(describe(&PROGRESS), "pass 3 of about 5, residual 2e-3");
+        let centred = |progress: &Progress| describe(progress, Center::Yes);
+        assert_eq!(centred(&PROGRESS), "pass 3 of about 5, residual 2e-3");
         let first = Progress { pass: 1, residual: None, ..PROGRESS };
-        assert_eq!(describe(&first), "centring, pass 1 of about 5");
+        assert_eq!(centred(&first), "centring, pass 1 of about 5");
         let transforming = Progress { phase: Phase::Transforming, pass: 0, residual: None, ..PROGRESS };
-        assert_eq!(describe(&transforming), "transforming");
-        assert_eq!(describe(&Progress { phase: Phase::Starting, ..PROGRESS }), "starting from a sample");
+        assert_eq!(centred(&transforming), "transforming");
+        assert_eq!(centred(&Progress { phase: Phase::Starting, ..PROGRESS }), "starting from a sample");
         let learning = Progress { phase: Phase::Learning, residual: None, ..PROGRESS };
-        assert_eq!(describe(&learning), "pass 3 of about 5");
-        assert_eq!(describe(&Progress { pass: 0, ..learning }), "centring");
+        assert_eq!(centred(&learning), "pass 3 of about 5");
+        assert_eq!(centred(&Progress { pass: 0, ..learning }), "centring");
+        assert_eq!(describe(&first, Center::No), "pass 1 of about 5");
+        assert_eq!(describe(&Progress { pass: 0, ..learning }, Center::No), "learning");
     }
 
     #[test]
     fn what_is_not_known_is_not_said() {
         let late = Progress { pass: 7, residual: Some(f64::NAN), ..PROGRESS };
-        assert_eq!(describe(&late), "pass 7");
-        assert_eq!(describe(&Progress { expected_passes: None, ..late }), "pass 7");
+        assert_eq!(describe(&late, Center::Yes), "pass 7");
+        assert_eq!(describe(&Progress { expected_passes: None, ..late }, Center::Yes), "pass 7");
     }
 
     #[test]
@@ -138,7 +143,8 @@ mod tests {
     fn a_line_never_fills_the_terminal() {
         let line = Line::new("pass 3 of about 5").bar(0.5, Duration::from_secs(90));
         assert_eq!(line.fitted(60), "pass 3 of about 5  [========>        ]  50 %, 1:30 min left");
-        assert_eq!(line.fitted(40), "pass 3 of about 5", "no room for a bar");
+        assert_eq!(line.fitted(40), "pass 3 of about 5  50 %, 1:30 min left", "no room for a bar");
+        assert_eq!(line.fitted(30), "pass 3 of about 5", "nor for its numbers");
         assert_eq!(line.fitted(5), "pass");
         for columns in 1..150 {
             assert!(line.fitted(columns).chars().count() < columns, "{columns}");

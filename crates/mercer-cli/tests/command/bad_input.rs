@@ -197,6 +197,7 @@ fn settings_out_of_their_domain() {
         ("--tolerance -1e-4", "error: --tolerance must be between 0 and 1, but it is -0.0001\n"),
         ("--max-passes 0", "error: --max-passes must be at least 1, but it is 0\n"),
         ("--threads 0", "error: --threads must be at least 1, but it is 0\n"),
+        ("--threads 100000", "error: --threads must be at most 1024, but it is 100000\n"),
     ] {
         refused("x.csv", points, flags, expected);
     }
@@ -318,6 +319,9 @@ fn a_model_file_that_is_cut_or_foreign() {
             let outcome = directory.run(&words);
             assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{words}");
             assert!(outcome.stderr.starts_with(&format!("error: {name}: ")), "{}", outcome.stderr);
+            let named_first =
+                outcome.stderr.contains("hint: by its name the file holds data: the model is named first");
+            assert_eq!(named_first, name == "x.csv", "{}", outcome.stderr);
         }
     }
     assert_eq!(directory.files(), ["cut.mercer", "x.csv", "x.mercer"]);

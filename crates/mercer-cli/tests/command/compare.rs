@@ -73,4 +73,7 @@ fn bad_data_and_wrong_names_are_errors() {
     let outcome = directory.run("compare points.csv --methods krilov");
     assert_eq!(outcome.code, Some(2));
     assert!(outcome.stderr.contains("'krylov'"), "{}", outcome.stderr);
+    let outcome = directory.run("compare points.csv --label half --methods dense,krylov,dense");
+    assert_eq!(outcome.code, Some(2));
+    assert_eq!(outcome.stderr, "error: dense stands twice in --methods: once is enough\n");
 }

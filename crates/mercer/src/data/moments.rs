@@ -1,6 +1,9 @@
 //! First and second moments of blocks of points, which add.
 
+use rayon::prelude::*;
+
 use super::{Points, RowsRef};
+use crate::watch::is_on_a_pool;
 
 /// Count, sums and sum of squares of a block of points.
 ///
@@ -28,6 +31,8 @@ pub struct Moments {
 
 /// Rows that are summed before the sum is added to the total: short sums lose less to rounding.
 const BLOCK: usize = 1024;
+/// Blocks whose moments are in memory at once, before they are added.
+const AT_ONCE: usize = 64;
 
 impl Moments {
     /// The moments of no points with `n_features` coordinates.
@@ -40,22 +45,38 @@ impl Moments {
         Self::of_rows(points.rows(0..points.n_samples()), points.n_features())
     }
 
-    /// The moments of rows of `n_features` coordinates.
+    /// The moments of rows of `n_features` coordinates. On a thread of a pool all of its threads help; the bits are the same.
     pub fn of_rows(rows: RowsRef<'_>, n_features: usize) -> Self {
+        let block = BLOCK * n_features.max(1);
+        let of_block = |index: usize| {
+            let end = rows.len().min((index + 1) * block);
+            match rows.part(index * block..end) {
+                RowsRef::F32(values) => Self::of_block(values, n_features, f64::from),
+                RowsRef::F64(values) => Self::of_block(values, n_features, |x| x),
+                RowsRef::U8 { values, scale } => Self::of_block(values, n_features, |x| f64::from(x) * scale),
+            }
+        };
+        let n_blocks = rows.len().div_ceil(block);
         let mut all = Self::empty(n_features);
-        for start in (0..rows.len()).step_by(BLOCK * n_features.max(1)) {
-            let end = rows.len().min(start + BLOCK * n_features);
-            all.add(&Self::of_block(&rows.part(start..end).to_f64(), n_features));
+        // Blocks are made in any order, and added in theirs.
+        for first in (0..n_blocks).step_by(AT_ONCE) {
+            let some = first..n_blocks.min(first + AT_ONCE);
+            let blocks: Vec<Self> = if is_on_a_pool() {
+                some.into_par_iter().map(of_block).collect()
+            } else {
+                some.map(of_block).collect()
+            };
+            blocks.iter().for_each(|block| all.add(block));
         }
         all
     }
 
-    fn of_block(values: &[f64], d: usize) -> Self {
+    fn of_block<T: Copy>(values: &[T], d: usize, widen: impl Fn(T) -> f64) -> Self {
         let n_samples = values.len() / d;
         let mut mean = vec![0.0; d];
         for row in values.chunks_exact(d) {
-            for (sum, x) in mean.iter_mut().zip(row) {
-                *sum += x;
+            for (sum, &x) in mean.iter_mut().zip(row) {
+                *sum += widen(x);
             }
         }
         for sum in &mut mean {
@@ -64,8 +85,9 @@ impl Moments {
         // Two passes over a block that is in the cache anyway: the one-pass formula cancels for data far from zero.
         let mut scatter = vec![0.0; d];
         for row in values.chunks_exact(d) {
-            for ((sum, x), mean) in scatter.iter_mut().zip(row).zip(&mean) {
-                *sum += (x - mean) * (x - mean);
+            for ((sum, &x), mean) in scatter.iter_mut().zip(row).zip(&mean) {
+                let gap = widen(x) - mean;
+                *sum += gap * gap;
             }
         }
         Self { n_samples, mean, scatter }

@@ -6,6 +6,7 @@
 use mercer_testkit::generate::{Random, gaussian_cloud};
 
 use super::*;
+use crate::watch::Threads;
 
 /// The same three points in every format.
 fn three_formats() -> [Points; 3] {
@@ -124,6 +125,16 @@ fn moments_are_the_same_in_every_format() {
     for points in three_formats() {
         let moments = Moments::of(&points);
         assert_eq!((moments.mean(), moments.variance()), (&[3.0, 4.0][..], 8.0 / 3.0));
+    }
+}
+
+#[test]
+fn moments_have_the_same_bits_on_a_pool_and_on_none() {
+    let cloud = gaussian_cloud(70_000, 2, 4);
+    let points = Points::from_f64(cloud.values, cloud.n, cloud.d).unwrap();
+    let alone = Moments::of(&points);
+    for n_threads in [1, 3] {
+        assert_eq!(Threads::new(n_threads).unwrap().run(|| Moments::of(&points)), alone);
     }
 }
 

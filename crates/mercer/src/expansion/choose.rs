@@ -9,7 +9,7 @@ use super::grid::{Grid, GridPlan};
 use super::mixture::Mixture;
 use super::near::Near;
 use super::polynomial::Terms;
-use super::region::{Cover, Region, radius};
+use super::region::{Cover, Region, least_radius, radius};
 use super::series::{self, Order};
 use super::{Engine, Features, Monomials, Targets, Wanted};
 use crate::choices::ExpansionMethod;
@@ -247,6 +247,20 @@ fn polynomial(problem: &Problem<'_>) -> Result<std::result::Result<Candidate, St
 fn series(problem: &Problem<'_>) -> std::result::Result<Candidate, String> {
     let (wanted, d) = (problem.wanted, problem.points.n_features());
     let gamma = problem.kernel.parameter(Parameter::Gamma).unwrap_or(1.0);
+    let too_small = |radius: f64| {
+        let bandwidths = radius * (2.0 * gamma).sqrt();
+        format!("the points reach {bandwidths:.1} bandwidths or more from their centre, which takes too many terms")
+    };
+    let order = |radius: f64| {
+        let order = Order::for_radius(gamma, radius, wanted.tolerance)?;
+        let terms = Monomials::count(d, order.terms - 1).filter(|&terms| fits(problem, terms))?;
+        Some((order, terms))
+    };
+    // A few points show where there is no need to look at all.
+    let least = least_radius(problem.points);
+    if order(least).is_none() {
+        return Err(too_small(least));
+    }
     let region = Region::new(problem.points, wanted.targets, 0.0);
     let center = region.center();
     let own = radius(problem.points, &center);
@@ -254,12 +268,7 @@ fn series(problem: &Problem<'_>) -> std::result::Result<Candidate, String> {
         Targets::Known(queries) => own.max(radius(queries, &center)),
         Targets::Sources | Targets::Any => own,
     };
-    let too_small = || {
-        let bandwidths = radius * (2.0 * gamma).sqrt();
-        format!("the points reach {bandwidths:.1} bandwidths from their centre, which takes too many terms")
-    };
-    let order = Order::for_radius(gamma, radius, wanted.tolerance).ok_or_else(too_small)?;
-    let terms = Monomials::count(d, order.terms - 1).filter(|&terms| fits(problem, terms)).ok_or_else(too_small)?;
+    let (order, terms) = order(radius).ok_or_else(|| too_small(radius))?;
     Ok(Candidate::Series { center, radius, order, terms, cost: problem.feature_cost(terms) })
 }
 

@@ -40,6 +40,8 @@ use crate::watch::Context;
 /// Sources that centres are chosen from, and targets that neighbours are counted for.
 const SAMPLE: usize = 4096;
 const TARGET_SAMPLE: usize = 256;
+/// Sources that are looked at first, to see whether it is worth while to look at more: a few more than there are clusters.
+const FEW: usize = MOST + 44;
 /// The most clusters.
 const MOST: usize = 256;
 /// The most terms of a cluster.
@@ -69,6 +71,13 @@ impl ClusterPlan {
             sample_rows(points.n_samples(), count, SEED).into_iter().map(|row| points.row(row)).collect()
         };
         let sample = rows(points, SAMPLE);
+        let order = |radius: f64| {
+            let order = Order::for_radii(gamma, radius, radius + reach, tolerance)?;
+            Monomials::count(d, order.terms - 1).filter(|&terms| terms <= MOST_TERMS)
+        };
+        // With many features clusters of the radius that one of them must have take too many terms already, and looking further takes
+        // longer than the first tiles do.
+        order(least_radius(&sample))?;
         let targets = match problem.wanted.targets {
             Targets::Known(queries) => rows(queries, TARGET_SAMPLE),
             Targets::Sources | Targets::Any => rows(points, TARGET_SAMPLE),
@@ -79,9 +88,7 @@ impl ClusterPlan {
         while count <= centers.len() {
             // Sources that are not in the sample may lie a little further out.
             let radius = 1.1 * radii[count - 1];
-            if let Some(order) = Order::for_radii(gamma, radius, radius + reach, tolerance)
-                && let Some(terms) = Monomials::count(d, order.terms - 1).filter(|&terms| terms <= MOST_TERMS)
-            {
+            if let Some(terms) = order(radius) {
                 let within = (radius + reach).powi(2);
                 let near: usize = targets
                     .iter()
@@ -100,6 +107,14 @@ impl ClusterPlan {
         let (count, cost) = best?;
         Some(Self { centers: centers[..count].to_vec(), gamma, reach, tolerance, cost })
     }
+}
+
+/// A radius that the largest of [`MOST`] clusters has at least, from a few of the points. Centres that are each the farthest from those
+/// before lie no closer to one another than the next one does to them, and of one more than there are clusters two share one.
+fn least_radius(points: &[Vec<f64>]) -> f64 {
+    let few: Vec<Vec<f64>> = points.iter().step_by((points.len() / FEW).max(1)).cloned().collect();
+    let (centers, radii) = farthest_points(&few, MOST);
+    if centers.len() < MOST { 0.0 } else { radii.last().map_or(0.0, |apart| 0.5 * apart) }
 }
 
 /// Centres, each the point farthest from those before it, and the largest distance that is left after each.
@@ -319,5 +334,31 @@ impl Clusters {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Points on a grid of so many features, each a little off its place.
+    fn grid(n: usize, d: usize) -> Vec<Vec<f64>> {
+        let coordinate = |i: usize, k: usize| ((i >> k) % 5) as f64 + ((i * 31 + k * 17) % 97) as f64 * 1e-3;
+        (0..n).map(|i| (0..d).map(|k| coordinate(i, k)).collect()).collect()
+    }
+
+    #[test]
+    fn no_clusters_have_a_radius_below_the_least() {
+        for d in [2, 4, 12] {
+            let points = grid(2000, d);
+            let least = least_radius(&points);
+            let (centers, radii) = farthest_points(&points, MOST);
+            assert!(least > 0.0, "d = {d}");
+            assert!(
+                centers.len() == MOST && radii.iter().all(|&radius| radius >= least),
+                "d = {d}: {least}, {radii:?}"
+            );
+        }
+        assert!(least_radius(&grid(MOST, 4)) <= 0.0, "as many clusters as points have none");
     }
 }

@@ -1,7 +1,7 @@
 //! Where points lie.
 
 use super::Targets;
-use crate::data::Points;
+use crate::data::{Points, sample_rows};
 
 /// A box that holds sources and targets.
 #[derive(Clone, Debug)]
@@ -91,8 +91,28 @@ pub(super) fn radius(points: &Points, center: &[f64]) -> f64 {
     largest.sqrt()
 }
 
+/// A distance that some point has at least from any centre, from a few of them: half of the largest to one of them.
+pub(super) fn least_radius(points: &Points) -> f64 {
+    const FEW: usize = 256;
+    let rows = sample_rows(points.n_samples(), FEW, 0);
+    let Some((&first, others)) = rows.split_first() else { return 0.0 };
+    let first = points.row(first);
+    let squares = others.iter().map(|&row| squared_distance(&points.row(row), &first));
+    0.5 * squares.fold(0.0, f64::max).sqrt()
+}
+
 pub(super) fn squared_distance(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum()
+    /// Sums that do not wait for one another.
+    const CHAINS: usize = 8;
+    let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<CHAINS>(), y.as_chunks::<CHAINS>());
+    let mut sums = [0.0; CHAINS];
+    for (x, y) in x.iter().zip(y) {
+        for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
+            *sum += (x - y) * (x - y);
+        }
+    }
+    let rest: f64 = x_rest.iter().zip(y_rest).map(|(x, y)| (x - y) * (x - y)).sum();
+    sums.iter().sum::<f64>() + rest
 }
 
 impl Cover {

@@ -338,7 +338,7 @@ impl<T: Element> EntryAccess for KernelGram<T> {
     fn rows(&self, rows: &[usize], mut out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
         assert_eq!((out.nrows(), out.ncols()), (rows.len(), self.n), "one line of the result per row asked for");
         let geometry = self.basis.geometry();
-        let tiles = self.basis.against(&self.basis.points.select(rows))?;
+        let tiles = context.threads.run(|| self.basis.against(&self.basis.points.select(rows)))?;
         let height = geometry.padded(rows.len());
         let n_blocks = self.n_blocks();
         let computed: Vec<Result<Buffer<T>>> = context.threads.run(|| {

@@ -54,11 +54,21 @@ pub fn slab_product(
     precision: Precision,
     context: &Context<'_>,
 ) -> Result<Mat<f64>> {
-    let isa = Isa::detect();
     match precision {
-        Precision::F32 => Slab::new(Basis::<f32>::new(points, kernel, isa)?, vectors).product(queries, context),
-        Precision::F64 => Slab::new(Basis::<f64>::new(points, kernel, isa)?, vectors).product(queries, context),
+        Precision::F32 => slab_product_in::<f32>(kernel, queries, points, vectors, context),
+        Precision::F64 => slab_product_in::<f64>(kernel, queries, points, vectors, context),
     }
+}
+
+fn slab_product_in<T: Element>(
+    kernel: &Kernel,
+    queries: &Points,
+    points: &Points,
+    vectors: MatRef<'_, f64>,
+    context: &Context<'_>,
+) -> Result<Mat<f64>> {
+    let basis = context.threads.run(|| Basis::<T>::new(points, kernel, Isa::detect()))?;
+    Slab::new(basis, vectors).product(queries, context)
 }
 
 /// A packed basis and the vectors its columns are multiplied with: made once, used for many blocks of queries.

@@ -57,8 +57,12 @@ impl Speeds {
         let probe = points.slice(0..points.n_samples().min(PROBE_POINTS));
         let n = probe.n_samples() as f64;
         let (narrow, wide) = match precision {
-            Precision::F32 => measure_products(&KernelGram::<f32>::new(&probe, kernel, None)?, threads)?,
-            Precision::F64 => measure_products(&KernelGram::<f64>::new(&probe, kernel, None)?, threads)?,
+            Precision::F32 => {
+                measure_products(&threads.run(|| KernelGram::<f32>::new(&probe, kernel, None))?, threads)?
+            }
+            Precision::F64 => {
+                measure_products(&threads.run(|| KernelGram::<f64>::new(&probe, kernel, None))?, threads)?
+            }
         };
         let per_column = ((wide - narrow) / (PROBE_COLUMNS as f64 - 1.0)).max(1e-9);
         let typical = Self::typical(points.n_features(), threads.count());

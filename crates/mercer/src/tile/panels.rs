@@ -11,6 +11,7 @@ use crate::kernel::Pairing;
 use crate::memory::{Buffer, Plain};
 use crate::scalar::Scalar;
 use crate::simd::{ByteLanes, Isa, Job, Target};
+use crate::watch::is_on_a_pool;
 
 /// What is done to points before they are packed; new points must be treated as the old ones were.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,13 +99,11 @@ impl<T: Scalar + Plain> Panels<T> {
         let mut values = Buffer::<T>::zeroed(padded * d);
         let mut terms = vec![T::default(); padded];
         let too_large = AtomicBool::new(false);
-        values.par_chunks_exact_mut(lanes * d).zip(terms.par_chunks_exact_mut(lanes)).enumerate().for_each(
-            |(panel, (values, terms))| {
-                if !pack_panel(points, panel * lanes, packing, values, terms) {
-                    too_large.store(true, Ordering::Relaxed);
-                }
-            },
-        );
+        for_each_panel((&mut values[..], lanes * d), (&mut terms[..], lanes), |panel, values, terms| {
+            if !pack_panel(points, panel * lanes, packing, values, terms) {
+                too_large.store(true, Ordering::Relaxed);
+            }
+        });
         if too_large.into_inner() {
             return Err(overflow::<T>(points, packing));
         }
@@ -137,11 +136,33 @@ impl<T: Scalar + Plain> Panels<T> {
     pub(crate) fn check(points: &Points, packing: &Packing, isa: Isa) -> Result<()> {
         let (n, d, lanes) = (points.n_samples(), points.n_features(), Geometry::of::<T>(isa).lanes);
         let scratch = || (vec![T::default(); lanes * d], vec![T::default(); lanes]);
-        let fits = (0..n.div_ceil(lanes))
-            .into_par_iter()
-            .map_init(scratch, |(values, terms), panel| pack_panel(points, panel * lanes, packing, values, terms))
-            .reduce(|| true, |a, b| a && b);
+        let fits = |(values, terms): &mut (Vec<T>, Vec<T>), panel: usize| {
+            pack_panel(points, panel * lanes, packing, values, terms)
+        };
+        let n_panels = n.div_ceil(lanes);
+        let fits = if is_on_a_pool() {
+            (0..n_panels).into_par_iter().map_init(scratch, fits).reduce(|| true, |a, b| a && b)
+        } else {
+            let mut scratch = scratch();
+            (0..n_panels).all(|panel| fits(&mut scratch, panel))
+        };
         if fits { Ok(()) } else { Err(overflow::<T>(points, packing)) }
+    }
+}
+
+/// Calls `each` with the number, the values and the terms of every panel, of which one has as many of each as stand beside them: on all
+/// threads of the pool that this thread belongs to, if there is one.
+fn for_each_panel<A: Send, B: Send>(
+    (values, n_values): (&mut [A], usize),
+    (terms, n_terms): (&mut [B], usize),
+    each: impl Fn(usize, &mut [A], &mut [B]) + Sync,
+) {
+    if is_on_a_pool() {
+        let panels = values.par_chunks_exact_mut(n_values).zip(terms.par_chunks_exact_mut(n_terms));
+        panels.enumerate().for_each(|(panel, (values, terms))| each(panel, values, terms));
+    } else {
+        let panels = values.chunks_exact_mut(n_values).zip(terms.chunks_exact_mut(n_terms));
+        panels.enumerate().for_each(|(panel, (values, terms))| each(panel, values, terms));
     }
 }
 
@@ -210,24 +231,23 @@ impl BytePanels {
         };
         let (padded, padded_features) = (geometry.padded(n), d.next_multiple_of(group));
         let mut values = Buffer::<u8>::zeroed(padded * padded_features);
-        values.par_chunks_exact_mut(lanes * padded_features).enumerate().for_each(|(panel, values)| {
-            for (lane, row) in bytes.chunks_exact(d).skip(panel * lanes).take(lanes).enumerate() {
+        let mut terms = vec![(0_i32, 0_i32); padded];
+        for_each_panel((&mut values[..], lanes * padded_features), (&mut terms[..], lanes), |panel, values, terms| {
+            let rows = bytes.chunks_exact(d).skip(panel * lanes).zip(terms);
+            for (lane, (row, (row_term, column_term))) in rows.enumerate() {
                 for (k, &x) in row.iter().enumerate() {
                     values[(k / group * lanes + lane) * group + k % group] = x;
                 }
+                let sum: i32 = row.iter().map(|&x| i32::from(x)).sum();
+                let square: i32 = row.iter().map(|&x| i32::from(x) * i32::from(x)).sum();
+                // What is accumulated is a = Σ x (y - bias), so <x, y> = a + bias Σ x.
+                (*row_term, *column_term) = match pairing {
+                    Pairing::SquaredDistance => (square.wrapping_sub(sum.wrapping_mul(2 * bias)), square),
+                    _ => (sum.wrapping_mul(bias), 0),
+                };
             }
         });
-        let mut row_terms = vec![0; padded];
-        let mut column_terms = vec![0; padded];
-        for ((row, row_term), column_term) in bytes.chunks_exact(d).zip(&mut row_terms).zip(&mut column_terms) {
-            let sum: i32 = row.iter().map(|&x| i32::from(x)).sum();
-            let square: i32 = row.iter().map(|&x| i32::from(x) * i32::from(x)).sum();
-            // What is accumulated is a = Σ x (y - bias), so <x, y> = a + bias Σ x.
-            (*row_term, *column_term) = match pairing {
-                Pairing::SquaredDistance => (square.wrapping_sub(sum.wrapping_mul(2 * bias)), square),
-                _ => (sum.wrapping_mul(bias), 0),
-            };
-        }
+        let (row_terms, column_terms) = terms.into_iter().unzip();
         Self { values, row_terms, column_terms, scale, padded_features }
     }
 

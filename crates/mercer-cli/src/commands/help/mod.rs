@@ -1,10 +1,10 @@
 //! `mercer help`: a command's own help, or a screen about kernels or methods.
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::args::{Cli, HelpArgs};
 use crate::console::print;
-use crate::failure::{ExitStatus, Result};
+use crate::failure::{ExitStatus, Failure, Result};
 
 const KERNELS: &str = include_str!("kernels.txt");
 const METHODS: &str = include_str!("methods.txt");
@@ -14,8 +14,21 @@ pub(super) fn run(args: &HelpArgs) -> Result<ExitStatus> {
     match args.topic.as_deref() {
         Some("kernel" | "kernels") => print(KERNELS).map(|()| ExitStatus::Done),
         Some("method" | "methods") => print(METHODS).map(|()| ExitStatus::Done),
-        topic => Ok(from_flags(topic)),
+        topic => match topic.and_then(similar_topic) {
+            Some(near) => Err(Failure::usage(format!("there is no such topic, but there is `mercer help {near}`"))),
+            None => Ok(from_flags(topic)),
+        },
     }
+}
+
+/// The topic that was probably meant, if it was no command.
+fn similar_topic(topic: &str) -> Option<&'static str> {
+    /// Below this, words have little in common.
+    const ALIKE: f64 = 0.85;
+    if Cli::command().find_subcommand(topic).is_some() {
+        return None;
+    }
+    ["kernels", "methods"].into_iter().find(|known| strsim::jaro(topic, known) > ALIKE)
 }
 
 /// `mercer help fit` is `mercer fit --help`; for what is no command, clap says what is nearest.
@@ -50,7 +63,8 @@ mod tests {
         for name in mercer::kernel::NAMES.iter().chain(&["precomputed"]) {
             assert!(KERNELS.lines().any(|line| line.trim_start().starts_with(name)), "{name} is not explained");
         }
-        let choices = mercer::GramChoice::NAMES.iter().chain(mercer::SolverChoice::NAMES).chain(&["hebbian"]);
+        let choices =
+            mercer::GramChoice::NAMES.iter().chain(mercer::SolverChoice::NAMES).chain(&["nystrom", "hebbian"]);
         for name in choices.filter(|&&name| name != "auto") {
             assert!(METHODS.lines().any(|line| line.trim_start().starts_with(name)), "{name} is not explained");
         }

@@ -34,6 +34,7 @@ fn wrong_lines_are_named() {
         ("1 1:2\n\n1 2:nan\n", "x.svm, line 3: \"2:nan\" is not finite"),
         ("1 5\n", "x.svm, line 1: \"5\" is not a column:value pair"),
         ("1 qid:3 1:2\n", "x.svm, line 1: \"qid:3\" does not begin with the number of a column"),
+        ("1 4294967296:1\n", "x.svm, line 1: \"4294967296:1\" has a column beyond 4294967295, the last there can be"),
         ("1 3:1 2:1\n", "x.svm, line 1: column 2 stands after column 3"),
         ("1 3:1 3:1\n", "x.svm, line 1: column 3 stands after column 3"),
         ("1:2 2:3\n", "x.svm, line 1: the line begins with \"1:2\" instead of a label"),
