@@ -18,9 +18,7 @@ def dense(X: Any) -> Any:
 def rows(X: Any, name: str) -> Any:
     """Anything array-like as rows of numbers; a copy only if it has to be converted."""
     if not hasattr(X, "tocsr"):
-        X = np.asarray(X)
-        if X.dtype.kind not in "fiub":
-            raise TypeError(f"{name} must hold real numbers, but its dtype is {X.dtype}")
+        X = _numbers(X, name)
         if X.ndim != 2:
             raise ValueError(f"{name} must be a 2D array, but it has {X.ndim} dimension(s)")
     if X.dtype not in DTYPES:
@@ -30,11 +28,32 @@ def rows(X: Any, name: str) -> Any:
 
 def vectors(V: Any, name: str, n_rows: int) -> Any:
     """Anything array-like as columns of ``float64``, one row per point."""
-    V = np.asarray(V)
-    if V.dtype.kind not in "fiub":
-        raise TypeError(f"{name} must hold real numbers, but its dtype is {V.dtype}")
+    V = finite(_numbers(V.toarray() if hasattr(V, "toarray") else V, name), name)
     if V.ndim not in (1, 2):
         raise ValueError(f"{name} must be a 1D or 2D array, but it has {V.ndim} dimension(s)")
     if V.shape[0] != n_rows:
         raise ValueError(f"{name} must have {n_rows} rows, one per point, but it has {V.shape[0]}")
-    return np.require(V.reshape(n_rows, -1), dtype=np.float64, requirements=["A"])
+    return np.require(V[:, None] if V.ndim == 1 else V, dtype=np.float64, requirements=["A"])
+
+
+def finite(X: Any, name: str) -> Any:
+    """An array, if all of its numbers are finite."""
+    wrong = np.argwhere(~np.isfinite(X))
+    if wrong.size:
+        place = tuple(int(index) for index in wrong[0])
+        where = ", ".join(f"{axis} {index}" for axis, index in zip(("row", "column"), place, strict=False))
+        raise ValueError(f"{name} must be finite, but it is {X[place]} in {where}")
+    return X
+
+
+def _numbers(X: Any, name: str) -> Any:
+    """Anything array-like as an array of real numbers."""
+    X = np.asarray(X)
+    if X.dtype.kind == "O":
+        try:
+            return X.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{name} must hold real numbers, but it holds other objects: {error}") from None
+    if X.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, but its dtype is {X.dtype}")
+    return X

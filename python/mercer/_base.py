@@ -5,12 +5,15 @@ This is the only module that imports scikit-learn, and it is imported with the f
 
 from typing import Any
 
+import numpy as np
+
 from ._mercer import __version__
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
     from sklearn.exceptions import ConvergenceWarning, NotFittedError
-    from sklearn.utils.validation import check_is_fitted, validate_data
+    from sklearn.utils.validation import check_is_fitted
+    from sklearn.utils.validation import validate_data as _validate_data
 except ModuleNotFoundError as error:
     if error.name != "sklearn":
         raise
@@ -22,12 +25,25 @@ except ModuleNotFoundError as error:
         NotFittedError,
         TransformerMixin,
         check_is_fitted,
-        validate_data,
     )
+    from ._standalone import validate_data as _validate_data
 except ImportError as error:
     raise ImportError(f"mercer needs scikit-learn 1.6 or newer where it is installed: {error}") from error
 
 __all__ = ["Clusterer", "ConvergenceWarning", "Estimator", "NotFittedError", "check_is_fitted", "validate_data"]
+
+
+def validate_data(estimator: Any, X: Any, **options: Any) -> Any:
+    """The rows of ``X`` as an array, checked against what the estimator was fitted on unless ``reset``.
+
+    It is scikit-learn's function of that name, except that text is refused, as scikit-learn's estimators refuse it: asked for a type,
+    the function would read numbers from it.
+    """
+    if isinstance(X, (str, bytes, list, tuple)):
+        X = np.asarray(X)
+    if getattr(getattr(X, "dtype", None), "kind", None) in ("U", "S", "V"):
+        raise ValueError(f"X must hold numbers, but it holds text or bytes ({X.dtype}): convert it to numbers explicitly")
+    return _validate_data(estimator, X, **options)
 
 
 class Fitted(BaseEstimator):  # type: ignore[misc]

@@ -71,6 +71,13 @@ def choice(owner: str, name: str, value: Any, allowed: tuple[str, ...]) -> str:
     return value
 
 
+def precision(owner: str, value: Any) -> str | None:
+    """The name of a precision, or ``None`` for that of the data."""
+    if value is None or (isinstance(value, str) and value in ("float32", "float64")):
+        return value
+    raise refuse(owner, "precision", "a str among {'float32', 'float64'} or None", value)
+
+
 def memory_limit(owner: str, value: Any) -> str | None:
     """A budget as the library reads it: bytes, a text such as ``"4GiB"`` or ``"50%"``, or ``None``."""
     if value is None or isinstance(value, str):

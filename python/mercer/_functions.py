@@ -1,7 +1,10 @@
 """Functions beside the estimators: products with kernel matrices, and plans."""
 
 import json
+from numbers import Integral
 from typing import Any
+
+import numpy as np
 
 from . import _checks, _mercer
 from ._arrays import rows, vectors
@@ -19,17 +22,17 @@ class Plan(dict[str, Any]):
         return self._text.rstrip()
 
 
-def plan(X: Any, *, dtype: str = "float64", **params: Any) -> Plan:
-    """What ``KernelPCA(**params).fit(X)`` would do and cost, without doing it.
+def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
+    """What ``KernelPCA(**params).fit(X)`` would do and cost, without doing it; what ``fit_inverse_transform`` adds is not in it.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), or a tuple (n_samples, n_features)
         With data, the estimate of the time rests on a short measurement; with a shape, on a typical machine.
-    dtype : {"float64", "float32"}
-        The precision of the data, if only its shape is given.
+    dtype : {"float64", "float32"}, default=None
+        The precision of the data, if only its shape is given; ``None`` is ``"float64"``.
     **params
-        Parameters of :class:`KernelPCA`.
+        Parameters of :class:`KernelPCA`, except ``gram="nystrom"``: over landmarks there is nothing to choose.
 
     Returns
     -------
@@ -39,11 +42,15 @@ def plan(X: Any, *, dtype: str = "float64", **params: Any) -> Plan:
     from ._kernel_pca import KernelPCA
 
     estimator = KernelPCA(**params)
-    if isinstance(X, tuple) and len(X) == 2 and all(isinstance(size, int) for size in X):
-        _checks.choice("plan", "dtype", dtype, ("float64", "float32"))
-        n_samples = X[0]
-        data: Any = (*X, dtype)
+    if isinstance(estimator.gram, str) and estimator.gram == "nystrom":
+        raise ValueError("there is no plan for gram='nystrom': over landmarks there is nothing to choose")
+    if isinstance(X, tuple) and len(X) == 2 and all(isinstance(size, Integral) for size in X):
+        dtype = _checks.choice("plan", "dtype", "float64" if dtype is None else dtype, ("float64", "float32"))
+        n_samples, n_features = (_checks.integer("plan", "X", size, 1) for size in X)
+        data: Any = (n_samples, n_features, dtype)
     else:
+        if dtype is not None:
+            raise ValueError(f"dtype={dtype!r} is for a shape: the rows of X have a type of their own")
         data = rows(X, "X")
         n_samples = data.shape[0]
     fields, text = _mercer.plan(data, estimator._settings(n_samples))
@@ -74,8 +81,8 @@ def kernel_product(
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
-        Points; for ``kernel="precomputed"`` the kernel matrix.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Points; for ``kernel="precomputed"`` the kernel matrix, of which the symmetric part counts.
     V : array-like of shape (n_samples,) or (n_samples, n_vectors)
         What the matrix is multiplied with.
     kernel, gamma, bandwidth, degree, coef0, kernel_params
@@ -115,7 +122,7 @@ def kernel_product(
         "center": _checks.boolean(owner, "center", center),
         "gram": _checks.choice(owner, "gram", gram, _mercer.GRAMS),
         "method": _checks.choice(owner, "method", method, ("auto", "polynomial", "series", "clusters", "grid")),
-        "precision": precision,
+        "precision": _checks.precision(owner, precision),
         "tolerance": _checks.real(owner, "tolerance", tolerance, 0, above=True, optional=True),
         # The check is worth its time only if somebody looks at it, or if there is an error to be told of.
         "checked_rows": 8 if return_record or tolerance is not None or gram == "expansion" else 0,
@@ -126,6 +133,6 @@ def kernel_product(
         queries = rows(queries, "queries")
     columns = vectors(V, "V", X.shape[0])
     product, record = _mercer.kernel_product(X, columns, queries, settings)
-    if getattr(V, "ndim", 2) == 1 or columns.shape[1:] == (1,) and not hasattr(V, "ndim") and not hasattr(V[0], "__len__"):
+    if np.ndim(V) == 1:
         product = product[:, 0]
     return (product, json.loads(record)) if return_record else product

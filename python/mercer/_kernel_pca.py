@@ -234,21 +234,17 @@ class KernelPCA(Inverse):
         if inverse and hasattr(X, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
         points = dense(X)
-        if isinstance(self.gram, str) and self.gram == "nystrom":
-            with _progress.bar(self.progress) as report:
-                model = _mercer.Model.fit_nystrom(
-                    points, self._nystrom_settings(points), time_limit=time_limit, progress=report
-                )
-            return self._finish(model, X, points, alpha if inverse and ridge else None, time_limit, started)
-        settings = self._settings(points.shape[0])
+        over_landmarks = isinstance(self.gram, str) and self.gram == "nystrom"
+        settings = self._nystrom_settings(points) if over_landmarks else self._settings(points.shape[0])
 
         def keep(model: _mercer.Model) -> None:
             self._adopt(model, X)
 
         with _progress.bar(self.progress) as report:
-            model = _mercer.Model.fit(
-                points, settings, time_limit=time_limit, progress=report, on_partial=keep
-            )
+            if over_landmarks:
+                model = _mercer.Model.fit_nystrom(points, settings, time_limit=time_limit, progress=report)
+            else:
+                model = _mercer.Model.fit(points, settings, time_limit=time_limit, progress=report, on_partial=keep)
         return self._finish(model, X, points, alpha if inverse and ridge else None, time_limit, started)
 
     def _finish(

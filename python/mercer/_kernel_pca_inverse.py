@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from . import _base, _checks, _mercer, _progress
-from ._arrays import DTYPES, dense, vectors
+from ._arrays import DTYPES, dense, finite, rows, vectors
 from ._base import check_is_fitted, validate_data
 from ._kernel_pca_settings import Settings
 
@@ -91,10 +91,13 @@ class Inverse(Settings):
         check_is_fitted(self)
         from ._functions import kernel_product
 
+        scores, expected = finite(rows(X, "X"), "X"), self.X_transformed_fit_.shape[1]
+        if scores.shape[1] != expected:
+            raise ValueError(f"X must have {expected} columns, one per component, but it has {scores.shape[1]}")
         return kernel_product(
             self.X_transformed_fit_,
             self.dual_coef_,
-            queries=X.toarray() if hasattr(X, "toarray") else X,
+            queries=scores,
             kernel=self.kernel,
             gamma=self.gamma_,
             degree=self.degree,

@@ -5,16 +5,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+import numpy as np
+
+from ._checks import InvalidParameterError
+
 Report = Callable[[str, int, "int | None", float, "float | None"], None]
 
 
 @contextmanager
 def bar(progress: Any) -> Iterator[Report | None]:
     """What a run reports to, for the parameter ``progress``: nothing, a bar, or the user's own function."""
-    if progress is None or progress is False:
-        yield None
-    elif callable(progress):
+    if callable(progress):
         yield progress
+        return
+    if not (progress is None or isinstance(progress, (bool, np.bool_))):
+        raise InvalidParameterError(f"The 'progress' parameter must be a bool or a callable. Got {progress!r} instead.")
+    if not progress:
+        yield None
     else:
         shown = _make_bar()
         try:

@@ -25,14 +25,17 @@ from mercer import KernelPCA
         ({"eigen_solver": "qr"}, "'eigen_solver' parameter of KernelPCA must be a str among {'auto', 'dense'"),
         ({"solver": "qr"}, "'solver' parameter"),
         ({"eigen_solver": "dense", "solver": "krylov"}, "ask for two things"),
-        ({"gram": "dense"}, "'gram' parameter"),
+        ({"gram": "dense"}, "'gram' parameter of KernelPCA must be a str among {.*'nystrom'}. Got 'dense'"),
         ({"tol": 1e-3, "tolerance": 1e-3}, "tol and tolerance say the same thing"),
         ({"tolerance": 2.0}, "`tolerance` must be between 0 and 1, but it is 2"),
         ({"max_iter": 0}, "'max_iter' parameter"),
-        ({"precision": "float16"}, "`precision` must be None, \"float32\" or \"float64\""),
+        ({"precision": "float16"}, "'precision' parameter of KernelPCA must be a str among {'float32', 'float64'} or None"),
+        ({"precision": np.float32}, "'precision' parameter"),
         ({"memory_limit": "much"}, "`memory_limit` must be \"auto\", a share such as 50%"),
         ({"memory_limit": 0}, "'memory_limit' parameter"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
+        ({"n_jobs": 100_000}, "`threads` must be at most 1024, but it is 100000"),
+        ({"progress": "yes"}, "'progress' parameter must be a bool or a callable. Got 'yes'"),
         ({"random_state": -1}, "'random_state' parameter"),
         ({"fit_inverse_transform": "yes"}, "'fit_inverse_transform' parameter"),
         ({"inverse": "pinv"}, "'inverse' parameter of KernelPCA must be a str among {'ridge', 'fixed-point', 'distance', "),
@@ -68,6 +71,21 @@ def test_input_that_is_not_finite_is_refused_in_fit_and_transform(points):
     for call in (KernelPCA(2).fit, model.transform):
         with pytest.raises(ValueError, match="NaN"):
             call(broken)
+
+
+@pytest.mark.parametrize("text", [np.array([["1", "2"], ["3", "5"]]), [["1", "2"], ["3", "5"]], "abc"])
+def test_text_is_not_taken_for_numbers(points, text):
+    for call in (KernelPCA(1).fit, KernelPCA(1).fit(points[:, :2]).transform):
+        with pytest.raises(ValueError, match="X must hold numbers, but it holds text or bytes"):
+            call(text)
+
+
+def test_scores_that_cannot_be_brought_back_are_told_why(points):
+    model = KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(points)
+    with pytest.raises(ValueError, match="X must have 2 columns, one per component, but it has 3"):
+        model.inverse_transform(np.ones((4, 3)))
+    with pytest.raises(ValueError, match="X must be finite, but it is nan in row 1, column 0"):
+        model.inverse_transform([[0.0, 1.0], [np.nan, 2.0]])
 
 
 def test_a_ridge_of_zero_that_cannot_work_says_so(points):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.metrics.pairwise import laplacian_kernel, polynomial_kernel, rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 
@@ -74,14 +75,45 @@ def test_a_given_matrix_is_multiplied(points, vectors):
 def test_wrong_shapes_are_refused(points, vectors):
     with pytest.raises(ValueError, match="V must have 150 rows, one per point, but it has 149"):
         kernel_product(points, vectors[1:])
-    with pytest.raises(ValueError, match="has 7 columns"):
+    with pytest.raises(ValueError, match="`queries` must be of 8 columns, as the points are, but it is 7"):
         kernel_product(points, vectors, queries=points[:, 1:])
     with pytest.raises(ValueError, match="X must be a 2D array, but it has 1 dimension"):
         kernel_product(points[0], vectors)
-    with pytest.raises(TypeError, match="must hold real numbers"):
-        kernel_product(points + 1j, vectors)
+    for X in (points + 1j, points.astype(str), np.full((150, 2), "a", dtype=object)):
+        with pytest.raises(TypeError, match="X must hold real numbers"):
+            kernel_product(X, vectors)
     with pytest.raises(mercer.MemoryBudgetError, match="A product of 150 points"):
         kernel_product(points, vectors, memory_limit="1kB")
+
+
+def test_numbers_that_are_not_finite_are_found_in_the_argument_that_holds_them(points, vectors):
+    def broken(array, *place):
+        array = array.copy()
+        array[place] = np.nan
+        return array
+
+    with pytest.raises(ValueError, match="V must be finite, but it is nan in row 3, column 1"):
+        kernel_product(points, broken(vectors, 3, 1))
+    with pytest.raises(ValueError, match="V must be finite, but it is nan in row 3$"):
+        kernel_product(points, broken(vectors[:, 0], 3))
+    with pytest.raises(ValueError, match="`queries` must be finite, but it is NaN in row 2, column 5"):
+        kernel_product(points, vectors, queries=broken(points, 2, 5))
+    with pytest.raises(ValueError, match="Row 2, column 5 is NaN"):
+        kernel_product(broken(points, 2, 5), vectors)
+
+
+def test_vectors_and_points_may_be_sparse_or_objects_or_none_at_all(points, vectors):
+    expected = kernel_product(points, vectors)
+    for X, V in (
+        (scipy.sparse.csr_array(points), vectors),
+        (points, scipy.sparse.csr_array(vectors)),
+        (points.astype(object), vectors.astype(object)),
+        (points.tolist(), vectors.tolist()),
+    ):
+        np.testing.assert_array_equal(kernel_product(X, V), expected)
+    assert kernel_product(points, vectors[:, :0]).shape == (150, 0)
+    assert kernel_product(points[:0], vectors[:0]).shape == (0, 3)
+    assert kernel_product(points, vectors, queries=points[:0]).shape == (0, 3)
 
 
 def test_a_plan_says_what_a_fit_does(points):
@@ -95,8 +127,21 @@ def test_a_plan_needs_only_a_shape():
     plan = mercer.plan((60_000, 784), dtype="float32", n_components=50, kernel="rbf", gamma="median", memory_limit="2GiB")
     assert plan["gram"] in ("tiled", "stored") and plan["precision"] == "f32" and plan["stored_share"] < 1
     assert plan["expected_memory_bytes"] <= 2 << 30
+    sizes = tuple(np.array([60_000, 784]))
+    assert mercer.plan(sizes, n_components=50, memory_limit="2GiB")["precision"] == "f64"
     with pytest.raises(mercer.MemoryBudgetError):
         mercer.plan((60_000, 784), n_components=50, memory_limit="20MB")
+
+
+def test_a_plan_refuses_what_it_would_have_to_ignore(points):
+    with pytest.raises(ValueError, match="dtype='float32' is for a shape"):
+        mercer.plan(points, dtype="float32")
+    with pytest.raises(ValueError, match="there is no plan for gram='nystrom'"):
+        mercer.plan(points, gram="nystrom")
+    with pytest.raises(ValueError, match="'dtype' parameter of plan must be a str among"):
+        mercer.plan((100, 4), dtype="uint8")
+    with pytest.raises(ValueError, match="'X' parameter of plan must be an int"):
+        mercer.plan((100, 0))
 
 
 def test_versions_are_shown(capsys):
