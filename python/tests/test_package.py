@@ -67,7 +67,8 @@ def test_no_thread_outlives_a_call(run_python, work):
     deadline = time.monotonic() + 5
     while threads() > before and time.monotonic() < deadline:
         time.sleep(0.01)
-    print(threads() - before)
+    # Of the fit before, one may still have been on its way out when they were counted.
+    print(max(threads() - before, 0))
     """
     assert run_python(program.format(folder=os.path.dirname(__file__), work=work)) == "0\n"
 
