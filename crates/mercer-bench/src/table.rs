@@ -133,7 +133,9 @@ fn versions(versions: &BTreeMap<String, String>) -> String {
 
 fn rows(text: &mut String, ratios: &[Ratio]) {
     text.push_str("| | measured | ratio | bar | met |\n|---|---|---|---|---|\n");
-    ratios.iter().for_each(|ratio| row(text, ratio));
+    for ratio in ratios {
+        row(text, ratio);
+    }
     text.push('\n');
 }
 
