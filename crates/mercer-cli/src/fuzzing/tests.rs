@@ -93,7 +93,7 @@ fn torment(name: &str, read: impl Fn(&[u8], &mut Numbers, Promise) -> std::resul
     }
     assert!(accepted > 0 && accepted < tried, "{accepted} of {tried} inputs were accepted: the test tests nothing");
     if deadline.is_some() {
-        println!("{name}: {tried} inputs, of which {accepted} were accepted");
+        crate::console::say(&format!("{name}: {tried} inputs, of which {accepted} were accepted\n"));
     }
 }
 

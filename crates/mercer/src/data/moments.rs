@@ -66,7 +66,9 @@ impl Moments {
             } else {
                 some.map(of_block).collect()
             };
-            blocks.iter().for_each(|block| all.add(block));
+            for block in &blocks {
+                all.add(block);
+            }
         }
         all
     }

@@ -433,7 +433,7 @@ impl<'a> State<'a> {
 }
 
 /// A product of small matrices, on this thread: faer's operator would start a pool that outlives the run.
-fn small_product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
+pub(crate) fn small_product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
     let mut product = Mat::zeros(a.nrows(), b.ncols());
     matmul(product.as_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
     product

@@ -6,7 +6,7 @@ use faer::{Mat, MatRef};
 
 use super::learner::{HebbianLearner, total_variance};
 use crate::eigen::tall::inner;
-use crate::eigen::{Order, small_eigen};
+use crate::eigen::{Order, small_eigen, small_product};
 use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::watch::{Context, Phase, Watch};
@@ -84,7 +84,7 @@ impl HebbianLearner {
         }
         // Cosines are the singular values of the inner products; with K' α known, those are α_modelᵀ K' α.
         let cross = inner(ritz.scores.as_ref(), model.dual_coefficients(), &self.prepared.threads);
-        let gram: Mat<f64> = cross.transpose() * &cross;
+        let gram = small_product(cross.transpose(), cross.as_ref());
         let (squares, _) = small_eigen(symmetrized(gram.as_ref()).as_ref(), Order::Algebraic)?;
         let smallest = squares.last().copied().unwrap_or(1.0).clamp(0.0, 1.0);
         Ok((1.0 - smallest).sqrt().atan2(smallest.sqrt()))

@@ -5,6 +5,7 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::batch::Small;
+use crate::eigen::small_product;
 use crate::eigen::tall::inner;
 use crate::memory::Buffer;
 use crate::watch::Threads;
@@ -143,8 +144,8 @@ impl State {
         let mut product = Mat::<f64>::identity(last.transform.nrows(), last.transform.nrows());
         let mut additions = Vec::with_capacity(pending.len());
         for batch in pending.iter().rev() {
-            additions.push(&product * &batch.coefficients);
-            product = &product * &batch.transform;
+            additions.push(small_product(product.as_ref(), batch.coefficients.as_ref()));
+            product = small_product(product.as_ref(), batch.transform.as_ref());
         }
         let width = self.width;
         threads.run(|| {
