@@ -21,16 +21,24 @@ pub(crate) struct TableOptions {
     check: bool,
 }
 
-/// Makes the page, or checks that it is up to date.
+/// Makes the page and the pictures that follow from records, or checks that they are up to date.
 pub(crate) fn run(options: &TableOptions) -> Result<()> {
     let read = |benchmark: Benchmark| Ok((benchmark, Record::read(&options.records, benchmark.name())?));
     let records = Benchmark::ALL.into_iter().map(read).collect::<Result<Vec<_>>>()?;
-    let text = page(&records);
-    if !options.check {
-        return std::fs::write(&options.page, text).map_err(Failure::file(&options.page));
+    let mut files = vec![(options.page.clone(), page(&records))];
+    for (benchmark, record) in &records {
+        let picture = record.as_ref().and_then(|record| benchmark.picture(&record.findings));
+        let path = options.records.join(format!("{}.svg", benchmark.name()));
+        files.extend(picture.map(|picture| (path, picture)));
     }
-    let present = std::fs::read_to_string(&options.page).map_err(Failure::file(&options.page))?;
-    if present == text { Ok(()) } else { Err(Failure::Stale { path: options.page.clone() }) }
+    for (path, text) in files {
+        if !options.check {
+            std::fs::write(&path, text).map_err(Failure::file(&path))?;
+        } else if std::fs::read_to_string(&path).map_err(Failure::file(&path))? != text {
+            return Err(Failure::Stale { path });
+        }
+    }
+    Ok(())
 }
 
 fn page(records: &[(Benchmark, Option<Record>)]) -> String {
