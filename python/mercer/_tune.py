@@ -24,7 +24,7 @@ class TuneResult:
     Attributes
     ----------
     bandwidths : ndarray
-        Bandwidths that were tried, in increasing order.
+        Bandwidths that were tried: as they were given, or in increasing order.
     values : ndarray
         The criterion at each: for ``"variance"``, the variance ``E`` of the components' variances.
     gradients : ndarray
@@ -147,8 +147,8 @@ def tune_kernel(
         over the effective rank is. ``"leading"``: the sum of the leading eigenvalues is. ``"reconstruction"``: points that are held out are
         reconstructed best. ``"median"``, ``"scale"``: as ``gamma`` in :class:`KernelPCA`, without a search.
     bandwidths : sequence of float, default=None
-        Bandwidths to try, with ``gamma = 1 / (2 bandwidth**2)``; maxima between them are refined. By default up to 64 over the
-        distances that the data has.
+        Bandwidths to try, with ``gamma = 1 / (2 bandwidth**2)``, in any order; maxima between them are refined. By default up to
+        64 over the distances that the data has.
     method : {"auto", "exact", "sampled"}, default="auto"
         Whether all pairs of points are looked at: by default up to 10 000 points.
     random_state : int, RandomState, Generator or None, default=None

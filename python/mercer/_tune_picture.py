@@ -36,7 +36,9 @@ def draw(result: Any) -> str:
         f"{result.n_samples} points, {result.method}; best bandwidth {result.best_bandwidth:.5g}{error}, "
         f"gamma {result.best_gamma:.5g}; {len(result.maxima)} local maxima"
     )
-    logs = [math.log10(bandwidth) for bandwidth in result.bandwidths]
+    # Given bandwidths may come in any order; a curve is drawn from left to right.
+    order = sorted(range(len(result.bandwidths)), key=lambda index: result.bandwidths[index])
+    logs = [math.log10(result.bandwidths[index]) for index in order]
     low, high = (min(logs), max(logs)) if logs else (0.0, 1.0)
     if high - low < 1e-9:
         low, high = low - 0.5, high + 0.5
@@ -54,7 +56,7 @@ def draw(result: Any) -> str:
     ]
     names = (result.criterion, f"d {result.criterion} / d bandwidth")
     for (top, bottom), name, values in zip(_PANELS, names, (result.values, result.gradients), strict=True):
-        parts += _panel(top, bottom, name, logs, [float(value) for value in values], place)
+        parts += _panel(top, bottom, name, logs, [float(values[index]) for index in order], place)
     bottom = _PANELS[-1][1]
     for log in _round_logs(low, high):
         label = f"{10**log:.3g}"

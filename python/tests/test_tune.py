@@ -38,6 +38,18 @@ def test_the_stored_case(case):
     assert result.standard_error == 0.0 and result.seconds > 0 and result.method == "exact" and result.converged
 
 
+def test_bandwidths_keep_the_order_they_were_given_in(case, tmp_path):
+    order = [3, 0, 4, 0, 2, 1]
+    result = tune_kernel(case["in_X"], bandwidths=case["in_sigmas"][order])
+    np.testing.assert_array_equal(result.bandwidths, case["in_sigmas"][order])
+    close(result.values, case["out_E"][order])
+    close(result.gradients, case["out_dE"][order])
+    close(result.best_bandwidth, case["out_sigma_star"])
+    result.plot(tmp_path / "given.svg")
+    tune_kernel(case["in_X"], bandwidths=np.sort(case["in_sigmas"][order])).plot(tmp_path / "sorted.svg")
+    assert (tmp_path / "given.svg").read_text() == (tmp_path / "sorted.svg").read_text()
+
+
 def test_the_stored_case_without_bandwidths(case):
     close(tune_kernel(case["in_X"]).best_bandwidth, case["out_sigma_star"])
 

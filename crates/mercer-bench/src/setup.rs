@@ -99,4 +99,11 @@ impl Setup {
     pub(crate) fn records(&self) -> &Path {
         &self.options.records
     }
+
+    /// Writes a picture beside the record of that name.
+    pub(crate) fn write_picture(&self, name: &str, picture: &str) -> Result<()> {
+        let path = self.records().join(format!("{name}.svg"));
+        std::fs::create_dir_all(self.records()).map_err(Failure::file(self.records()))?;
+        std::fs::write(&path, picture).map_err(Failure::file(&path))
+    }
 }

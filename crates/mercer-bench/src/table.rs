@@ -51,7 +51,7 @@ const PYTHON: Entry = Entry {
     has_plot: false,
 };
 
-/// Makes the page, or checks that it is up to date.
+/// Makes the page, the figures of the README and the pictures that follow from records, or checks that they are up to date.
 pub(crate) fn run(options: &TableOptions) -> Result<()> {
     let read = |entry: Entry| Ok((entry, Record::read(&options.records, entry.name)?));
     let entries = Benchmark::ALL.into_iter().map(Entry::from).chain([PYTHON]);
@@ -59,13 +59,19 @@ pub(crate) fn run(options: &TableOptions) -> Result<()> {
     let readme = std::fs::read_to_string(&options.readme).map_err(Failure::file(&options.readme))?;
     let there: Vec<&Record> = records.iter().filter_map(|(_, record)| record.as_ref()).collect();
     let bars = count_bars(there.iter().flat_map(|record| &record.findings.ratios));
-    let made =
-        [(&options.page, page(&records)), (&options.readme, figures::insert(&readme, &options.readme, &there, bars)?)];
+    let readme = figures::insert(&readme, &options.readme, &there, bars)?;
+    let mut made = vec![(options.page.clone(), page(&records)), (options.readme.clone(), readme)];
+    for benchmark in Benchmark::ALL {
+        let record = there.iter().find(|record| record.benchmark == benchmark.name());
+        let picture = record.and_then(|record| benchmark.picture(&record.findings));
+        let path = options.records.join(format!("{}.svg", benchmark.name()));
+        made.extend(picture.map(|picture| (path, picture)));
+    }
     for (path, text) in made {
         if !options.check {
-            std::fs::write(path, text).map_err(Failure::file(path))?;
-        } else if std::fs::read_to_string(path).map_err(Failure::file(path))? != text {
-            return Err(Failure::Stale { path: path.clone() });
+            std::fs::write(&path, text).map_err(Failure::file(&path))?;
+        } else if std::fs::read_to_string(&path).map_err(Failure::file(&path))? != text {
+            return Err(Failure::Stale { path });
         }
     }
     Ok(())

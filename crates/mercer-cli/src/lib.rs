@@ -2,7 +2,7 @@
 //!
 //! Data flows one way: what was typed (`args`) → what it means, one file per command (`commands`) → the library →
 //! files (`output`, `picture`), records (`records`) and talk (`console`, `progress`). Only [`main`] knows about the
-//! process: its arguments and its exit code. [`read_points`] is what benchmarks call.
+//! process: its arguments and its exit code. [`read_points`] and [`UCI_SETS`] are what benchmarks use.
 
 mod args;
 mod commands;
@@ -26,6 +26,20 @@ use clap::{CommandFactory, Parser};
 use crate::args::Cli;
 use crate::console::Console;
 use crate::failure::{ExitStatus, Failure};
+
+/// Data sets of the UCI repository that Nogayama, Takahashi and Muramatsu name, as their files in the folder `uci` are called.
+pub const UCI_SETS: [&str; 10] = [
+    "iris",
+    "wine",
+    "glass",
+    "haberman",
+    "bupa_liver_disorders",
+    "ionosphere",
+    "breast_cancer_wisconsin",
+    "vehicle",
+    "vowel",
+    "segment",
+];
 
 /// Reads the points of a data file as the command does when no flag is given.
 ///

@@ -153,6 +153,8 @@ fn labels_and_settings_that_make_no_sense() {
     assert_refused(auto().unit(unit).fit(&points, &labels), &["epochs"]);
     assert_refused(auto().n_components(0).fit(&points, &labels), &["n_components"]);
     assert_refused(auto().variance(1.5).fit(&points, &labels), &["variance"]);
+    let given = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Gamma(0.5)));
+    assert_refused(given.widths(Widths::PerClass).fit(&points, &labels), &["widths", "0.5", "every class"]);
     let few: Vec<usize> = (0..20).map(|i| usize::from(i < 2)).collect();
     let outcome = auto().widths(Widths::PerClass).fit(&points, &few);
     assert!(matches!(outcome, Err(Error::Labels { .. })), "{outcome:?}");

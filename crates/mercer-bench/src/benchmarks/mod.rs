@@ -122,7 +122,12 @@ impl Benchmark {
 
     /// Whether it draws a picture beside its record.
     pub(crate) const fn has_plot(self) -> bool {
-        matches!(self, Self::StreamQuality)
+        matches!(self, Self::StreamQuality | Self::FastVsDirect)
+    }
+
+    /// The picture that its record is enough for.
+    pub(crate) fn picture(self, findings: &Findings) -> Option<String> {
+        (self == Self::FastVsDirect).then(|| fast_vs_direct::picture(findings))
     }
 
     /// What is compared with what, in sentences for the page of results.
@@ -186,6 +191,9 @@ impl Benchmark {
         };
         let mut findings = Findings::default();
         measure(setup, &mut findings)?;
+        if let Some(picture) = self.picture(&findings) {
+            setup.write_picture(self.name(), &picture)?;
+        }
         let path = Record::new(setup, self.name(), findings).write(setup.records())?;
         eprintln!("  written to {}", path.display());
         Ok(())

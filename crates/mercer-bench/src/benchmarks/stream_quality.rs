@@ -3,9 +3,9 @@
 use mercer::online::{OnlineKernelPca, OnlineLearner, Rule};
 use mercer::{Kernel, KernelPca, Points, Precision};
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::harness::{Contender, alternate};
-use crate::plot::{Series, line_chart};
+use crate::plot::{Series, Vertical, line_chart};
 use crate::record::{Bar, Findings, Quantity};
 use crate::setup::Setup;
 use crate::usps;
@@ -74,10 +74,8 @@ pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
             series.push(Series { name, places });
         }
     }
-    let picture = line_chart("Captured variance, relative to batch kernel PCA", "epochs", &series);
-    let path = setup.records().join("stream_quality.svg");
-    std::fs::create_dir_all(setup.records()).map_err(Failure::file(setup.records()))?;
-    std::fs::write(&path, picture).map_err(Failure::file(&path))
+    let picture = line_chart("Captured variance, relative to batch kernel PCA", "epochs", Vertical::Share, &series);
+    setup.write_picture("stream_quality", &picture)
 }
 
 /// The variance of scores along orthonormal directions, all together.

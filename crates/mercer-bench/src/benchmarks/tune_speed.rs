@@ -93,7 +93,8 @@ fn search(setup: &Setup, findings: &mut Findings) -> Result<()> {
     let step = slow.value / steps as f64;
     findings.ratio("eigendecomposition per step, by secants, to the search", slow, fast.clone(), None);
     // A step that leaves the positive numbers ends the ascent: that happens, and is no answer.
-    let path = Ascent::new(PUBLISHED_START, PUBLISHED_ETA).steps(PUBLISHED_STEPS).run(&points).unwrap_or_default();
+    let ascent = Ascent::new(PUBLISHED_START, PUBLISHED_ETA).steps(PUBLISHED_STEPS);
+    let path = ascent.run_watched(&points, &threads, &Watch::new()).unwrap_or_default();
     match path.iter().position(|sigma| (sigma / ours - 1.0).abs() <= OPTIMUM_LIMIT) {
         Some(last) => {
             findings.quantity("steps of the published ascent", (last + 1) as f64, "");

@@ -6,6 +6,7 @@ use std::path::Path;
 use mercer::Points;
 use mercer::classify::{KernelClassifier, Unit};
 use mercer::kernel::{KernelSpec, Width};
+use mercer_cli::UCI_SETS;
 use npyz::npz::NpzArchive;
 use serde::Deserialize;
 
@@ -23,18 +24,6 @@ pub(super) const QUESTION: &str = "\
     bandwidths around it, chosen by accuracy in ten folds; and a support vector machine of scikit-learn with the best of a grid of 7 x 7 values of gamma and C, \
     chosen in the same way. Rows with missing values are left out. Times are for everything, the choice of parameters included.";
 
-const SETS: [&str; 10] = [
-    "iris",
-    "wine",
-    "glass",
-    "haberman",
-    "bupa_liver_disorders",
-    "ionosphere",
-    "breast_cancer_wisconsin",
-    "vehicle",
-    "vowel",
-    "segment",
-];
 const FOLDS: usize = 10;
 /// Components at most: enough for every set, and the same for every bandwidth.
 const COMPONENTS: usize = 100;
@@ -49,7 +38,7 @@ struct SvmAnswer {
 
 pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
     let repeats = setup.size(5, 1);
-    let sets = if setup.options.quick { &SETS[..1] } else { &SETS[..] };
+    let sets = if setup.options.quick { &UCI_SETS[..1] } else { &UCI_SETS[..] };
     findings.setting("points", "ten sets");
     findings.setting("folds", FOLDS);
     findings.setting("repeats", repeats);

@@ -119,7 +119,14 @@ fn tuner(args: &TuneArgs) -> KernelTuner {
     let tuner = KernelTuner::new(kernel_spec(args)).criterion(search.criterion).method(search.method).seed(search.seed);
     let tuner = search.tolerance.into_iter().fold(tuner, KernelTuner::tolerance);
     let tuner = search.n_components.into_iter().fold(tuner, KernelTuner::n_components);
-    if search.bandwidths.is_empty() { tuner } else { tuner.bandwidths(search.bandwidths.clone()) }
+    if search.bandwidths.is_empty() {
+        return tuner;
+    }
+    // Told and drawn from the narrowest to the widest, each once.
+    let mut bandwidths = search.bandwidths.clone();
+    bandwidths.sort_by(f64::total_cmp);
+    bandwidths.dedup();
+    tuner.bandwidths(bandwidths)
 }
 
 fn search(tuner: &KernelTuner, data: &Data, threads: &Threads, session: &Session<'_>) -> Result<Tuning> {

@@ -4,7 +4,7 @@ use super::fitted::{self, Classifier};
 use super::folds::{self, CrossValidation};
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::kernel::KernelSpec;
+use crate::kernel::{KernelSpec, Width};
 use crate::watch::{Threads, Watch};
 
 /// The layer that turns scores into classes.
@@ -60,7 +60,7 @@ pub enum Widths {
     /// One kernel for all, from all training points.
     #[default]
     Common,
-    /// A kernel for each class, from that class's points; one against the rest on components of its own.
+    /// A kernel for each class, from that class's points; one against the rest on components of its own. For widths that are found.
     PerClass,
 }
 
@@ -218,6 +218,12 @@ impl KernelClassifier {
         }
         if !(self.variance > 0.0 && self.variance <= 1.0) {
             return Err(Error::invalid("variance", "a share above 0 and at most 1", self.variance));
+        }
+        let is_found = matches!(self.kernel.wanted_width(), Some(Width::Auto | Width::Median | Width::Scale));
+        if self.widths == Widths::PerClass && !is_found {
+            let width = self.kernel.wanted_width().unwrap_or_default();
+            let requirement = format!("common for a kernel of width {width}, which is the same for every class");
+            return Err(Error::invalid("widths", requirement, "per class"));
         }
         count_classes(points.n_samples(), labels)
     }

@@ -6,6 +6,7 @@ mod bytes;
 mod floats;
 mod given;
 mod product;
+mod sums;
 
 use faer::Mat;
 use mercer_testkit::generate::Cloud;

@@ -78,6 +78,15 @@ impl Ascent {
     ///
     /// If start or step are out of their domain, the points cannot be used, or a step led to a bandwidth that is none.
     pub fn run(&self, points: &Points) -> Result<Vec<f64>> {
+        self.run_watched(points, &Threads::all()?, &Watch::new())
+    }
+
+    /// As [`run`](Self::run), on given threads, with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run), and [`Error::Interrupted`] if it was stopped.
+    pub fn run_watched(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Vec<f64>> {
         Error::require_positive("start", self.start)?;
         Error::require_positive("eta", self.eta)?;
         let n = points.n_samples();
@@ -87,9 +96,9 @@ impl Ascent {
         points.check_finite()?;
         let kernel = Kernel::gaussian(gamma(self.start))?;
         let unit = Distances::of(points, &kernel)?.unit(&kernel);
-        let evaluator = Evaluator::new(points, &kernel, unit, Precision::F64)?;
-        let (threads, watch) = (Threads::all()?, Watch::new());
-        let context = Context::new(&threads, &watch, Phase::Tuning);
+        let mut context = Context::new(threads, watch, Phase::Tuning);
+        context.progress.expected_passes = Some(self.steps);
+        let evaluator = threads.run(|| Evaluator::new(points, &kernel, unit, Precision::F64))?;
         let share = match self.factor {
             StepFactor::Equation => 1.0,
             StepFactor::AlgorithmBox => 0.5,
@@ -97,6 +106,8 @@ impl Ascent {
         let mut sigma = self.start;
         let mut path = Vec::with_capacity(self.steps);
         for step in 0..self.steps {
+            context.check()?;
+            context.progress.pass = step + 1;
             let slope = evaluator.at_gammas(&kernel, &[gamma(sigma)], &context)?[0].variance_slope(0);
             // dγ/dσ = -1/σ³.
             sigma += self.eta * share * -slope / sigma.powi(3);

@@ -34,18 +34,23 @@ impl Chains {
             if place[start] != usize::MAX {
                 continue;
             }
-            let (first, mut index, mut length) = (next, start, 0);
-            loop {
-                place[index] = next;
-                next += 1;
-                length += 1;
-                // Twice the width as it is kept, not as it was asked for: the chain doubles from its start.
-                match find(2.0 * all[index]) {
-                    Some(double) if place[double] == usize::MAX && length < Chain::LONGEST => index = double,
-                    _ => break,
+            // Twice the width as it is kept, not as it was asked for: a chain doubles from its start.
+            let mut run = vec![start];
+            while let Some(double) = run.last().and_then(|&last| find(2.0 * all[last]))
+                && place[double] == usize::MAX
+                && !run.contains(&double)
+            {
+                run.push(double);
+            }
+            // What is left over of whole chains is the widest kernels, which often need no exponential.
+            let (rest, whole) = run.split_at(run.len() % Chain::LONGEST);
+            for links in std::iter::once(rest).chain(whole.chunks(Chain::LONGEST)).filter(|links| !links.is_empty()) {
+                chains.push(Chain { gamma: all[links[0]], length: links.len(), first: next });
+                for &link in links {
+                    place[link] = next;
+                    next += 1;
                 }
             }
-            chains.push(Chain { gamma: all[start], length, first });
         }
         let known = |gamma: f64| place[find(gamma).expect("every width asked for is in the list")];
         let places = gammas.iter().map(|&gamma| (known(gamma), known(2.0 * gamma))).collect();

@@ -228,24 +228,23 @@ fn row_sums<T: Element>(
         || TileSums::<T>::new(n_kernels, n_quantities, scalars.block()),
         |sums, rows, columns, tile, n_columns| {
             let inside = (scalars.rows(rows).len(), scalars.rows(columns).len());
-            sums.clear();
             sum(tile, Part { n_columns, inside }, sums);
             let mut target = lock(rows);
             let weight = if rows == columns { 1.0 } else { 2.0 };
             for place in 0..size {
                 let (kernel, quantity) = (place / n_quantities, place % n_quantities);
                 let own = &mut target.rows[place * inside.0..(place + 1) * inside.0];
-                own.iter_mut().zip(sums.rows(kernel, quantity)).for_each(|(sum, &x)| *sum += x.to_f64());
-                target.squares[place] += weight * sums.square(kernel, quantity);
+                sums.take_rows(kernel, quantity, own);
+                target.squares[place] += weight * sums.take_square(kernel, quantity);
             }
             drop(target);
-            if rows != columns {
-                let mut target = lock(columns);
-                for place in 0..size {
-                    let own = &mut target.rows[place * inside.1..(place + 1) * inside.1];
-                    let more = sums.columns(place / n_quantities, place % n_quantities);
-                    own.iter_mut().zip(more).for_each(|(sum, x)| *sum += x);
-                }
+            // On the diagonal, columns are the same sums again.
+            let mut target = (rows != columns).then(|| lock(columns));
+            for place in 0..size {
+                let own = target
+                    .as_mut()
+                    .map_or(&mut [][..], |target| &mut target.rows[place * inside.1..(place + 1) * inside.1]);
+                sums.take_columns(place / n_quantities, place % n_quantities, own);
             }
         },
     )?;

@@ -54,7 +54,7 @@ pub struct Tuning {
     pub n_samples: usize,
     /// Points that were looked at.
     pub n_used: usize,
-    /// Bandwidths that were tried, in increasing order.
+    /// Bandwidths that were tried: as they were given, or in increasing order.
     pub bandwidths: Vec<f64>,
     /// The criterion at each.
     pub values: Vec<f64>,

@@ -217,10 +217,13 @@ impl Task<'_> {
     }
 
     fn tuning(&self, curve: Curve, method: TuneMethod, stopwatch: Stopwatch) -> Tuning {
-        let bandwidths: Vec<f64> = match &self.settings.bandwidths {
-            // As they were given: a logarithm there and back changes the last digit.
-            Some(own) => in_order(own),
-            None => curve.positions.iter().map(|x| x.exp()).collect(),
+        // As they were given: a logarithm there and back changes the last digit. `places` says where each stands on the curve.
+        let (bandwidths, places): (Vec<f64>, Vec<usize>) = match &self.settings.bandwidths {
+            Some(own) => {
+                let sorted = in_order(own);
+                (own.clone(), own.iter().map(|sigma| sorted.partition_point(|other| other < sigma)).collect())
+            }
+            None => curve.positions.iter().map(|x| x.exp()).zip(0..).unzip(),
         };
         let mut maxima: Vec<Maximum> = curve
             .peaks
@@ -238,7 +241,7 @@ impl Task<'_> {
         maxima.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
         let highest = maxima.iter().copied().max_by(|a, b| a.value.total_cmp(&b.value));
         let best = highest.unwrap_or_else(|| {
-            let values = curve.points.iter().map(|point| point.value);
+            let values = places.iter().map(|&place| curve.points[place].value);
             let (index, value) =
                 values.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b)).expect("a curve has at least one point");
             let (sigma, standard_error) = (bandwidths[index], 0.0);
@@ -250,10 +253,14 @@ impl Task<'_> {
             method,
             n_samples: self.points.n_samples(),
             n_used: curve.n_used,
-            values: curve.points.iter().map(|point| point.value).collect(),
+            values: places.iter().map(|&place| curve.points[place].value).collect(),
             // dE/dσ from dE/d(ln σ).
-            gradients: curve.points.iter().zip(&bandwidths).map(|(point, sigma)| point.slope / sigma).collect(),
-            standard_errors: curve.standard_errors,
+            gradients: places
+                .iter()
+                .zip(&bandwidths)
+                .map(|(&place, sigma)| curve.points[place].slope / sigma)
+                .collect(),
+            standard_errors: places.iter().map(|&place| curve.standard_errors[place]).collect(),
             bandwidths,
             maxima,
             best_bandwidth: best.bandwidth,

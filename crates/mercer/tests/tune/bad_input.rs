@@ -98,7 +98,10 @@ fn a_search_can_be_stopped() {
     let data = gaussian_cloud(300, 2, 1).points(Format::F64);
     let stop = std::sync::atomic::AtomicBool::new(true);
     let watch = Watch::new().interrupt(&stop);
-    let outcome = gaussian().tune_watched(&data, &Threads::new(1).unwrap(), &watch);
+    let threads = Threads::new(1).unwrap();
+    let outcome = gaussian().tune_watched(&data, &threads, &watch);
+    assert!(matches!(outcome, Err(Error::Interrupted { phase: "tuning" })));
+    let outcome = Ascent::new(1.0, 1.0).run_watched(&data, &threads, &watch);
     assert!(matches!(outcome, Err(Error::Interrupted { phase: "tuning" })));
 }
 

@@ -69,7 +69,11 @@ fn results_do_not_depend_on_the_number_of_threads_or_the_order_of_bandwidths() {
         assert_eq!((one.values, one.gradients, one.maxima), (three.values, three.gradients, three.maxima));
         let forth = gaussian().bandwidths([0.5, 1.0, 2.0]).tune(&points).unwrap();
         let back = gaussian().bandwidths([2.0, 0.5, 1.0, 1.0]).tune(&points).unwrap();
-        assert_eq!(forth.values, back.values);
+        // The result keeps the order they were given in.
+        let places = [2, 0, 1, 1];
+        assert_eq!(back.bandwidths, places.map(|at| forth.bandwidths[at]));
+        assert_eq!(back.values, places.map(|at| forth.values[at]));
+        assert_eq!(back.gradients, places.map(|at| forth.gradients[at]));
     }
 }
 

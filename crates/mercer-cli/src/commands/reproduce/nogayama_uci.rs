@@ -15,24 +15,13 @@ use mercer::watch::Threads;
 use super::super::classify::number;
 use super::findings::{Findings, Found};
 use super::stage::Stage;
+use crate::UCI_SETS;
 use crate::failure::{Failure, InputError, Result};
 use crate::picture::{Curve, Curves};
 
 const TITLE: &str = "The best width on ten UCI sets";
 const PAPER: &str =
     "Nogayama, Takahashi, Muramatsu: Generalization of kernel PCA and automatic parameter tuning, section 4.2";
-const SETS: [&str; 10] = [
-    "iris",
-    "wine",
-    "glass",
-    "haberman",
-    "bupa_liver_disorders",
-    "ionosphere",
-    "breast_cancer_wisconsin",
-    "vehicle",
-    "vowel",
-    "segment",
-];
 /// Components of the classifier, at most.
 const COMPONENTS: usize = 100;
 /// Rows of a set in a quick look, at most.
@@ -84,7 +73,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     findings.setting("components at most", COMPONENTS);
     findings.setting("units", "sigmoid, learning rate 0.1, 200 epochs");
     let mut outcomes = Vec::new();
-    for name in SETS {
+    for name in UCI_SETS {
         let set = experiment.read(name)?;
         findings.setting(name, format!("{} rows, {} columns", set.points.n_samples(), set.points.n_features()));
         if set.left_out > 0 {

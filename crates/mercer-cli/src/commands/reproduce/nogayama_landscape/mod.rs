@@ -73,7 +73,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     experiment.judge_components(&mut findings, &models)?;
     judge_variances(&mut findings, &centered, &plain);
     judge_criterion(&mut findings, &tuning);
-    experiment.judge_ascent(&mut findings, tuning.best_bandwidth);
+    experiment.judge_ascent(&mut findings, tuning.best_bandwidth)?;
     findings.note(
         "The paper's star is not published. The best width grows with the star as a whole: its logarithm says how large the star was, not whether \
          the criterion is right.",
@@ -187,14 +187,22 @@ impl Experiment<'_> {
         Ok(range(away) / range(scores.iter().copied().chain(own)))
     }
 
-    fn judge_ascent(&self, findings: &mut Findings, best: f64) {
+    /// Where an ascent ends; `None` if a step leaves the positive numbers, which is a finding and not a failure.
+    fn ascend(&self, start: f64, eta: f64, steps: usize) -> Result<Option<f64>> {
+        let ascent = Ascent::new(start, eta).steps(steps);
+        match self.stage.watched(|watch| ascent.run_watched(&self.points, &self.threads, watch)) {
+            Ok(path) => Ok(path.last().copied()),
+            Err(mercer::Error::InvalidParameter { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn judge_ascent(&self, findings: &mut Findings, best: f64) -> Result<()> {
         let steps = self.stage.size(1000, 200);
         self.stage.begin("the ascent with a fixed step");
         let mut ends = Vec::new();
         for start in STARTS {
-            // A step out of the positive numbers ends an ascent: that is a finding, not a failure.
-            let path = Ascent::new(start, STEP).steps(steps).run(&self.points).ok();
-            ends.push((start, path.and_then(|path| path.last().copied())));
+            ends.push((start, self.ascend(start, STEP, steps)?));
         }
         let there = |end: Option<f64>| end.is_some_and(|end| (end / best).ln().abs() < 0.01);
         let count = ends.iter().filter(|&&(_, end)| there(end)).count();
@@ -212,19 +220,18 @@ impl Experiment<'_> {
             count == STARTS.len(),
         );
         findings.setting("step of the ascent", STEP);
-        let faces = Ascent::new(STARTS[1], 10_000.0).steps(steps).run(&self.points);
-        findings.note(match faces {
-            Ok(path) => format!(
-                "With the step of the paper's faces, 10000, the ascent from {} is at {:.2} after {steps} steps.",
-                STARTS[1],
-                path.last().copied().unwrap_or(STARTS[1])
+        findings.note(match self.ascend(STARTS[1], 10_000.0, steps)? {
+            Some(end) => format!(
+                "With the step of the paper's faces, 10000, the ascent from {} is at {end:.2} after {steps} steps.",
+                STARTS[1]
             ),
-            Err(_) => format!(
+            None => format!(
                 "With the step of the paper's faces, 10000, the ascent from {} leaves the positive numbers: a good step depends on the number of \
                  points and the scale of the data.",
                 STARTS[1]
             ),
         });
+        Ok(())
     }
 }
 

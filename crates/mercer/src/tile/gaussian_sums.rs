@@ -1,0 +1,282 @@
+//! Row sums of many Gaussian kernels, and of scalar times kernel, over one tile of squared distances.
+//!
+//! # Method
+//!
+//! Gaussian kernels come in chains in which `gamma` doubles: $k_{2\gamma} = k_\gamma^2$, so that only the first of a chain
+//! costs an exponential. One chain after the other goes over the tile, which stays in the second-level cache. A strip of a few columns is
+//! taken through a whole chain: sums of its columns stay in registers, the chain's sums of rows and the kernel values in the first-level
+//! cache. Kernels so wide that they are short polynomials over the whole tile come from sums of powers instead
+//! ([`powers`]), if there are enough of them.
+//!
+//! # Numerics
+//!
+//! Every squaring doubles the relative error of an entry; chains are short enough ([`Chain::LONGEST`]) that what is left is that of
+//! a few hundred roundings of either sign. Kernel values below [`negligible`] count as zero: squares of them would be subnormal,
+//! which some processors take a hundred times as long for.
+
+use super::powers;
+use super::sums::{MOST_LANES, Part, STRIP, TileSums, check, sums_of_lanes};
+use crate::scalar::{Precision, Scalar};
+use crate::simd::{Isa, Job, Lanes, Target};
+
+/// Gaussian kernels of inverse widths `gamma`, `2 gamma`, `4 gamma`, and so on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Chain {
+    /// The inverse width of the first, for the scalars as they come in tiles.
+    pub(crate) gamma: f64,
+    /// How many there are.
+    pub(crate) length: usize,
+    /// The place of the first among the sums.
+    pub(crate) first: usize,
+}
+
+impl Chain {
+    /// Kernels of a chain, at most: `2⁷` times the rounding of the first is the error of the last.
+    pub(crate) const LONGEST: usize = 8;
+
+    /// The inverse width of a kernel of the chain; exact, because it is a power of two times the first.
+    fn gamma_at(&self, step: usize) -> f64 {
+        self.gamma * (1_u64 << step) as f64
+    }
+
+    /// How many of the first kernels are short polynomials of scalars up to `far`.
+    fn wide_steps(&self, far: f64) -> usize {
+        (0..self.length).take_while(|&step| self.gamma_at(step) * far <= 1.0).count()
+    }
+
+    /// The chain without its first kernels, if any are left.
+    fn without(&self, steps: usize) -> Option<Self> {
+        let length = self.length.checked_sub(steps).filter(|&length| length > 0)?;
+        Some(Self { gamma: self.gamma_at(steps), length, first: self.first + steps })
+    }
+}
+
+/// A largest scalar from which on its reciprocal is a number in either precision.
+const LEAST_FAR: f64 = 1e-20;
+
+/// Whether so many kernels are wide for a tile that sums of powers cost less than theirs: a pair of powers is about a kernel.
+fn are_powers_cheaper(chains: &[Chain], far: f64, precision: Precision) -> bool {
+    far > LEAST_FAR
+        && chains.iter().map(|chain| chain.wide_steps(far)).sum::<usize>() > powers::count(precision) / 2 + 2
+}
+
+/// What stands for the scalars of pairs that are none: so far apart that every kernel is zero.
+const FAR: f64 = 1e30;
+
+impl<T: Scalar> TileSums<T> {
+    /// Adds the sums of a kernel that is wide for the tile whose powers were summed up last.
+    #[inline(always)]
+    fn combine_powers<L: Lanes<Elem = T>>(&mut self, gamma: f64, kernel: usize) {
+        let (first, side) = (self.place(kernel, 0) * self.side, self.side);
+        let (rows, row_products) = self.rows[first..first + 2 * side].split_at_mut(side);
+        let (columns, column_products) = self.columns[first..first + 2 * side].split_at_mut(side);
+        self.powers.combine::<L>(gamma, [rows, row_products], [columns, column_products]);
+    }
+}
+
+/// Below this a kernel value is as good as zero, and `gamma` times the scalar from which on it is below.
+const fn negligible(precision: Precision) -> (f64, f64) {
+    match precision {
+        // 2⁻⁵⁰ and 2⁻⁴⁵⁰; their squares are normal numbers.
+        Precision::F32 => (8.881_784_197_001_252e-16, 34.6),
+        Precision::F64 => (3.438_955_417_601_28e-136, 311.9),
+    }
+}
+
+/// Sums of Gaussian kernels (quantity 0) and of scalar times kernel (quantity 1) over a tile of squared distances.
+///
+/// Rows of the tile outside the data are overwritten.
+pub(crate) fn gaussian_sums<T: Scalar>(isa: Isa, tile: &mut [T], part: Part, chains: &[Chain], sums: &mut TileSums<T>) {
+    assert_eq!(sums.n_quantities, 2, "a kernel and its derivative");
+    isa.run(GaussianJob { tile, part, chains, sums });
+}
+
+struct GaussianJob<'a, T> {
+    tile: &'a mut [T],
+    part: Part,
+    chains: &'a [Chain],
+    sums: &'a mut TileSums<T>,
+}
+
+impl<T: Scalar> Job for GaussianJob<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<G: Target>(self) {
+        let Self { tile, part, chains, sums } = self;
+        let lanes = <T::On<G> as Lanes>::COUNT;
+        let (n_rows, n_columns) = part.inside;
+        let n_panels = n_rows.div_ceil(lanes);
+        check(tile.len(), part, lanes, sums);
+        // What does not count must be neither the largest nor the smallest.
+        fill_outside(tile, part, lanes, 0.0);
+        let far = extremes::<T::On<G>, true>(tile, part, n_panels, &mut sums.farthest);
+        let is_wide = are_powers_cheaper(chains, far, T::PRECISION);
+        if is_wide {
+            sums.powers.fill::<T::On<G>>(tile, part, far);
+        }
+        fill_outside(tile, part, lanes, FAR);
+        extremes::<T::On<G>, false>(tile, part, n_panels, &mut sums.nearest);
+        let whole = n_columns - n_columns % STRIP;
+        for chain in chains {
+            let skipped = if is_wide { chain.wide_steps(far) } else { 0 };
+            for step in 0..skipped {
+                sums.combine_powers::<T::On<G>>(chain.gamma_at(step), chain.first + step);
+            }
+            let Some(chain) = chain.without(skipped) else { continue };
+            for column in (0..whole).step_by(STRIP) {
+                strip::<T::On<G>, STRIP>(tile, part, n_panels, column, &chain, sums);
+            }
+            for column in whole..n_columns {
+                strip::<T::On<G>, 1>(tile, part, n_panels, column, &chain, sums);
+            }
+        }
+    }
+}
+
+/// Writes `value` to the rows of the last panel that belong to no points.
+fn fill_outside<T: Scalar>(tile: &mut [T], part: Part, lanes: usize, value: f64) {
+    let (n_rows, n_columns) = part.inside;
+    for row in n_rows..n_rows.next_multiple_of(lanes) {
+        for column in 0..n_columns {
+            tile[(row / lanes * part.n_columns + column) * lanes + row % lanes] = T::from_f64(value);
+        }
+    }
+}
+
+/// Writes the largest scalar of every strip, or the smallest, to its first column's place, and gives that of all.
+#[inline(always)]
+fn extremes<L: Lanes, const LARGEST: bool>(tile: &[L::Elem], part: Part, n_panels: usize, found: &mut [f64]) -> f64 {
+    let n_columns = part.inside.1;
+    let whole = n_columns - n_columns % STRIP;
+    let mut all = if LARGEST { 0.0 } else { f64::INFINITY };
+    let mut keep = |column: usize, own: f64| {
+        found[column] = own;
+        all = if LARGEST { f64::max(all, own) } else { f64::min(all, own) };
+    };
+    for column in (0..whole).step_by(STRIP) {
+        keep(column, extreme::<L, STRIP, LARGEST>(tile, part, n_panels, column));
+    }
+    for column in whole..n_columns {
+        keep(column, extreme::<L, 1, LARGEST>(tile, part, n_panels, column));
+    }
+    all
+}
+
+/// The largest or smallest scalar of a few columns.
+#[inline(always)]
+#[expect(unsafe_code, reason = "raw loads of whole vectors")]
+fn extreme<L: Lanes, const COLUMNS: usize, const LARGEST: bool>(
+    tile: &[L::Elem],
+    part: Part,
+    n_panels: usize,
+    column: usize,
+) -> f64 {
+    const { assert!(L::COUNT <= MOST_LANES) };
+    let mut found = L::constant(if LARGEST { 0.0 } else { FAR });
+    for panel in 0..n_panels {
+        let first = (panel * part.n_columns + column) * L::COUNT;
+        for c in 0..COLUMNS {
+            // SAFETY: `check` has compared the sizes; the column is inside.
+            let s = unsafe { L::load(tile.as_ptr().add(first + c * L::COUNT)) };
+            found = if LARGEST { found.max(s) } else { found.min(s) };
+        }
+    }
+    let mut lanes = [0.0; MOST_LANES];
+    // SAFETY: there is room for the widest vector.
+    unsafe { found.add_to_f64(lanes.as_mut_ptr()) };
+    let (lanes, first) = (&lanes[..L::COUNT], lanes[0]);
+    lanes.iter().fold(first, |best, &x| if LARGEST { f64::max(best, x) } else { f64::min(best, x) })
+}
+
+/// A chain over a few columns.
+#[inline(always)]
+#[expect(unsafe_code, reason = "raw loads and stores of whole vectors")]
+fn strip<L: Lanes, const COLUMNS: usize>(
+    tile: &[L::Elem],
+    part: Part,
+    n_panels: usize,
+    column: usize,
+    chain: &Chain,
+    sums: &mut TileSums<L::Elem>,
+) {
+    let (smallest_value, enough) = negligible(L::Elem::PRECISION);
+    let (nearest, farthest) = (sums.nearest[column], sums.farthest[column]);
+    for step in 0..chain.length {
+        let gamma = chain.gamma_at(step);
+        if gamma * nearest > enough {
+            break;
+        }
+        if step == 0 {
+            let factor = L::constant(-gamma * std::f64::consts::LOG2_E);
+            let values = sums.strip.as_mut_ptr();
+            for panel in 0..n_panels {
+                let first = (panel * part.n_columns + column) * L::COUNT;
+                for c in 0..COLUMNS {
+                    // SAFETY: as above; the strip has room for COLUMNS vectors of every panel.
+                    unsafe {
+                        let s = L::load(tile.as_ptr().add(first + c * L::COUNT));
+                        let k = (s * factor).min(L::constant(0.0)).exp2_nonpositive();
+                        k.store(values.add((panel * COLUMNS + c) * L::COUNT));
+                    }
+                }
+            }
+        }
+        let floor = L::constant(-smallest_value * smallest_value);
+        let place = chain.first + step;
+        // Known when compiled, so that all sums stay in registers.
+        if step == 0 {
+            add_strip::<L, COLUMNS, false, false>(tile, part, n_panels, column, place, floor, sums);
+        } else if gamma * farthest < enough {
+            add_strip::<L, COLUMNS, true, false>(tile, part, n_panels, column, place, floor, sums);
+        } else {
+            add_strip::<L, COLUMNS, true, true>(tile, part, n_panels, column, place, floor, sums);
+        }
+    }
+}
+
+/// Squares the strip, if that is wanted, with what is below the floor as zero (if anything can be), and adds it up.
+#[inline(always)]
+#[expect(unsafe_code, reason = "raw loads and stores of whole vectors")]
+fn add_strip<L: Lanes, const COLUMNS: usize, const SQUARES: bool, const HAS_FLOOR: bool>(
+    tile: &[L::Elem],
+    part: Part,
+    n_panels: usize,
+    column: usize,
+    kernel: usize,
+    floor: L,
+    sums: &mut TileSums<L::Elem>,
+) {
+    let zero = L::constant(0.0);
+    let (side, first) = (sums.side, sums.place(kernel, 0) * sums.side);
+    assert!(first + 2 * side <= sums.rows.len());
+    let mut totals = [zero; COLUMNS];
+    let mut products = [zero; COLUMNS];
+    let (tile, strip, rows) = (tile.as_ptr(), sums.strip.as_mut_ptr(), sums.rows.as_mut_ptr());
+    for panel in 0..n_panels {
+        // SAFETY: `check` has compared the sizes, and the assertion above those of the kernel's sums.
+        unsafe {
+            let row = rows.add(first + panel * L::COUNT);
+            let (mut row_total, mut row_product) = (zero, zero);
+            for c in 0..COLUMNS {
+                let s = L::load(tile.add((panel * part.n_columns + column + c) * L::COUNT));
+                let place = strip.add((panel * COLUMNS + c) * L::COUNT);
+                let mut k = L::load(place);
+                if SQUARES {
+                    k = if HAS_FLOOR { k.mul_add(k, floor).max(zero) } else { k * k };
+                    k.store(place);
+                }
+                row_total = row_total + k;
+                row_product = k.mul_add(s, row_product);
+                totals[c] = totals[c] + k;
+                products[c] = k.mul_add(s, products[c]);
+            }
+            (L::load(row) + row_total).store(row);
+            (L::load(row.add(side)) + row_product).store(row.add(side));
+        }
+    }
+    for (c, (total, product)) in sums_of_lanes(totals).into_iter().zip(sums_of_lanes(products)).enumerate() {
+        sums.columns[first + column + c] += total;
+        sums.columns[first + side + column + c] += product;
+    }
+}
