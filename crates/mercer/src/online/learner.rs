@@ -214,9 +214,10 @@ impl Learner {
     pub fn learn_row(&mut self, x: &[f64]) -> Result<Seen> {
         self.check(x, self.n_seen)?;
         self.prepare(x.len())?;
-        let mut seen = None;
-        self.learn_block(x.to_vec(), &mut |row| seen = Some(row))?;
-        Ok(seen.expect("one row was learned"))
+        let mut block = std::mem::take(&mut self.block);
+        let seen = self.load(&mut block, x.to_vec()).and_then(|()| self.step(&mut block, 0));
+        self.block = block;
+        seen
     }
 
     /// Learns from rows, and calls `each` with what each row was to the components before they learned from it.
@@ -242,8 +243,13 @@ impl Learner {
         outcome
     }
 
+    /// Takes rows that are about to be learned.
+    fn load(&self, block: &mut Block, rows: Vec<f64>) -> Result<()> {
+        block.load(rows, self.memory.as_ref().expect("made before the first row"))
+    }
+
     fn learn_rows(&mut self, block: &mut Block, rows: Vec<f64>, each: &mut impl FnMut(Seen)) -> Result<()> {
-        block.load(rows, self.memory.as_ref().expect("made before the first row"))?;
+        self.load(block, rows)?;
         for i in 0..block.len() {
             self.check(block.row(i), self.n_seen)?;
             each(self.step(block, i)?);

@@ -21,7 +21,7 @@ pub(super) fn products<'a>(
     products: &mut Vec<f64>,
 ) {
     products.clear();
-    isa.run(Products { expansions, k, products });
+    isa.run(Products { expansions, k, out: products });
 }
 
 /// The inner product of one expansion with a row of kernel values.
@@ -46,7 +46,7 @@ impl Job for Product<'_> {
 struct Products<'k, I> {
     expansions: I,
     k: &'k [f64],
-    products: &'k mut Vec<f64>,
+    out: &'k mut Vec<f64>,
 }
 
 impl<'a, I: Iterator<Item = &'a Vec<f64>>> Job for Products<'_, I> {
@@ -55,7 +55,7 @@ impl<'a, I: Iterator<Item = &'a Vec<f64>>> Job for Products<'_, I> {
     #[inline(always)]
     fn run<G: Target>(self) {
         for expansion in self.expansions {
-            self.products.push(inner::<G::F64>(expansion, self.k));
+            self.out.push(inner::<G::F64>(expansion, self.k));
         }
     }
 }

@@ -75,7 +75,9 @@ impl Learner {
         let expansions = memory.components.iter().take(component).chain(std::iter::once(&memory.mean));
         let mut products = Vec::with_capacity(component + 1);
         passes::products(memory.isa, expansions, &k, &mut products);
-        products.iter_mut().for_each(|x| *x *= scale);
+        for product in &mut products {
+            *product *= scale;
+        }
         for (j, &product) in products[..component].iter().enumerate() {
             self.inner[(component, j)] = product;
             self.inner[(j, component)] = product;
@@ -115,7 +117,9 @@ impl Learner {
         let expansions = memory.components.iter().take(p).chain(std::iter::once(&memory.mean));
         let mut products = Vec::with_capacity(p + 1);
         passes::products(memory.isa, expansions, k, &mut products);
-        products.iter_mut().for_each(|x| *x *= scale);
+        for product in &mut products {
+            *product *= scale;
+        }
         for (j, &product) in products[..p].iter().enumerate() {
             self.inner[(p, j)] = product;
             self.inner[(j, p)] = product;
