@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::benchmarks::Benchmark;
 use crate::failure::{Failure, Result};
-use crate::record::{Bar, Quantity, Ratio, Record};
+use crate::record::{Bar, Quantity, Ratio, Record, Table};
 
 /// What the page is made from, and where it goes.
 #[derive(Clone, Debug, clap::Args)]
@@ -68,6 +68,7 @@ fn section(text: &mut String, record: &Record) {
     let _ = write!(text, "**{met} of {} bars met.** {} answers checked.\n\n", verdicts.len(), findings.answers.len());
     text.push_str("| | measured | ratio | bar | met |\n|---|---|---|---|---|\n");
     findings.ratios.iter().for_each(|ratio| row(text, ratio));
+    findings.tables.iter().for_each(|table| grid(text, table));
     text.push('\n');
     for note in &findings.notes {
         let _ = writeln!(text, "- {note}");
@@ -85,6 +86,18 @@ fn section(text: &mut String, record: &Record) {
     );
     let versions: Vec<String> = record.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
     let _ = writeln!(text, "- {}, commit {}; {}.", record.date, record.commit, versions.join(", "));
+}
+
+/// A table with its title.
+fn grid(text: &mut String, table: &Table) {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let head: Vec<String> = std::iter::once(String::new()).chain(table.columns.iter().cloned()).collect();
+    let _ = write!(text, "\n{}:\n\n{}|{}\n", table.what, line(&head), "---|".repeat(head.len()));
+    for row in &table.rows {
+        let number = |value: &Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
+        let cells: Vec<String> = std::iter::once(row.name.clone()).chain(row.values.iter().map(number)).collect();
+        text.push_str(&line(&cells));
+    }
 }
 
 fn row(text: &mut String, ratio: &Ratio) {
@@ -163,10 +176,25 @@ mod tests {
     }
 
     #[test]
+    fn a_table_has_its_title_and_a_dash_for_what_was_not_measured() {
+        let mut table = Table::new("Errors", ["k = 5", "k = 10"]);
+        table.row("ours", vec![Some(0.0123), None]);
+        let mut text = String::new();
+        grid(&mut text, &table);
+        assert_eq!(text, "\nErrors:\n\n|  | k = 5 | k = 10 |\n|---|---|---|\n| ours | 0.0123 | - |\n");
+    }
+
+    #[test]
     fn a_record_survives_its_file_and_a_quick_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         record().write(folder.path()).unwrap();
         assert_eq!(Record::read(folder.path(), "tile_floor").unwrap(), Some(record()));
+        let mut with_table = record();
+        let mut table = Table::new("Errors", ["k = 5"]);
+        table.row("ours", vec![None]);
+        with_table.findings.table(table);
+        with_table.write(folder.path()).unwrap();
+        assert_eq!(Record::read(folder.path(), "tile_floor").unwrap(), Some(with_table));
         assert_eq!(Record::read(folder.path(), "growth").unwrap(), None);
         Record { quick: true, ..record() }.write(folder.path()).unwrap();
         assert!(Record::read(folder.path(), "tile_floor").is_err());
