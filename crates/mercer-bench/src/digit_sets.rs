@@ -47,8 +47,8 @@ pub(crate) fn digit_sets(setup: &Setup, each: usize, held_out: usize, quarter: b
     Ok([set(learned)?, set(held)?])
 }
 
-/// All pictures and labels; in a quick run made-up ones.
-fn read(setup: &Setup, quick_rows: usize) -> Result<(Vec<u8>, Vec<u8>)> {
+/// All training pictures as bytes, and what they show; in a quick run so many made-up ones.
+pub(crate) fn read(setup: &Setup, quick_rows: usize) -> Result<(Vec<u8>, Vec<u8>)> {
     if setup.options.quick {
         let points = Digits::prepare(setup, Part::Train, quick_rows)?.u8.load()?;
         let mercer::data::RowsRef::U8 { values, .. } = points.rows(0..quick_rows) else {

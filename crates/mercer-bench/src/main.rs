@@ -23,7 +23,6 @@ mod points_file;
 mod record;
 mod rival;
 mod setup;
-mod softmax;
 mod table;
 mod usps;
 
@@ -84,6 +83,8 @@ enum Command {
     NystromLandmarks(Options),
     /// Clusters of all USPS digits against scikit-learn
     ClusterUsps(Options),
+    /// Noise taken off pictures against the kernel Hebbian algorithm and non-local means
+    DenoiseImage(Options),
     /// A scan of bandwidths against one, and against an eigenproblem per step
     TuneSpeed(Options),
     /// The bandwidth of all of MNIST by sampling
@@ -143,6 +144,7 @@ fn run(command: Command) -> Result<()> {
         Command::ReadCsv(options) => (Benchmark::ReadCsv, options),
         Command::HebbianPass(options) => (Benchmark::HebbianPass, options),
         Command::ClusterUsps(options) => (Benchmark::ClusterUsps, options),
+        Command::DenoiseImage(options) => (Benchmark::DenoiseImage, options),
         Command::HebbianMnist(options) => (Benchmark::HebbianMnist, options),
         Command::HebbianConvergence(options) => (Benchmark::HebbianConvergence, options),
         Command::StreamThroughput(options) => (Benchmark::StreamThroughput, options),

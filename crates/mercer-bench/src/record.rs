@@ -51,6 +51,9 @@ pub(crate) struct Findings {
     pub(crate) answers: Vec<Answer>,
     /// What the benchmark is for.
     pub(crate) ratios: Vec<Ratio>,
+    /// Numbers in rows and columns, for the page of results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) tables: Vec<Table>,
     /// What a reader must know to judge the figures.
     pub(crate) notes: Vec<String>,
     /// Versions of the rival and what it stands on.
@@ -138,7 +141,45 @@ impl Ratio {
     }
 }
 
+/// Numbers in rows and columns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Table {
+    /// What the numbers are.
+    pub(crate) what: String,
+    /// What stands above each column.
+    pub(crate) columns: Vec<String>,
+    /// The rows, from the top.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    /// What stands before it.
+    pub(crate) name: String,
+    /// A number per column, where one was measured.
+    pub(crate) values: Vec<Option<f64>>,
+}
+
+impl Table {
+    /// No rows yet.
+    pub(crate) fn new<S: Into<String>>(what: impl Into<String>, columns: impl IntoIterator<Item = S>) -> Self {
+        Self { what: what.into(), columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+
+    /// Appends a row.
+    pub(crate) fn row(&mut self, name: impl Into<String>, values: Vec<Option<f64>>) {
+        debug_assert_eq!(values.len(), self.columns.len());
+        self.rows.push(Row { name: name.into(), values });
+    }
+}
+
 impl Findings {
+    /// Keeps a table.
+    pub(crate) fn table(&mut self, table: Table) {
+        self.tables.push(table);
+    }
+
     /// Notes a setting.
     pub(crate) fn setting(&mut self, name: &str, value: impl Into<Value>) {
         self.settings.insert(name.to_owned(), value.into());

@@ -1,13 +1,12 @@
 //! The page of results and the figures of the README, made from the records and from nothing else.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use crate::benchmarks::Benchmark;
 use crate::failure::{Failure, Result};
 use crate::figures;
-use crate::record::{Bar, Quantity, Ratio, Record};
+use crate::record::{Bar, Quantity, Ratio, Record, Table};
 
 /// What the page is made from, and where it goes.
 #[derive(Clone, Debug, clap::Args)]
@@ -115,7 +114,10 @@ fn section(text: &mut String, record: &Record) {
     let findings = &record.findings;
     let (met, all) = count_bars(findings.ratios.iter());
     let _ = write!(text, "**{met} of {all} bars met.** {} answers checked.\n\n", findings.answers.len());
-    rows(text, &findings.ratios);
+    text.push_str("| | measured | ratio | bar | met |\n|---|---|---|---|---|\n");
+    findings.ratios.iter().for_each(|ratio| row(text, ratio));
+    findings.tables.iter().for_each(|table| grid(text, table));
+    text.push('\n');
     for note in &findings.notes {
         let _ = writeln!(text, "- {note}");
     }
@@ -130,19 +132,20 @@ fn section(text: &mut String, record: &Record) {
         quantity(machine.memory_bytes as f64, "B"),
         machine.load_before
     );
-    let _ = writeln!(text, "- {}, commit {}; {}.", record.date, record.commit, versions(&record.versions));
+    let versions: Vec<String> = record.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let _ = writeln!(text, "- {}, commit {}; {}.", record.date, record.commit, versions.join(", "));
 }
 
-fn versions(versions: &BTreeMap<String, String>) -> String {
-    versions.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>().join(", ")
-}
-
-fn rows(text: &mut String, ratios: &[Ratio]) {
-    text.push_str("| | measured | ratio | bar | met |\n|---|---|---|---|---|\n");
-    for ratio in ratios {
-        row(text, ratio);
+/// A table with its title.
+fn grid(text: &mut String, table: &Table) {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let head: Vec<String> = std::iter::once(String::new()).chain(table.columns.iter().cloned()).collect();
+    let _ = write!(text, "\n{}:\n\n{}|{}\n", table.what, line(&head), "---|".repeat(head.len()));
+    for row in &table.rows {
+        let number = |value: &Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
+        let cells: Vec<String> = std::iter::once(row.name.clone()).chain(row.values.iter().map(number)).collect();
+        text.push_str(&line(&cells));
     }
-    text.push('\n');
 }
 
 fn row(text: &mut String, ratio: &Ratio) {
@@ -221,10 +224,25 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_table_has_its_title_and_a_dash_for_what_was_not_measured() {
+        let mut table = Table::new("Errors", ["k = 5", "k = 10"]);
+        table.row("ours", vec![Some(0.0123), None]);
+        let mut text = String::new();
+        grid(&mut text, &table);
+        assert_eq!(text, "\nErrors:\n\n|  | k = 5 | k = 10 |\n|---|---|---|\n| ours | 0.0123 | - |\n");
+    }
+
+    #[test]
     fn a_record_survives_its_file_and_a_quick_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         record().write(folder.path()).unwrap();
         assert_eq!(Record::read(folder.path(), "tile_floor").unwrap(), Some(record()));
+        let mut with_table = record();
+        let mut table = Table::new("Errors", ["k = 5"]);
+        table.row("ours", vec![None]);
+        with_table.findings.table(table);
+        with_table.write(folder.path()).unwrap();
+        assert_eq!(Record::read(folder.path(), "tile_floor").unwrap(), Some(with_table));
         assert_eq!(Record::read(folder.path(), "growth").unwrap(), None);
         Record { quick: true, ..record() }.write(folder.path()).unwrap();
         assert!(Record::read(folder.path(), "tile_floor").is_err());

@@ -2,7 +2,7 @@
 //!
 //! Data flows one way: what was typed (`args`) → what it means, one file per command (`commands`) → the library →
 //! files (`output`, `picture`), records (`records`) and talk (`console`, `progress`). Only [`main`] knows about the
-//! process: its arguments and its exit code. [`read_points`] and [`UCI_SETS`] are what benchmarks use.
+//! process: its arguments and its exit code. [`read_points`], [`read_image`] and [`UCI_SETS`] are what benchmarks use.
 
 mod args;
 mod commands;
@@ -49,6 +49,19 @@ pub const UCI_SETS: [&str; 10] = [
 pub fn read_points(path: &Path) -> Result<mercer::Points, String> {
     let options = input::ReadOptions::from(&args::DataArgs::default());
     input::read(path, &options).map(|data| data.points).map_err(|failure| failure.to_string())
+}
+
+/// Reads a picture as the command does: colours from zero to one, whatever their depth, without transparency.
+///
+/// # Errors
+///
+/// What the command would say.
+pub fn read_image(path: &Path) -> Result<mercer::denoise::Image, String> {
+    let picture = input::read_picture(path).map_err(|failure| failure.to_string())?;
+    let (colors, largest) = (picture.colors, f64::from(picture.depth.largest()));
+    let values = colors.values().iter().map(|x| x / largest).collect();
+    mercer::denoise::Image::new(values, colors.height(), colors.width(), colors.channels())
+        .map_err(|error| error.to_string())
 }
 
 /// Runs the command that the process was started with and returns its exit code.

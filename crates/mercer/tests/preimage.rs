@@ -136,6 +136,24 @@ fn every_method_takes_noise_away() {
     }
 }
 
+/// Along the circle steps shrink slowly; the fixed point is nevertheless as near as the tolerance says.
+#[test]
+fn a_fixed_point_is_as_near_as_its_tolerance_says() {
+    let (noisy, _) = circle(200, 0.1);
+    let model = KernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(4).fit(&noisy).unwrap();
+    let to = |tolerance: f64| {
+        let settings = Preimage::new(PreimageMethod::FixedPoint).tolerance(tolerance).max_iterations(20_000);
+        settings.of_points(&model, &noisy, &Watch::new()).unwrap().points
+    };
+    let exact = to(1e-14);
+    for tolerance in [1e-4, 1e-6, 1e-8] {
+        let found = to(tolerance);
+        let farthest = (0..200).map(|i| (found.row(i) - exact.row(i)).norm_l2()).fold(0.0, f64::max);
+        // The kernel has width one.
+        assert!(farthest <= tolerance, "{farthest:e} with tolerance {tolerance:e}");
+    }
+}
+
 #[test]
 fn descent_and_fixed_point_agree_for_the_gaussian_kernel() {
     let (noisy, _) = circle(60, 0.1);

@@ -11,7 +11,7 @@ use mercer::{ExpansionMethod, Kernel, Points, Precision};
 use crate::cube::random_cube;
 use crate::failure::Result;
 use crate::harness::{Contender, alternate};
-use crate::plot::{Series, Vertical, line_chart};
+use crate::plot::{self, Axis, Panel, Series, Vertical};
 use crate::record::{Findings, Quantity};
 use crate::setup::Setup;
 
@@ -64,7 +64,14 @@ pub(super) fn picture(findings: &Findings) -> String {
             None => series.push(Series { name: kernel.to_owned(), places: vec![place] }),
         }
     }
-    line_chart("Points from which on an expansion is faster than tiles", "dimension", Vertical::Logarithmic, &series)
+    let panel = Panel {
+        title: "Points from which on an expansion is faster than tiles".to_owned(),
+        x_label: "dimension".to_owned(),
+        axis: Axis::Linear,
+        vertical: Vertical::PowersOfTen,
+        series,
+    };
+    plot::picture(&[panel], 1)
 }
 
 /// A kernel and its expansion in some dimension.

@@ -2,6 +2,7 @@
 
 mod akpca_mnist;
 mod cluster_usps;
+mod denoise_image;
 mod fast_sum_3d;
 mod fast_vs_direct;
 mod fit_vs_sklearn;
@@ -54,6 +55,7 @@ pub(crate) enum Benchmark {
     TuneMnist,
     TuneTasks,
     ClusterUsps,
+    DenoiseImage,
     Preimage,
     AkpcaMnist,
 }
@@ -63,7 +65,7 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 24] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::TileFloor,
         Self::FitVsSklearn,
         Self::MnistFull,
@@ -86,6 +88,7 @@ impl Benchmark {
         Self::TuneMnist,
         Self::TuneTasks,
         Self::ClusterUsps,
+        Self::DenoiseImage,
         Self::Preimage,
         Self::AkpcaMnist,
     ];
@@ -104,6 +107,7 @@ impl Benchmark {
             Self::HebbianPass => "hebbian_pass",
             Self::HebbianMnist => "hebbian_mnist",
             Self::ClusterUsps => "cluster_usps",
+            Self::DenoiseImage => "denoise_image",
             Self::HebbianConvergence => "hebbian_convergence",
             Self::HebbianVsKernlab => "hebbian_vs_kernlab",
             Self::StreamThroughput => "stream_throughput",
@@ -122,7 +126,7 @@ impl Benchmark {
 
     /// Whether it draws a picture beside its record.
     pub(crate) const fn has_plot(self) -> bool {
-        matches!(self, Self::StreamQuality | Self::FastVsDirect)
+        matches!(self, Self::StreamQuality | Self::FastVsDirect | Self::AkpcaMnist)
     }
 
     /// The picture that its record is enough for.
@@ -144,6 +148,7 @@ impl Benchmark {
             Self::HebbianPass => hebbian_pass::QUESTION,
             Self::HebbianMnist => hebbian_mnist::QUESTION,
             Self::ClusterUsps => cluster_usps::QUESTION,
+            Self::DenoiseImage => denoise_image::QUESTION,
             Self::HebbianConvergence => hebbian_convergence::QUESTION,
             Self::HebbianVsKernlab => hebbian_vs_kernlab::QUESTION,
             Self::StreamThroughput => stream_throughput::QUESTION,
@@ -175,6 +180,7 @@ impl Benchmark {
             Self::HebbianPass => hebbian_pass::measure,
             Self::HebbianMnist => hebbian_mnist::measure,
             Self::ClusterUsps => cluster_usps::measure,
+            Self::DenoiseImage => denoise_image::measure,
             Self::HebbianConvergence => hebbian_convergence::measure,
             Self::HebbianVsKernlab => hebbian_vs_kernlab::measure,
             Self::StreamThroughput => stream_throughput::measure,

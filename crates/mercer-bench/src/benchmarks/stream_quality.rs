@@ -5,7 +5,7 @@ use mercer::{Kernel, KernelPca, Points, Precision};
 
 use crate::failure::Result;
 use crate::harness::{Contender, alternate};
-use crate::plot::{Series, Vertical, line_chart};
+use crate::plot::{self, Axis, Panel, Series, Vertical};
 use crate::record::{Bar, Findings, Quantity};
 use crate::setup::Setup;
 use crate::usps;
@@ -74,8 +74,15 @@ pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
             series.push(Series { name, places });
         }
     }
-    let picture = line_chart("Captured variance, relative to batch kernel PCA", "epochs", Vertical::Share, &series);
-    setup.write_picture("stream_quality", &picture)
+    let lowest = series.iter().flat_map(|line| &line.places).map(|place| place.1).fold(1.0_f64, f64::min);
+    let panel = Panel {
+        title: "Captured variance, relative to batch kernel PCA".to_owned(),
+        x_label: "epochs".to_owned(),
+        axis: Axis::Logarithmic,
+        vertical: Vertical::Range(((lowest * 20.0).floor() / 20.0).min(0.95), 1.0),
+        series,
+    };
+    setup.write_picture("stream_quality", &plot::picture(&[panel], 1))
 }
 
 /// The variance of scores along orthonormal directions, all together.

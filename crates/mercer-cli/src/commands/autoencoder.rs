@@ -99,7 +99,7 @@ pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> R
     } else if model.was_stopped() {
         let why = if session.interrupt.is_set() { "interrupted" } else { "out of time" };
         let updates = model.n_updates();
-        session.warn(format!("{why}: {} holds the best so far, after {updates} updates", output.display()));
+        session.warn(format!("{why}: {} holds what was learned until then, after {updates} updates", output.display()));
     }
     let is_whole = !(model.diverged() || model.was_stopped());
     show(&model, if is_whole { ExitStatus::Done } else { ExitStatus::NotConverged }, session)

@@ -62,7 +62,10 @@ pub(super) fn run(args: &ReconstructArgs) -> Result<ExitStatus> {
     session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
     match session.load_any(&args.model)? {
         AnyModel::KernelPca(model) => of_kernel_pca(args, &model, session),
-        AnyModel::Autoencoder(model) => of_autoencoder(args, &model, session),
+        AnyModel::Autoencoder(model) => {
+            let model = args.threads.into_iter().fold(*model, Autoencoder::with_threads);
+            of_autoencoder(args, &model, session)
+        }
     }
 }
 

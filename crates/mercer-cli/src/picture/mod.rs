@@ -10,6 +10,7 @@ mod palette;
 mod scan;
 mod scatter;
 mod scree;
+mod sticks;
 mod svg;
 
 pub(crate) use curves::{Curve, Curves};
@@ -17,3 +18,4 @@ pub(crate) use gallery::{Gallery, Map};
 pub(crate) use scan::{Panel, Scan};
 pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use scree::Scree;
+pub(crate) use sticks::{Pose, Poses, Stick};

@@ -274,7 +274,8 @@ fn a_noisy_picture_is_denoised_in_quarters() {
     let picture = image::GrayImage::from_fn(160, 150, |x, y| image::Luma([pixel(x, y)]));
     picture.save(directory.path("images/lena_512.png")).unwrap();
     let record = record(&directory, "lena-denoising --data . --out out");
-    assert_eq!(verdicts(&record).len(), 4);
+    assert_eq!(verdicts(&record).len(), 13);
+    assert_eq!(record["figures"].as_array().unwrap().len(), 5);
     assert_eq!(setting(&record, "patches in each of four quarters"), 196);
     let decibel: Vec<f64> = record["series"].as_array().unwrap().last().unwrap()["values"]
         .as_array()
@@ -284,6 +285,7 @@ fn a_noisy_picture_is_denoised_in_quarters() {
         .collect();
     assert!(decibel[3] > decibel[0] + 3.0, "{decibel:?}");
     assert!(directory.path("out/lena-denoising-pictures.svg").is_file());
+    assert_eq!(directory.read("out/lena-denoising-meta-gains.svg").matches("<polyline").count(), 6);
     let outcome = directory.run("reproduce lena-denoising --data none --out out");
     assert!(outcome.stderr.contains("lena_512.png"), "{}", outcome.stderr);
 }
@@ -311,7 +313,7 @@ fn small_faces_are_made_large() {
         ],
     );
     let record = record(&directory, "face-superresolution --data . --out out");
-    assert_eq!(verdicts(&record).len(), 4);
+    assert_eq!(verdicts(&record).len(), 7);
     assert_eq!(
         (setting(&record, "test pictures"), setting(&record, "pictures to learn from")),
         (&10.into(), &40.into())
@@ -347,6 +349,7 @@ fn a_walk_is_denoised() {
     let share = record["claims"][3]["value"].as_f64().unwrap();
     assert!((0.0..1.0).contains(&share), "{record:#}");
     assert!(directory.path("out/motion-excess.svg").is_file());
+    assert!(directory.read("out/motion-frame.svg").matches("<line").count() > 10);
 }
 
 #[test]

@@ -13,8 +13,9 @@ use super::span::{SPLIT, Span};
 use crate::choices::{Center, ZeroComponents};
 use crate::data::{Points, sample_rows};
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::Kernel;
-use crate::model::KernelPca;
+use crate::kernel::{Kernel, Parameter};
+use crate::model::{KernelPca, Model};
+use crate::preimage::is_quadratic;
 use crate::scalar::Precision;
 use crate::watch::{Threads, Watch};
 
@@ -36,6 +37,57 @@ pub(super) fn gather(points: &Points, rows: &[usize], scale: f64) -> Mat<f64> {
         }
     }
     x
+}
+
+impl Given {
+    /// The leading components of kernel PCA with the kernel `(γ x·y)²`, not centred, as encoder and decoder of full span, whether the model is exact, over
+    /// landmarks, or was learned by iteration. Without an epoch what is learned from them is that kernel PCA, with a decoder.
+    ///
+    /// ```
+    /// use mercer::autoencoder::{AutoencoderKernelPca, Codec, Given, StartFrom};
+    /// use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
+    /// use mercer::watch::Threads;
+    /// use mercer::{Center, Kernel, Points};
+    ///
+    /// let points = Points::from_f64((0..300).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 100, 3)?;
+    /// let landmarks = Nystrom::new(Kernel::polynomial(1.0, 0.0, 2)?).landmarks(Landmarks::Uniform).n_landmarks(30);
+    /// let model = NystromPca::new(landmarks).n_components(2).center(Center::No).fit(&points)?;
+    /// let start = StartFrom::Given(Given::of_model(&model, 2, &Threads::all()?)?);
+    /// let codec = AutoencoderKernelPca::new(2).start(start).epochs(0).fit(&points)?;
+    /// let (codes, scores) = (codec.encode(&points)?, model.transform(&points)?);
+    /// assert!((codes[(7, 1)] - scores[(7, 1)]).abs() < 1e-9);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the model has another kernel, is centred, scales its points, or has fewer components.
+    pub fn of_model(model: &Model, n_components: usize, threads: &Threads) -> Result<Self> {
+        if !is_quadratic(model.kernel()) {
+            return Err(Error::UnsuitableKernel {
+                what: "making quadratic forms of components",
+                kernel: model.kernel().name().to_owned(),
+                reason: "components are forms with the polynomial kernel of degree 2 and coef0 = 0",
+            });
+        }
+        let changed = [("centred", model.centering().is_some()), ("scales its points", model.scaling().is_some())];
+        if let Some((found, _)) = changed.into_iter().find(|(_, is_so)| *is_so) {
+            return Err(Error::invalid("model", "not centred and without a scaling", found));
+        }
+        let most = model.n_components();
+        if n_components == 0 || n_components > most {
+            let requirement = format!("between 1 and the components of the model ({most})");
+            return Err(Error::invalid("n_components", requirement, n_components));
+        }
+        let basis = model.basis();
+        let x = gather(basis, &(0..basis.n_samples()).collect::<Vec<_>>(), 1.0);
+        // The image of x is γ x xᵀ.
+        let gamma = model.kernel().parameter(Parameter::Gamma).unwrap_or(1.0);
+        let coefficients = model.dual_coefficients();
+        let coefficients = Mat::from_fn(x.ncols(), n_components, |i, j| gamma * coefficients[(i, j)]);
+        let forms = forms_of(&x, &coefficients, threads).to_matrices();
+        Ok(Self { encoder: forms.clone(), decoder: forms })
+    }
 }
 
 /// The rows of a span.

@@ -26,7 +26,7 @@
 //!    guide, which is the best factor for a signal of that size.
 //!
 //! With a number of components ([`Denoiser::n_components`]), steps 3, 4 and 6 are left out, and a point is projected on them and nothing else:
-//! the denoising of \[GSV07\], section 5.1.2.
+//! the denoising of \[GSV07\], section 5.1.2. There a picture is cut into parts, and each has components of its own: [`Patchwork`].
 //!
 //! # Numerics
 //!
@@ -49,6 +49,7 @@ mod image;
 mod noise;
 mod passes;
 mod patches;
+mod patchwork;
 mod pictures;
 mod quality;
 mod rows;
@@ -57,6 +58,7 @@ mod settings;
 pub use image::Image;
 pub use noise::{image_noise, row_noise, with_noise};
 pub use patches::Grid;
+pub use patchwork::{Part, Patchwork};
 pub use pictures::DenoisedImage;
 pub use quality::{noise_removed, snr};
 pub use rows::DenoisedRows;

@@ -96,6 +96,25 @@ impl Patches {
         })
     }
 
+    /// Squares of pixels as they are, of the part of a picture with these rows and columns.
+    pub(super) fn of_part(image: &Image, grid: Grid, (rows, columns): (&Range<usize>, &Range<usize>)) -> Result<Self> {
+        let starts = |part: &Range<usize>, length: usize| {
+            if part.end > length || part.len() < grid.size {
+                let requirement = format!("inside the {length} pixels of the picture and of at least {}", grid.size);
+                return Err(Error::invalid("part", requirement, format!("{} to {}", part.start, part.end)));
+            }
+            Ok(grid.starts(part.len()).into_iter().map(|start| part.start + start).collect())
+        };
+        Ok(Self {
+            shape: (grid.size, grid.size),
+            width: image.width(),
+            channels: image.channels(),
+            rows: starts(rows, image.height())?,
+            columns: starts(columns, image.width())?,
+            without_means: false,
+        })
+    }
+
     /// Every `window` consecutive rows of a picture that is one pixel wide.
     pub(super) fn windows(image: &Image, window: usize) -> Result<Self> {
         let n = image.height();
@@ -172,6 +191,7 @@ impl Patches {
 }
 
 /// The sum of patches at every pixel, and how many there are.
+#[derive(Debug)]
 pub(super) struct Overlap {
     sums: Vec<f64>,
     counts: Vec<u32>,
@@ -198,6 +218,11 @@ impl Overlap {
                 self.counts[at] += 1;
             }
         }
+    }
+
+    /// The first number that no patch covers.
+    pub(super) fn uncovered(&self) -> Option<usize> {
+        self.counts.iter().position(|&count| count == 0)
     }
 
     /// The mean of all patches at every pixel.

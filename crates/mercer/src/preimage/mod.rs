@@ -34,4 +34,5 @@ mod settings;
 pub(crate) use polynomial::WeightedCovariances;
 pub use prepared::{PreparedPreimage, Reconstruction};
 pub use ridge::RidgePreimage;
+pub(crate) use settings::is_quadratic;
 pub use settings::{Preimage, PreimageMethod};

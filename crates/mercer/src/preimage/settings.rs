@@ -83,7 +83,8 @@ fn has_slope(kernel: &Kernel) -> bool {
     matches!(kernel.pairing(), Some(Pairing::InnerProduct | Pairing::SquaredDistance | Pairing::Cosine))
 }
 
-fn is_quadratic(kernel: &Kernel) -> bool {
+/// Whether it is `(γ x·y)²`.
+pub(crate) fn is_quadratic(kernel: &Kernel) -> bool {
     match kernel {
         Kernel::Polynomial(polynomial) => polynomial.degree() == 2 && kernel.parameter(Parameter::Coef0) == Some(0.0),
         _ => false,

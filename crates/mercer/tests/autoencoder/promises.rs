@@ -1,8 +1,11 @@
 //! What holds for every run.
 
 use faer::Mat;
-use mercer::autoencoder::{AutoencoderKernelPca, Codec, Gradient, Optimizer, Sign, SpanChoice, StartFrom};
-use mercer::{Points, Watch};
+use mercer::autoencoder::{AutoencoderKernelPca, Codec, Given, Gradient, Optimizer, Sign, SpanChoice, StartFrom};
+use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
+use mercer::preimage::{Preimage, PreimageMethod};
+use mercer::watch::Threads;
+use mercer::{Center, Kernel, KernelPca, Model, Points, Watch};
 use mercer_testkit::reference::{autoencoder_decode, autoencoder_sample};
 
 use crate::support::{matrices, mean_squared_error, pictures};
@@ -27,6 +30,51 @@ fn learning_lowers_the_loss_and_the_error_below_those_of_kernel_pca() {
         assert!(after < before, "{settings:?}: {before} to {after}");
         assert!(model.learning_rate() > 0.0 && !model.diverged());
     }
+}
+
+/// Codes are the scores, but for the kernel's factor, and decoding them is the pre-image by an eigenvector, whatever the model comes from.
+#[test]
+fn kernel_pca_of_any_kind_is_an_autoencoder_that_has_learned_nothing() {
+    let (points, queries, k) = (pictures(90, 40, 11), pictures(25, 40, 12), 4);
+    let threads = Threads::new(2).unwrap();
+    let kernel = |gamma: f64| Kernel::polynomial(gamma, 0.0, 2).unwrap();
+    let exact = |gamma: f64| -> Model {
+        KernelPca::new(kernel(gamma)).n_components(k).center(Center::No).tolerance(1e-12).fit(&points).unwrap()
+    };
+    let landmarks = Nystrom::new(kernel(1.0)).landmarks(Landmarks::Uniform).n_landmarks(50);
+    let over_landmarks = NystromPca::new(landmarks).n_components(k).center(Center::No).fit(&points).unwrap();
+    for (gamma, model) in [(1.0, exact(1.0)), (0.3, exact(0.3)), (1.0, over_landmarks)] {
+        let start = StartFrom::Given(Given::of_model(&model, k, &threads).unwrap());
+        let learned = AutoencoderKernelPca::new(k).start(start).epochs(0).fit(&points).unwrap();
+        let (codes, scores) = (learned.encode(&queries).unwrap(), model.transform(&queries).unwrap());
+        let found = learned.reconstruct(&queries).unwrap();
+        let preimage = Preimage::new(PreimageMethod::Polynomial).of_points(&model, &queries, &Watch::new()).unwrap();
+        for i in 0..25 {
+            for j in 0..k {
+                assert!((gamma * codes[(i, j)] - scores[(i, j)]).abs() < 1e-9, "row {i}, component {j}");
+            }
+            for d in 0..40 {
+                assert!((found[(i, d)] - preimage.points[(i, d)]).abs() < 1e-7, "row {i}, pixel {d}");
+            }
+        }
+    }
+    // Fewer of the components are those of the smaller model.
+    let few = Given::of_model(&exact(1.0), 2, &threads).unwrap();
+    assert_eq!(few.encoder[..], Given::of_model(&exact(1.0), k, &threads).unwrap().encoder[..2 * 40 * 40]);
+}
+
+#[test]
+fn models_that_are_no_quadratic_forms_are_refused_as_a_start() {
+    let (points, threads) = (pictures(30, 6, 13), Threads::new(1).unwrap());
+    let said = |kernel: Kernel, center: Center, k: usize| -> String {
+        let model = KernelPca::new(kernel).n_components(2).center(center).fit(&points).unwrap();
+        Given::of_model(&model, k, &threads).unwrap_err().to_string()
+    };
+    let quadratic = || Kernel::polynomial(1.0, 0.0, 2).unwrap();
+    assert!(said(Kernel::polynomial(1.0, 1.0, 2).unwrap(), Center::No, 2).contains("coef0 = 0"));
+    assert!(said(Kernel::gaussian(1.0).unwrap(), Center::No, 2).contains("gaussian"));
+    assert!(said(quadratic(), Center::Yes, 2).contains("`model` must be not centred"));
+    assert!(said(quadratic(), Center::No, 3).contains("between 1 and the components of the model (2)"));
 }
 
 #[test]

@@ -8,9 +8,9 @@ use mercer::preimage::{Preimage, PreimageMethod};
 use mercer::upscale::{Upscaler, enlarged, reduced};
 use mercer::{GainRule, Kernel, Model, Points};
 
-use super::convergence::{Results, exact, last, picture, problem, run_all};
+use super::convergence::{Results, curve, exact, last, picture, problem, run_all};
 use super::findings::{Findings, Found};
-use super::rules::Rule;
+use super::rules::{Problem, Rule};
 use super::stage::Stage;
 use crate::failure::{InputError, Result};
 use crate::picture::{Gallery, Map};
@@ -25,6 +25,11 @@ const PEOPLE: usize = 10;
 const TESTED: usize = 10;
 /// Pictures that are shown.
 const SHOWN: usize = 5;
+/// Rules and passes after which test pictures are looked at.
+const EARLY: [(usize, usize); 4] = [(CONSTANT, 1), (CONSTANT, 4), (SMD, 1), (SMD, 4)];
+/// Places of two of the rules.
+const CONSTANT: usize = 0;
+const SMD: usize = 5;
 const RULES: [Rule; 6] = [
     Rule::new(GainRule::Constant, 0.05, 1.0, 0.0),
     Rule::new(GainRule::Annealed, 0.2, 1.0, 0.0),
@@ -75,13 +80,20 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
         interpolated.push(enlarged(&small, FACTOR)?.values().to_vec());
         ours.push(stage.watched(|watch| space.upscale(&small, watch))?.image.values().to_vec());
     }
-    let mean = |found: &[Vec<f64>]| -> Result<f64> {
-        let mut sum = 0.0;
-        for (face, found) in faces.tested.iter().zip(found) {
-            sum += snr(face.values(), found)?;
-        }
-        Ok(sum / found.len() as f64)
-    };
+    let mean = |found: &[Vec<f64>]| mean_snr(&faces.tested, found);
+    let early = early(&problem, &blocks, stage)?;
+    let after = early.iter().map(|found| mean(found)).collect::<Result<Vec<f64>>>()?;
+    findings.claim(
+        "after one pass, pictures by KHA-SMD show better detail than those by constant gain",
+        "generally",
+        after[2] - after[0],
+        format!(
+            "signal to noise {:.2} and {:.2} dB (after four passes {:.2} and {:.2} dB)",
+            after[2], after[0], after[3], after[1]
+        ),
+        after[2] > after[0],
+    );
+    findings.series("signal to noise in dB: constant gain after 1 and 4 passes, smd after 1 and 4", after);
     let decibel = [mean(&blocks)?, mean(&projected)?, mean(&interpolated)?, mean(&ours)?];
     findings.claim(
         "pictures projected on the components show more detail than the small ones",
@@ -99,9 +111,13 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
          variance of the faces.",
     );
     findings.figure("excess", "Figure 6, right: excess relative error on faces.");
-    findings.figure("faces", "Figure 9: faces, made small, projected, and by mercer upscale.");
-    let rows =
-        [("original", None), ("small", Some(&blocks)), ("projected", Some(&projected)), ("upscale", Some(&ours))];
+    findings.figure("faces", "Figure 9: faces, made small, projected by both rules after 1 and 4 passes and by exact components, and by mercer upscale.");
+    let names = EARLY.map(|(rule, passes)| format!("{}, pass {passes}", RULES[rule].gain));
+    let rows: Vec<(&str, Option<&Vec<Vec<f64>>>)> = [("original", None), ("small", Some(&blocks))]
+        .into_iter()
+        .chain(names.iter().map(String::as_str).zip(early.iter().map(Some)))
+        .chain([("exact components", Some(&projected)), ("upscale", Some(&ours))])
+        .collect();
     let maps: Vec<Map<'_>> = rows
         .iter()
         .flat_map(|(caption, found)| {
@@ -141,6 +157,47 @@ fn judge(findings: &mut Findings, results: &Results) {
         format!("excess {star:.1e}, of et {et:.1e}"),
         star < et,
     );
+    let (smd, smd_star) = (last(results, MetaDescent), last(results, MetaDescentStar));
+    findings.claim(
+        "KHA/et* benefits less from SMD than KHA/et",
+        "less",
+        (star / smd_star) / (et / smd),
+        format!("a factor of {:.2}, and of {:.2}", star / smd_star, et / smd),
+        star / smd_star < et / smd,
+    );
+    // How many passes each takes to the worst of their ends.
+    let passes = |rule: GainRule| {
+        let reached = curve(results, rule).iter().position(|&excess| excess <= worst);
+        reached.map_or(f64::NAN, |pass| (pass + 1) as f64)
+    };
+    let others = [EigenvalueStar, Eigenvalue, MetaDescentStar].map(passes).into_iter().fold(f64::INFINITY, f64::min);
+    findings.claim(
+        "KHA-SMD is substantially faster than the others at reaching this level",
+        "substantially faster",
+        passes(MetaDescent) / others,
+        format!("after {} passes, the next one after {others}", passes(MetaDescent)),
+        passes(MetaDescent) < others,
+    );
+}
+
+/// What the components of both rules keep of pictures after one and after four passes.
+fn early(problem: &Problem<'_>, pictures: &[Vec<f64>], stage: &Stage<'_>) -> Result<Vec<Vec<Vec<f64>>>> {
+    let mut all = Vec::new();
+    for (rule, passes) in EARLY {
+        stage.begin(&format!("{}, {passes} passes", RULES[rule].gain));
+        let model = problem.run(RULES[rule], passes, 0, stage)?.learner.model()?;
+        all.push(pictures.iter().map(|values| projection(&model, values, stage)).collect::<Result<_>>()?);
+    }
+    Ok(all)
+}
+
+/// The mean ratio of signal to noise, in decibel.
+fn mean_snr(faces: &[Image], found: &[Vec<f64>]) -> Result<f64> {
+    let mut sum = 0.0;
+    for (face, found) in faces.iter().zip(found) {
+        sum += snr(face.values(), found)?;
+    }
+    Ok(sum / found.len() as f64)
 }
 
 /// What the components keep of a picture.

@@ -14,6 +14,7 @@ use super::findings::{Findings, Found};
 use super::rules::Rule;
 use super::stage::Stage;
 use crate::failure::{InputError, Result};
+use crate::picture::{Pose, Poses, Stick};
 
 const TITLE: &str = "Noise on the frames of a walk";
 const PAPER: &str = "Günter, Schraudolph, Vishwanathan: Fast iterative kernel PCA, section 5.1.5, figures 11 and 12";
@@ -39,13 +40,22 @@ const RULES: [Rule; 5] = [
 /// The share of the noise's variance that the paper takes off.
 const CLAIMED: f64 = 0.875;
 
+/// A walk: the directions of body parts, frame by frame.
+struct Walk {
+    directions: Vec<Vec<[f64; 3]>>,
+    /// The joint at the end of each part.
+    parts: Vec<usize>,
+    /// The length of each part in the first frame; parts are rigid.
+    lengths: Vec<f64>,
+}
+
 pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     let mut findings = Findings::new("motion", TITLE, PAPER, stage.quick);
-    let directions = walk(stage)?;
-    let frames = directions.len();
-    let clean: Vec<f64> = directions.iter().flatten().flatten().copied().collect();
+    let walk = walk(stage)?;
+    let frames = walk.directions.len();
+    let clean: Vec<f64> = walk.directions.iter().flatten().flatten().copied().collect();
     let width = clean.len() / frames;
-    let noisy = turned(&directions);
+    let noisy = turned(&walk.directions);
     let (r, passes) = (stage.size(25, 10), stage.size(50, 6));
     findings.setting("data", format!("{FILE}, walk 07_01"));
     findings.setting("frames", frames);
@@ -59,18 +69,16 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     let problem = problem(&points, Kernel::gaussian(GAMMA)?, r);
     let best = exact(&problem, stage)?;
     let runs = run_all(&problem, &RULES, passes, &best, &mut findings, stage)?;
-    let removed = |model: &Model| -> Result<f64> {
+    let cleaned = |model: &Model| -> Result<Vec<f64>> {
         let preimage = Preimage::new(PreimageMethod::FixedPoint).threads(stage.threads);
         let found = stage.watched(|watch| preimage.of_points(model, &points, watch))?.points;
-        let values: Vec<f64> = (0..frames * width).map(|at| found[(at / width, at % width)]).collect();
-        Ok(noise_removed(&clean, &noisy, &values)?)
+        Ok((0..frames * width).map(|at| found[(at / width, at % width)]).collect())
     };
     let star = runs.iter().find(|(rule, ..)| *rule == GainRule::EigenvalueStar);
-    let of_star = match star {
-        Some((_, run, _)) => removed(&run.learner.model()?)?,
-        None => f64::NAN,
-    };
-    let of_exact = removed(&best)?;
+    let (_, star, _) = star.expect("it is one of the rules");
+    let by_star = cleaned(&star.learner.model()?)?;
+    let of_star = noise_removed(&clean, &noisy, &by_star)?;
+    let of_exact = noise_removed(&clean, &noisy, &cleaned(&best)?)?;
     let results: Results = runs.into_iter().map(|(rule, _, curve)| (rule, curve)).collect();
     for (rule, curve) in &results {
         findings.series(rule.to_string(), curve.clone());
@@ -96,7 +104,35 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
          whether two degrees are a standard deviation or a variance nor how frames are found from scores: here a standard deviation, and the fixed point.",
     );
     findings.figure("excess", "Figure 11: excess relative error on the frames of a walk.");
-    Ok((findings, vec![picture("Excess error, frames of a walk", PAPER, &results)]))
+    findings.figure("frame", "Figure 12: a frame as it was, with the noisy one over it, and with the denoised one.");
+    let frame = |values: &[f64]| walk.pose(&values[frames / 2 * width..][..width]);
+    let (original, with_noise, without) = (frame(&clean), frame(&noisy), frame(&by_star));
+    let poses = [
+        Pose { caption: "original", sticks: &original, over: &[] },
+        Pose { caption: "with noise", sticks: &original, over: &with_noise },
+        Pose { caption: "denoised by KHA/et*", sticks: &original, over: &without },
+    ];
+    let shown = Poses { title: "A frame of the walk", subtitle: PAPER, side_by_side: &poses }.to_svg();
+    Ok((findings, vec![picture("Excess error, frames of a walk", PAPER, &results), shown]))
+}
+
+impl Walk {
+    /// The body of a frame seen from the side: forwards is to the right.
+    fn pose(&self, directions: &[f64]) -> Vec<Stick> {
+        let mut joints = [[0.0; 3]; PARENTS.len()];
+        let mut sticks = Vec::with_capacity(self.parts.len());
+        // Parents stand before their children.
+        for (joint, &parent) in PARENTS.iter().enumerate().skip(1) {
+            joints[joint] = joints[parent];
+            let Some(part) = self.parts.iter().position(|&part| part == joint) else { continue };
+            for (k, to) in joints[joint].iter_mut().enumerate() {
+                *to += self.lengths[part] * directions[3 * part + k];
+            }
+            let side = |joint: [f64; 3]| (joint[2], joint[1]);
+            sticks.push((side(joints[parent]), side(joints[joint])));
+        }
+        sticks
+    }
 }
 
 fn judge(findings: &mut Findings, results: &Results) {
@@ -127,8 +163,8 @@ fn judge(findings: &mut Findings, results: &Results) {
     );
 }
 
-/// The direction of every body part that has one of its own, frame by frame.
-fn walk(stage: &Stage<'_>) -> Result<Vec<Vec<[f64; 3]>>> {
+/// The directions of the body parts that have one of their own.
+fn walk(stage: &Stage<'_>) -> Result<Walk> {
     let data = stage.read_labelled(FILE, "X", "trial", None)?;
     if data.points.n_features() != 3 * PARENTS.len() {
         let found = data.points.n_features();
@@ -146,7 +182,7 @@ fn walk(stage: &Stage<'_>) -> Result<Vec<Vec<[f64; 3]>>> {
         let difference = |k: usize| frame[3 * joint + k] - frame[3 * PARENTS[joint] + k];
         let vector = [difference(0), difference(1), difference(2)];
         let length = vector.iter().map(|x| x * x).sum::<f64>().sqrt();
-        (length > 1e-6).then(|| vector.map(|x| x / length))
+        (length > 1e-6).then(|| (length, vector.map(|x| x / length)))
     };
     // A joint that sits on its parent has no direction.
     let parts: Vec<usize> =
@@ -154,7 +190,9 @@ fn walk(stage: &Stage<'_>) -> Result<Vec<Vec<[f64; 3]>>> {
     if parts.is_empty() {
         return Err(InputError::new(&data.name, "no body part has a direction").into());
     }
-    Ok(frames.iter().map(|frame| parts.iter().filter_map(|&joint| part(frame, joint)).collect()).collect())
+    let directions = |frame: &Vec<f64>| parts.iter().filter_map(|&joint| Some(part(frame, joint)?.1)).collect();
+    let lengths = parts.iter().filter_map(|&joint| Some(part(&frames[0], joint)?.0)).collect();
+    Ok(Walk { directions: frames.iter().map(directions).collect(), lengths, parts })
 }
 
 /// Directions with noise on their two angles, as numbers frame by frame.
