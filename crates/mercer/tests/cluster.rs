@@ -200,6 +200,28 @@ fn a_start_from_a_sample_gives_the_same_eigenvectors() {
     assert_eq!(model.labels(), expected.labels());
 }
 
+/// The normalised operator stands on any way of making products: the plan of an expansion is what is run, and what the record says.
+#[test]
+fn an_expansion_finds_the_clusters_that_tiles_find() {
+    let points = clusters(900, 2, 3, 21).points(Format::F64);
+    for kernel in [Kernel::gaussian(0.5).unwrap(), Kernel::polynomial(0.1, 1.0, 2).unwrap()] {
+        let settings = SpectralClustering::new(kernel, 3).tolerance(1e-7);
+        let tiled = settings.clone().gram(GramChoice::Tiled).fit(&points).unwrap();
+        let expanded = settings.clone().gram(GramChoice::Expansion).fit(&points).unwrap();
+        let record = expanded.record();
+        assert_eq!((record.gram.as_str(), record.solver.as_str()), ("expansion", "krylov"), "{:?}", record.warnings);
+        let expansion = record.expansion.as_ref().expect("the record says which");
+        assert!(expansion.measured_error <= expansion.tolerance && expansion.terms > 0);
+        assert!(record.converged && tiled.record().expansion.is_none());
+        for (a, b) in expanded.eigenvalues().iter().zip(tiled.eigenvalues()) {
+            assert!((a - b).abs() < 1e-6, "{a} instead of {b}");
+        }
+        assert_eq!(expanded.labels(), tiled.labels());
+        let refused = settings.gram(GramChoice::Expansion).solver(SolverChoice::Dense).fit(&points).unwrap_err();
+        assert!(refused.to_string().contains("`solver` must be one that needs products only"), "{refused}");
+    }
+}
+
 #[test]
 fn the_kernel_hebbian_algorithm_finds_the_same_clusters() {
     let (points, clustering) = four_heaps();
@@ -333,6 +355,10 @@ fn settings_out_of_their_domain_are_named() {
     assert!(message(new(2).n_components(601)).starts_with("`n_components` must be between 1 and"));
     let both = new(2).solver(SolverChoice::Krylov).hebbian(KernelHebbianPca::new(Kernel::linear()));
     assert!(message(both).starts_with("`solver` must be left out where"));
+    let tiled = new(2).gram(GramChoice::Tiled).hebbian(KernelHebbianPca::new(Kernel::linear()));
+    assert!(tiled.fit(&points).unwrap_err().to_string().contains("`gram` must be auto or stored"));
+    let passes = new(2).max_passes(3).hebbian(KernelHebbianPca::new(Kernel::linear()));
+    assert!(passes.fit(&points).unwrap_err().to_string().contains("`max_passes` must be left out"));
     let hungry = new(2).hebbian(KernelHebbianPca::new(Kernel::linear())).memory(MemoryBudget::Bytes(1_000_000));
     assert!(message(hungry).contains("the solver krylov keeps no matrix"));
     let single = Points::from_f64(vec![1.0], 1, 1).unwrap();

@@ -15,12 +15,14 @@ use crate::choices::SolverChoice;
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome, Request};
 use crate::error::{Error, Result};
-use crate::gram::{Counted, Element, KernelGram, Normalized, Store, scale_rows};
+use crate::gram::{Counted, Element, Normalized, Store, scale_rows};
 use crate::kmeans::{KMeans, Partition};
 use crate::memory;
-use crate::model::{KernelPca, Prepared, SpeedsFrom, Totals, fix_signs, patience, planned_solver, start_from_sample};
+use crate::model::{
+    KernelPca, PlannedGram, Prepared, SpeedsFrom, Totals, fix_signs, patience, planned_solver, start_from_sample,
+};
 use crate::plan::Plan;
-use crate::record::{KernelRecord, RECORD_VERSION};
+use crate::record::{ExpansionRecord, KernelRecord, RECORD_VERSION};
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Watch};
 
@@ -32,6 +34,7 @@ pub(super) struct Solved {
     pub(super) gram: String,
     pub(super) solver: String,
     pub(super) plan: Option<Plan>,
+    pub(super) expansion: Option<ExpansionRecord>,
 }
 
 /// Finds clusters.
@@ -46,8 +49,8 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
     let solving = Stopwatch::start();
     let mut solved = match (&settings.hebbian, prepared.precision) {
         (Some(rule), _) => hebbian::solve(rule, &problem, &prepared, points, watch)?,
-        (None, Precision::F32) => solve::<f32>(&problem, &prepared, points, watch)?,
-        (None, Precision::F64) => solve::<f64>(&problem, &prepared, points, watch)?,
+        (None, Precision::F32) => solve::<f32>(&problem, &mut prepared, points, watch)?,
+        (None, Precision::F64) => solve::<f64>(&problem, &mut prepared, points, watch)?,
     };
     let asked = solved.pairs.values.len();
     keep_real(&mut solved.pairs, prepared.precision);
@@ -156,17 +159,24 @@ fn record(
         threads: prepared.threads.count(),
         seed: settings.common.seed,
         plan: solved.plan.clone(),
+        expansion: solved.expansion.clone(),
         warnings: prepared.warnings.clone(),
     }
 }
 
 /// Leading eigenvectors of the normalised matrix, by products with the kernel matrix.
-fn solve<T: Element>(problem: &KernelPca, prepared: &Prepared, points: &Points, watch: &Watch<'_>) -> Result<Solved> {
-    let plan = prepared.plan(problem, points)?;
-    let threads = &prepared.threads;
-    let context = |phase| Context::new(threads, watch, phase);
+fn solve<T: Element>(
+    problem: &KernelPca,
+    prepared: &mut Prepared,
+    points: &Points,
+    watch: &Watch<'_>,
+) -> Result<Solved> {
+    let problem = &by_products(problem, prepared)?;
+    let mut plan = prepared.plan(problem, points)?;
+    let threads = prepared.threads.clone();
+    let context = |phase| Context::new(&threads, watch, phase);
     let store = (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
-    let gram = threads.run(|| KernelGram::<T>::new(points, &prepared.kernel, store))?;
+    let gram = PlannedGram::<T>::new(prepared, &mut plan, points, store, problem.seed, &context(Phase::Packing))?;
     context(Phase::Packing).check()?;
     let counted = Counted::new(&gram);
     let normalized = Normalized::new(&counted, &context(Phase::Starting))?;
@@ -193,7 +203,21 @@ fn solve<T: Element>(problem: &KernelPca, prepared: &Prepared, points: &Points, 
     let totals =
         Totals { passes: counted.passes(), products: counted.products(), kernel_entries: gram.entries_computed() };
     let degrees = normalized.degrees().to_vec();
-    Ok(Solved { pairs, degrees, totals, gram: plan.gram.clone(), solver: plan.solver.clone(), plan: Some(plan) })
+    let (name, solver, expansion) = (plan.gram.clone(), plan.solver.clone(), gram.into_record());
+    Ok(Solved { pairs, degrees, totals, gram: name, solver, plan: Some(plan), expansion })
+}
+
+/// The problem for a solver that needs products only, where they are all there is: an expansion has no entries, and the eigenproblem of its features
+/// is not that of the normalised matrix.
+fn by_products(problem: &KernelPca, prepared: &Prepared) -> Result<KernelPca> {
+    match problem.solver {
+        SolverChoice::Auto if prepared.is_expanded() => Ok(problem.clone().solver(SolverChoice::Krylov)),
+        SolverChoice::Dense if prepared.is_expanded() => {
+            let requirement = "one that needs products only with gram = \"expansion\", such as krylov";
+            Err(Error::invalid("solver", requirement, problem.solver))
+        }
+        _ => Ok(problem.clone()),
+    }
 }
 
 /// Start vectors for the normalised matrix from those for the kernel matrix: each entry over the root of its degree, and in the place

@@ -73,7 +73,8 @@ pub(super) fn solve(
         products: model.record().products + 1,
         kernel_entries,
     };
-    Ok(Solved { pairs, degrees, totals, gram: "stored".to_owned(), solver: "hebbian".to_owned(), plan: None })
+    let (gram, solver) = ("stored".to_owned(), "hebbian".to_owned());
+    Ok(Solved { pairs, degrees, totals, gram, solver, plan: None, expansion: None })
 }
 
 /// `D^-1/2 K D^-1/2` as a whole, a row of the result per point, and the degrees on the diagonal of `D`.

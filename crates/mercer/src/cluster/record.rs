@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Plan;
-use crate::record::KernelRecord;
+use crate::record::{ExpansionRecord, KernelRecord};
 use crate::scalar::Precision;
 
 /// The record of a clustering.
@@ -82,6 +82,9 @@ pub struct ClusterRecord {
     /// What was planned, and why; absent where the kernel Hebbian algorithm found the eigenvectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
+    /// The expansion that products were made by, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expansion: Option<ExpansionRecord>,
     /// What the user should know about the answer.
     pub warnings: Vec<String>,
 }

@@ -171,6 +171,15 @@ impl SpectralClustering {
             let requirement = "left out where the kernel Hebbian algorithm finds the eigenvectors";
             return Err(Error::invalid("solver", requirement, self.common.solver));
         }
+        let keeps = matches!(self.common.gram, GramChoice::Auto | GramChoice::Stored);
+        if self.hebbian.is_some() && !keeps {
+            let requirement = "auto or stored where the kernel Hebbian algorithm finds the eigenvectors: it reads rows";
+            return Err(Error::invalid("gram", requirement, self.common.gram));
+        }
+        if self.hebbian.is_some() && self.common.max_passes.is_some() {
+            let requirement = "left out where the kernel Hebbian algorithm makes its own passes";
+            return Err(Error::invalid("max_passes", requirement, self.common.max_passes.unwrap_or(0)));
+        }
         Ok(())
     }
 }

@@ -14,14 +14,14 @@ use crate::record::ExpansionRecord;
 use crate::watch::Context;
 
 /// The Gram matrix as the plan wants it.
-pub(super) enum PlannedGram<T> {
+pub(crate) enum PlannedGram<T> {
     Tiles(Box<KernelGram<T>>),
     Expansion(Box<Expansion>, ExpansionRecord),
 }
 
 impl<T: Element> PlannedGram<T> {
     /// The matrix; a plan for an expansion that turns out not to pay becomes one for tiles.
-    pub(super) fn new(
+    pub(crate) fn new(
         prepared: &mut Prepared,
         plan: &mut Plan,
         points: &Points,
@@ -53,14 +53,14 @@ impl<T: Element> PlannedGram<T> {
         }
     }
 
-    pub(super) fn into_record(self) -> Option<ExpansionRecord> {
+    pub(crate) fn into_record(self) -> Option<ExpansionRecord> {
         match self {
             Self::Tiles(_) => None,
             Self::Expansion(_, record) => Some(record),
         }
     }
 
-    pub(super) fn entries_computed(&self) -> u64 {
+    pub(crate) fn entries_computed(&self) -> u64 {
         match self {
             Self::Tiles(tiles) => tiles.entries_computed(),
             Self::Expansion(expansion, _) => expansion.entries_computed(),

@@ -92,6 +92,11 @@ impl Prepared {
         Ok(prepared)
     }
 
+    /// Whether products will be made by an expansion.
+    pub(crate) fn is_expanded(&self) -> bool {
+        self.gram == GramChoice::Expansion
+    }
+
     /// How fast this machine is.
     pub(crate) fn speeds(&self) -> &Speeds {
         &self.speeds
