@@ -81,7 +81,7 @@ class KernelHebbianPCA(Estimator):
     eigenvalue_estimates_ : ndarray of shape (n_components,)
         ``‖K a‖ / ‖a‖`` for each row of ``coefficients_``.
     log_gains_ : ndarray of shape (n_components,)
-        Adapted log-gains; ``rho0`` if the gain rule does not adapt them.
+        Adapted log-gains; zero if the gain rule does not adapt them.
     gains_ : ndarray of shape (n_components,)
         Gains of the last update, adapted part included.
     gain_parameters_ : dict
