@@ -239,7 +239,7 @@ class AutoencoderKernelPCA(Estimator):
             "gradient": _checks.choice(owner, "gradient", self.gradient, _GRADIENTS),
             "sign": _checks.choice(owner, "sign", self.sign, _SIGNS),
             "landmarks": _checks.integer(owner, "landmarks", self.landmarks, 1, optional=True),
-            "validation": _checks.real(owner, "validation_fraction", self.validation_fraction, 0),
+            "validation": self._held_out(),
             "patience": _checks.integer(owner, "patience", self.patience, 1, optional=True),
             "scale": _checks.boolean(owner, "scale", self.scale),
             "tolerance": _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True),
@@ -247,6 +247,13 @@ class AutoencoderKernelPCA(Estimator):
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
         }
+
+    def _held_out(self) -> float:
+        owner = type(self).__name__
+        share = _checks.real(owner, "validation_fraction", self.validation_fraction, 0) or 0.0
+        if share >= 1:
+            raise _checks.refuse(owner, "validation_fraction", "a float in the range [0, 1)", self.validation_fraction)
+        return share
 
     def _start(self) -> tuple[str, Any, Any]:
         owner = type(self).__name__

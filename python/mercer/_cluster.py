@@ -11,7 +11,7 @@ from ._hebbian import KernelHebbianPCA
 from ._kernels import describe
 
 _EIGEN_SOLVERS = (None, "arpack", "lobpcg", "amg")
-_GRAMS = ("auto", "tiled", "stored")
+_GRAMS = ("auto", "tiled", "stored", "expansion")
 _SOLVERS = ("auto", "dense", "krylov", "lanczos", "subspace", "power", "hebbian")
 # What scikit-learn makes graphs of.
 _NEIGHBOURS = ("nearest_neighbors", "precomputed_nearest_neighbors")
@@ -55,8 +55,9 @@ class SpectralClustering(Clusterer):
         Threads; ``None`` and -1 are all processors. Results do not depend on it.
     verbose : bool, default=False
         Whether to show a bar; ``progress`` says it more exactly.
-    gram : {"auto", "tiled", "stored"}, default="auto"
-        How products with the kernel matrix are made: recomputed tile by tile, or kept as far as the memory budget reaches.
+    gram : {"auto", "tiled", "stored", "expansion"}, default="auto"
+        How products with the kernel matrix are made: recomputed tile by tile, kept as far as the memory budget reaches, or by an expansion, as in
+        :class:`KernelPCA`.
     solver : {"auto", "dense", "krylov", "lanczos", "subspace", "power", "hebbian"} or KernelHebbianPCA, default="auto"
         How eigenvectors are found. A :class:`KernelHebbianPCA` says with which gains and passes the kernel Hebbian algorithm learns
         them; it needs the normalised matrix in memory.

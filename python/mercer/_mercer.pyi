@@ -27,12 +27,14 @@ __all__ = [
     "denoise_rows",
     "kernel_product",
     "load_any",
+    "noise_removed",
     "nystrom_features",
     "nystrom_map",
     "nystrom_trace_error",
     "plan",
     "preimages",
     "ridge_coefficients",
+    "snr",
     "tune_kernel",
     "upscale",
 ]
@@ -281,6 +283,10 @@ def kernel_product(
 def denoise_image(
     image: NDArray[np.float64], channels: int, patch_size: int, stride: int, settings: dict[str, Any]
 ) -> tuple[NDArray[Any], str]: ...
+def snr(clean: NDArray[np.float64], estimate: NDArray[np.float64]) -> float: ...
+def noise_removed(
+    clean: NDArray[np.float64], noisy: NDArray[np.float64], estimate: NDArray[np.float64]
+) -> float: ...
 def denoise_rows(x: NDArray[Any], window: int, settings: dict[str, Any]) -> tuple[NDArray[Any], str]: ...
 def ridge_coefficients(
     scores: NDArray[Any],

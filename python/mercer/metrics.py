@@ -1,4 +1,4 @@
-"""How far two groupings of the same points agree. None of the measures depends on what groups are called."""
+"""How far two groupings of the same points agree, whatever groups are called, and how much noise is left of a signal that is known."""
 
 from typing import Any
 
@@ -6,7 +6,13 @@ import numpy as np
 
 from . import _mercer
 
-__all__ = ["adjusted_rand_index", "normalized_mutual_information", "variation_of_information"]
+__all__ = [
+    "adjusted_rand_index",
+    "noise_removed",
+    "normalized_mutual_information",
+    "snr",
+    "variation_of_information",
+]
 
 
 def variation_of_information(labels_true: Any, labels_pred: Any) -> float:
@@ -46,6 +52,56 @@ def adjusted_rand_index(labels_true: Any, labels_pred: Any) -> float:
         Two groupings, by numbers or names.
     """
     return _agreement(labels_true, labels_pred)[2]
+
+
+def snr(clean: Any, estimate: Any) -> float:
+    """Ratio of signal to noise in decibel: variance of the true signal over the mean square of what is wrong.
+
+    Parameters
+    ----------
+    clean, estimate : array-like of one shape
+        The true signal, and what was found of it.
+
+    Examples
+    --------
+    >>> from mercer.metrics import snr
+    >>> round(snr([1, -1, 1, -1], [1.1, -0.9, 0.9, -1.1]), 6)
+    20.0
+    """
+    clean, estimate = _signals(clean=clean, estimate=estimate)
+    return _mercer.snr(clean, estimate)
+
+
+def noise_removed(clean: Any, noisy: Any, estimate: Any) -> float:
+    """Share of the variance of the noise that is gone: one for the true signal, zero for the noisy one.
+
+    Parameters
+    ----------
+    clean, noisy, estimate : array-like of one shape
+        The true signal, the same with noise, and what was found of it.
+
+    Examples
+    --------
+    >>> from mercer.metrics import noise_removed
+    >>> noise_removed([0, 0], [1, -1], [0.5, -0.5])
+    0.75
+    """
+    clean, noisy, estimate = _signals(clean=clean, noisy=noisy, estimate=estimate)
+    return _mercer.noise_removed(clean, noisy, estimate)
+
+
+def _signals(**signals: Any) -> list[Any]:
+    """Signals of one shape as rows of numbers."""
+    arrays = {name: np.asarray(values) for name, values in signals.items()}
+    shape = arrays["clean"].shape
+    for name, array in arrays.items():
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"{name} must hold real numbers, but its dtype is {array.dtype}")
+        if array.shape != shape:
+            raise ValueError(f"{name} must have the shape of clean, {shape}, but it has {array.shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must hold finite numbers")
+    return [np.ascontiguousarray(array, dtype=np.float64).ravel() for array in arrays.values()]
 
 
 def _agreement(labels_true: Any, labels_pred: Any) -> tuple[float, float, float]:

@@ -215,7 +215,7 @@ def test_a_time_limit_is_a_warning(pictures):
         ({"landmarks": 5}, "`landmarks` must be left out"),
         ({"span": "data", "landmarks": 151}, "`landmarks` must be between 1 and"),
         ({"sign": "positive"}, "'sign' parameter"),
-        ({"validation_fraction": 1.0}, "`validation` must be"),
+        ({"validation_fraction": 1.0}, "'validation_fraction' parameter of AutoencoderKernelPCA must be a float in the range"),
         ({"patience": 3}, "`patience` must be left out"),
         ({"scale": 2.0}, "'scale' parameter"),
     ],

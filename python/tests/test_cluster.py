@@ -116,6 +116,14 @@ def test_every_solver_finds_the_same_clusters(heaps, solver):
     np.testing.assert_array_equal(SpectralClustering(4, gamma=0.05, solver=solver).fit_predict(X), expected)
 
 
+def test_products_by_an_expansion_find_the_same_clusters():
+    X, y = make_circles(600, factor=0.3, noise=0.04, random_state=0)
+    found = SpectralClustering(2, gamma=30, gram="expansion", tolerance=1e-6).fit(X)
+    assert metrics.variation_of_information(found.labels_, y) == 0.0
+    assert found.record_["gram"] == "expansion"
+    assert found.record_["expansion"]["measured_error"] <= found.record_["expansion"]["tolerance"]
+
+
 def test_the_number_of_threads_changes_nothing(heaps):
     one, two = (SpectralClustering(4, gamma=0.05, n_jobs=jobs).fit(heaps[0]) for jobs in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
@@ -145,6 +153,9 @@ def test_a_pickle_predicts(heaps):
         ({"eigen_tol": 1e-3, "tolerance": 1e-3}, "say the same thing"),
         ({"gamma": 2.0, "bandwidth": 1.0}, "say the same thing"),
         ({"solver": "fastest"}, "'solver' parameter"),
+        ({"gram": "nystrom"}, "'gram' parameter"),
+        ({"gram": "tiled", "solver": "hebbian"}, "`gram` must be auto or stored"),
+        ({"gram": "expansion", "solver": "dense", "affinity": "poly", "degree": 2}, "`solver` must be one that needs products only"),
     ],
 )
 def test_bad_parameters_are_named(heaps, parameters, message):

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import mercer
+from conftest import ROOT
+from mercer import metrics
 
 
 def scene(channels=None):
@@ -22,6 +24,29 @@ def noisy(clean, level=12.0):
 
 def snr(clean, found):
     return 10 * np.log10(clean.var() / ((clean - found) ** 2).mean())
+
+
+def test_measures_are_those_of_the_stored_case_and_of_their_formulas():
+    stored = np.load(ROOT / "testdata" / "preimage" / "preimage.npz")
+    assert metrics.snr(stored["in_X"], stored["in_X"] + 0.1) == pytest.approx(float(stored["out_snr"]), rel=1e-12)
+    clean = scene()
+    picture = noisy(clean)
+    found = mercer.denoise_image(picture)
+    assert metrics.snr(clean, found) == pytest.approx(snr(clean, found), rel=1e-12)
+    expected = 1 - ((found - clean) ** 2).mean() / ((picture - clean) ** 2).mean()
+    assert metrics.noise_removed(clean, picture, found) == pytest.approx(expected, rel=1e-12)
+    assert metrics.noise_removed(clean, picture, clean) == 1.0 and np.isinf(metrics.snr(clean, clean))
+
+
+def test_measures_refuse_what_cannot_be_compared():
+    with pytest.raises(ValueError, match=r"estimate must have the shape of clean, \(2,\), but it has \(3,\)"):
+        metrics.snr([1.0, 2.0], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="a signal that is not constant"):
+        metrics.snr([1.0, 1.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="noisy must hold finite numbers"):
+        metrics.noise_removed([1.0, 2.0], [1.0, np.nan], [1.0, 2.0])
+    with pytest.raises(TypeError, match="clean must hold real numbers"):
+        metrics.snr(["a"], [1.0])
 
 
 @pytest.mark.parametrize("channels", [None, 3])

@@ -1,8 +1,8 @@
 //! Pictures and rows without noise, as Python sees them.
 
 use mercer::Precision;
-use mercer::denoise::{Denoiser, Grid, Image};
-use numpy::PyReadonlyArray2;
+use mercer::denoise::{self, Denoiser, Grid, Image};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -72,6 +72,23 @@ pub(crate) fn denoise_rows<'py>(
     let precision = if rows.is_bytes() { Precision::F64 } else { rows.precision() };
     let found = run_through(py, None, None, move |watch| denoiser.rows(&rows, window, watch))?;
     Ok((array(py, found.rows.as_ref(), precision)?, json(&found.record)?))
+}
+
+/// The ratio of signal to noise of an estimate, in decibel.
+#[pyfunction]
+pub(crate) fn snr(clean: PyReadonlyArray1<'_, f64>, estimate: PyReadonlyArray1<'_, f64>) -> PyResult<f64> {
+    denoise::snr(&clean.as_array().to_vec(), &estimate.as_array().to_vec()).map_err(to_python)
+}
+
+/// The share of the noise's variance that an estimate is without.
+#[pyfunction]
+pub(crate) fn noise_removed(
+    clean: PyReadonlyArray1<'_, f64>,
+    noisy: PyReadonlyArray1<'_, f64>,
+    estimate: PyReadonlyArray1<'_, f64>,
+) -> PyResult<f64> {
+    let [clean, noisy, estimate] = [clean, noisy, estimate].map(|values| values.as_array().to_vec());
+    denoise::noise_removed(&clean, &noisy, &estimate).map_err(to_python)
 }
 
 fn json(record: &mercer::denoise::DenoiseRecord) -> PyResult<String> {

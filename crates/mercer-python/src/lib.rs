@@ -33,7 +33,7 @@ mod _mercer {
     #[pymodule_export]
     use crate::cluster::{ClusterModel, agreement};
     #[pymodule_export]
-    use crate::denoise::{denoise_image, denoise_rows};
+    use crate::denoise::{denoise_image, denoise_rows, noise_removed, snr};
     #[pymodule_export]
     use crate::error::{ConvergenceError, MemoryBudgetError};
     #[pymodule_export]
