@@ -97,6 +97,47 @@ def test_the_finished_model_is_orthonormal_ordered_and_what_transform_uses(point
     np.testing.assert_allclose(KernelHebbianPCA(3, kernel="rbf", passes=5).fit_transform(points), scores, atol=1e-9)
 
 
+@pytest.mark.parametrize("center", [True, False])
+def test_measures_of_quality_are_those_of_their_definitions(points, center):
+    learner = KernelHebbianPCA(3, kernel="rbf", gamma=0.2, center=center, passes=2, record_error=True).fit(points)
+    kernel = np.exp(-0.2 * ((points[:, None] - points[None]) ** 2).sum(axis=2))
+    if center:
+        kernel = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
+    images = learner.coefficients_ @ kernel
+    error = np.linalg.norm(kernel - images.T @ images)
+    assert learner.reconstruction_error() == pytest.approx(error, rel=1e-10)
+    assert learner.reconstruction_error() == learner.history_[-1]["error"]
+    # ‖Φ − Φ Wᵀ W‖² is the trace of (I − Q) K (I − Q)ᵀ with Q = K Aᵀ A.
+    rest = np.eye(len(kernel)) - kernel @ learner.coefficients_.T @ learner.coefficients_
+    assert learner.feature_error() == pytest.approx(np.trace(rest @ kernel @ rest.T), rel=1e-9)
+    values, vectors = np.linalg.eigh(kernel)
+    smallest = np.sqrt((values[:-3] ** 2).sum())
+    exact = KernelHebbianPCA(3, kernel="rbf", gamma=0.2, center=center, eta0=1e-12, passes=1)
+    exact.fit(points, initial_coefficients=(vectors[:, -3:] / np.sqrt(values[-3:])).T)
+    assert learner.excess_relative_error(exact) == pytest.approx(error / smallest - 1, rel=1e-8)
+    # Cosines of the angles between the spans, in feature space.
+    a, b = learner.components_, (vectors[:, -3:] / np.sqrt(values[-3:])).T
+    cosines = np.linalg.svd(a @ kernel @ b.T, compute_uv=False)
+    assert learner.subspace_angle(exact) == pytest.approx(np.arccos(cosines.min()), rel=1e-6)
+    assert exact.subspace_angle(exact) < 1e-6
+
+
+def test_measures_need_a_fit_and_a_model_of_the_same_points(points):
+    learner = KernelHebbianPCA(2, kernel="rbf", passes=1)
+    for measure in (learner.reconstruction_error, learner.feature_error):
+        with pytest.raises(NotFittedError):
+            measure()
+    learner.fit(points)
+    with pytest.raises(TypeError, match="reference must be a fitted KernelPCA or KernelHebbianPCA, but it is 3"):
+        learner.subspace_angle(3)
+    other = KernelPCA(2, kernel="rbf").fit(points[:20])
+    for measure in (learner.excess_relative_error, learner.subspace_angle):
+        with pytest.raises(ValueError, match="`model` must be learned from the same"):
+            measure(other)
+    with pytest.raises(ValueError, match="of as many components as have been learned"):
+        learner.subspace_angle(KernelPCA(3, kernel="rbf").fit(points))
+
+
 def test_a_centred_matrix_is_taken_as_it_is(points):
     K = points @ points.T
     centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()

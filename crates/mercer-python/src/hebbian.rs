@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mercer::data::RowsRef;
-use mercer::hebbian::{RecordError, Start};
+use mercer::hebbian::{RecordError, Start, excess_relative_error};
 use mercer::{Gain, GainRule, GramChoice, KernelHebbianPca, Negative, Precision, Refresh};
 use numpy::PyReadonlyArray2;
 use pyo3::exceptions::PyValueError;
@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use crate::convert::{array, array_of_points, matrix, points, vector};
 use crate::error::to_python;
 use crate::model::Model;
-use crate::run::{Ended, run};
+use crate::run::{Ended, run, run_through};
 use crate::settings::{KernelSettings, center, memory, precision};
 
 /// What the kernel Hebbian algorithm is asked for, as the package describes it.
@@ -209,6 +209,33 @@ impl HebbianLearner {
             self.ask(py, |learner| learner.training_scores().and_then(|scores| Ok((scores, learner.model()?))));
         let (scores, model) = answers.map_err(to_python)?;
         array(py, scores.as_ref(), model.precision())
+    }
+
+    /// The reconstruction error (38) of the components as updated, or that of a model of the same points.
+    #[pyo3(signature = (model=None))]
+    fn reconstruction_error(&self, py: Python<'_>, model: Option<&Bound<'_, Model>>) -> PyResult<f64> {
+        let (learner, model) = (Arc::clone(&self.0), model.map(|model| model.get().shared()));
+        run_through(py, None, None, move |watch| match model {
+            Some(model) => lock(&learner).reconstruction_error_of(&model, watch),
+            None => lock(&learner).reconstruction_error(watch),
+        })
+    }
+
+    /// How much larger that error is than the model's, relative to it.
+    fn excess_relative_error(&self, py: Python<'_>, model: &Bound<'_, Model>) -> PyResult<f64> {
+        let smallest = self.reconstruction_error(py, Some(model))?;
+        Ok(excess_relative_error(self.reconstruction_error(py, None)?, smallest))
+    }
+
+    /// The squared error of the points in feature space.
+    fn feature_error(&self, py: Python<'_>) -> PyResult<f64> {
+        self.ask(py, mercer::HebbianLearner::feature_error).map_err(to_python)
+    }
+
+    /// The largest angle between the learned span and that of a model of the same points, in radians.
+    fn subspace_angle(&self, py: Python<'_>, model: &Bound<'_, Model>) -> PyResult<f64> {
+        let model = model.get().shared();
+        self.ask(py, move |learner| learner.subspace_angle(&model)).map_err(to_python)
     }
 
     /// The coefficients as updated, one row per component and one column per point.
