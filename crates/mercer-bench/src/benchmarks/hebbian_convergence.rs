@@ -127,17 +127,26 @@ impl Case<'_> {
 
     /// Excess at every mark for one seed, and whether gains were found automatically.
     fn curve(&self, rule: Rule, seed: u64) -> Result<(Vec<f64>, bool)> {
+        if rule.1 == Gain::Auto {
+            return self.tuned_curve(rule, seed).map(|curve| (curve, true));
+        }
         match self.curve_with(rule, rule.1, Gain::Fixed(rule.3), seed) {
             Err(crate::failure::Failure::Library(Error::Diverged { .. })) => {
-                self.curve_with(rule, Gain::Auto, Gain::Auto, seed).map(|curve| (curve, true))
+                self.tuned_curve(rule, seed).map(|curve| (curve, true))
             }
-            outcome => outcome.map(|curve| (curve, rule.1 == Gain::Auto)),
+            outcome => outcome.map(|curve| (curve, false)),
         }
     }
 
-    fn curve_with(&self, rule: Rule, eta0: Gain, mu: Gain, seed: u64) -> Result<Vec<f64>> {
-        let watch = Watch::new();
-        let settings = KernelHebbianPca::new(self.kernel.clone())
+    /// Excess at every mark with gains that stand all passes: those found for the first pass alone may diverge in the second.
+    fn tuned_curve(&self, rule: Rule, seed: u64) -> Result<Vec<f64>> {
+        let all = self.marks[self.marks.len() - 1];
+        let found = self.settings(rule, Gain::Auto, Gain::Auto, seed).passes(all).fit(self.points)?.gain_parameters();
+        self.curve_with(rule, Gain::Fixed(found.eta0), Gain::Fixed(found.mu.unwrap_or(0.0)), seed)
+    }
+
+    fn settings(&self, rule: Rule, eta0: Gain, mu: Gain, seed: u64) -> KernelHebbianPca {
+        KernelHebbianPca::new(self.kernel.clone())
             .n_components(self.r)
             .gain(rule.0)
             .eta0(eta0)
@@ -147,7 +156,11 @@ impl Case<'_> {
             .record_error(RecordError::No)
             .seed(seed)
             .threads(self.setup.options.threads)
-            .passes(self.marks[0]);
+    }
+
+    fn curve_with(&self, rule: Rule, eta0: Gain, mu: Gain, seed: u64) -> Result<Vec<f64>> {
+        let watch = Watch::new();
+        let settings = self.settings(rule, eta0, mu, seed).passes(self.marks[0]);
         let mut learner = settings.fit(self.points)?;
         let smallest = learner.reconstruction_error_of(&self.exact, &watch)?;
         let excess = |learner: &HebbianLearner| -> Result<f64> {

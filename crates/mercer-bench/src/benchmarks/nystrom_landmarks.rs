@@ -116,7 +116,8 @@ impl<'a> DataSet<'a> {
                 &finished[2],
                 Some(Bar::AtMost(1.0)),
             );
-            if let Some((fewer, missed, seconds)) = before.replace((m, errors[2].clone(), Quantity::from(&finished[2]))) {
+            if let Some((fewer, missed, seconds)) = before.replace((m, errors[2].clone(), Quantity::from(&finished[2])))
+            {
                 let label = format!("rpcholesky, m = {m}, to kmeans, m = {fewer}, {}", self.name);
                 findings.ratio(format!("trace missed by {label}"), errors[1].clone(), missed, None);
                 findings.ratio(format!("time of {label}"), &finished[1], seconds, None);
