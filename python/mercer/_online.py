@@ -206,7 +206,9 @@ class OnlineKernelPCA(Estimator):
         return self._look(X)[0]
 
     def score_samples(self, X: Any) -> Any:
-        """How well the components explain each row: minus the squared distance of its image from their span.
+        """How well the components explain each row: minus the squared distance of its image from what its outputs make of the components.
+
+        Once components are orthonormal, as they become, that is the distance from their span.
 
         As everywhere in scikit-learn, less is stranger.
 

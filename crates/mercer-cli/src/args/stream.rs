@@ -19,7 +19,7 @@ Example:
   mercer stream --n-components 4 --budget 500 --emit scores,novelty
 
 Rows of a file, with a state to go on from and a model at the end:
-  tail -n +1 -f sensors.csv | mercer stream --budget 300 --checkpoint state --checkpoint-every 30s --resume -o sensors.mercer")]
+  tail -n +1 -f sensors.csv | mercer stream --budget 300 --checkpoint state --checkpoint-every 30s --resume --replay -o sensors.mercer")]
 pub(crate) struct StreamArgs {
     /// Learner to go on with: a checkpoint of an earlier stream [default: a new one]
     #[arg(value_name = "LEARNER")]

@@ -182,7 +182,7 @@ fn a_checkpoint_of_another_run_is_refused() {
     assert_eq!(directory.run(&format!("{words} --eta0 0.05")).code, Some(1));
     let outcome = directory.run(&format!("{words} --eta0 0.06 --resume"));
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-    let message = "the checkpoint belongs to another run (eta0: Fixed(0.05) there, Fixed(0.06) here)";
+    let message = "the checkpoint belongs to another run (eta0: 0.05 there, 0.06 here)";
     assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
     let outcome = directory.run(&format!("{words} --eta0 0.05 --rows 0:300 --resume"));
     assert!(outcome.stderr.contains("the checkpoint belongs to other points"), "{}", outcome.stderr);

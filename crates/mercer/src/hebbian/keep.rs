@@ -81,6 +81,19 @@ impl KernelHebbianPca {
     }
 }
 
+/// A gain as people write it.
+fn gain(gain: Gain) -> String {
+    match gain {
+        Gain::Auto => "auto".to_owned(),
+        Gain::Fixed(value) => value.to_string(),
+    }
+}
+
+/// A number, or that it was left open.
+fn chosen(number: Option<impl ToString>) -> String {
+    number.map_or_else(|| "auto".to_owned(), |number| number.to_string())
+}
+
 /// The first setting in which a run differs from the one that a checkpoint belongs to, in words.
 fn difference(there: &Header, here: &KernelHebbianPca, prepared: &Prepared) -> Option<String> {
     let kernel = KernelRecord::from(&prepared.kernel);
@@ -92,12 +105,12 @@ fn difference(there: &Header, here: &KernelHebbianPca, prepared: &Prepared) -> O
         ("n_components", there.n_components.to_string(), here.n_components.to_string()),
         ("gain", there.rule.to_string(), here.rule.to_string()),
         ("refresh", there.refresh.to_string(), here.refresh.to_string()),
-        ("eta0", format!("{:?}", there.eta0), format!("{:?}", here.eta0)),
-        ("tau", format!("{:?}", there.tau), format!("{:?}", here.tau)),
-        ("mu", format!("{:?}", there.mu), format!("{:?}", here.mu)),
+        ("eta0", gain(there.eta0), gain(here.eta0)),
+        ("tau", chosen(there.tau), chosen(here.tau)),
+        ("mu", gain(there.mu), gain(here.mu)),
         ("xi", there.xi.to_string(), here.xi.to_string()),
         ("rho0", there.rho0.to_string(), here.rho0.to_string()),
-        ("batch_size", format!("{:?}", there.batch_size), format!("{:?}", here.batch_size)),
+        ("batch_size", chosen(there.batch_size), chosen(here.batch_size)),
         ("seed", there.seed.to_string(), here.common.seed.to_string()),
     ];
     let differs = pairs.into_iter().find(|(_, there, here)| there != here);

@@ -96,7 +96,17 @@ impl Learner {
             ));
         }
         if lost > WORTH_SAYING {
-            warnings.push(format!("the budget has cost a component up to {lost:.2} of its length: give it more rows"));
+            warnings.push(format!(
+                "the budget has cost a component up to {lost:.2} of its length: a larger one would cost less"
+            ));
+        }
+        let shortest =
+            (0..self.inner.nrows()).map(|p| self.inner[(p, p)].max(0.0).sqrt()).fold(f64::INFINITY, f64::min);
+        if self.drops_rows() && shortest < SHRUNK {
+            warnings.push(format!(
+                "a component has shrunk to {shortest:.1e} of unit length, because rows are dropped faster than it learns: a larger budget or \
+                 the policy project would keep it"
+            ));
         }
         let share = |variance: &f64| if self.total_variance > 0.0 { variance / self.total_variance } else { 0.0 };
         let settings = &self.settings;
@@ -169,6 +179,8 @@ const GRAM: &str = "rows";
 
 /// A loss of this share of a component's length is worth a warning.
 const WORTH_SAYING: f64 = 0.5;
+/// And a length of a component that should be near one.
+const SHRUNK: f64 = 0.5;
 
 /// What new points are centred with: the running mean.
 fn centering(memory: &Memory) -> Result<Centering> {

@@ -4,7 +4,7 @@ use super::block::Block;
 use super::learner::{DEPENDENT, Learner, Seen};
 use super::memory::dot;
 use super::passes;
-use super::settings::{Rule, Schedule};
+use super::settings::{Policy, Rule, Schedule};
 use super::update::{Place, Update};
 use crate::error::Result;
 
@@ -80,7 +80,7 @@ impl Learner {
         let k = block.values(i, memory);
         let Workspace { update, raw, learned, .. } = work;
         let forgetting = (1.0 / self.n_seen as f64).max(self.settings.forgetting.unwrap_or(0.0));
-        let share = if self.is_centered() { forgetting } else { 0.0 };
+        let share = if self.is_centered() { forgetting.max(self.least_share()) } else { 0.0 };
         passes::products(memory.isa, memory.components.iter().chain(std::iter::once(&memory.mean)), k, raw);
         let before = raw.pop().expect("one for the mean");
         let mean_squared =
@@ -123,6 +123,17 @@ impl Learner {
         update.gain.clear();
         update.gain.extend(learned.iter().enumerate().map(|(p, y)| learns(p) * y));
         Seen { outputs: learned.clone(), novelty: (update.length_squared - explained).max(0.0) }
+    }
+
+    /// What a row has of the mean, at least. Where rows are dropped the mean is that of the rows left: were the new ones to count as one of
+    /// all rows ever seen, the oldest would soon be nearly all of it, and nothing but rounding would be left of it when they go.
+    fn least_share(&self) -> f64 {
+        self.settings.budget.filter(|_| self.drops_rows()).map_or(0.0, |budget| 1.0 / budget as f64)
+    }
+
+    /// Whether rows leave memory with their part of the components.
+    pub(super) fn drops_rows(&self) -> bool {
+        self.settings.budget.is_some() && self.settings.policy.unwrap_or_default() != Policy::Project
     }
 
     /// The learning rate at a row with these outputs: smaller than it should be if a step would overshoot.

@@ -104,6 +104,29 @@ fn projecting_keeps_more_of_the_variance_than_dropping_and_says_what_it_lost() {
 }
 
 #[test]
+fn dropping_rows_for_long_leaves_outputs_and_the_mean_in_bounds() {
+    let (points, kernel) = (plane(3000, 21), Kernel::gaussian(0.5).unwrap());
+    for policy in [Policy::Oldest, Policy::Smallest] {
+        for budget in [20, 60] {
+            let settings = OnlineKernelPca::new(kernel.clone()).n_components(2).budget(budget).policy(policy);
+            let mut learner = settings.learner().unwrap();
+            let outputs = learner.learn(&points).unwrap();
+            // A kernel of at most one, and components that are not much longer than that.
+            assert!(outputs.norm_max() < 4.0, "{policy}, {budget}: {}", outputs.norm_max());
+            let mean = learner.mean_coefficients();
+            assert!((mean.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{policy}, {budget}");
+            assert!(mean.iter().all(|&weight| (0.0..0.5).contains(&weight)), "{policy}, {budget}: {mean:?}");
+        }
+    }
+    // The rows that components started from have gone, and the others have taught them little.
+    let slow = OnlineKernelPca::new(kernel).n_components(2).budget(30).policy(Policy::Oldest).learning_rate(0.02);
+    let mut learner = slow.learner().unwrap();
+    learner.learn(&points.slice(0..60)).unwrap();
+    let warnings = learner.model().unwrap().record().warnings.clone();
+    assert!(warnings.iter().any(|text| text.starts_with("a component has shrunk to ")), "{warnings:?}");
+}
+
+#[test]
 fn a_learner_follows_data_that_change() {
     let kernel = Kernel::gaussian(0.5).unwrap();
     let before = plane(1000, 10);
@@ -151,7 +174,7 @@ fn what_is_kept_up_to_date_is_what_it_would_be_if_computed_anew() {
         let looked = learner.look(&x).unwrap().novelty;
         assert!((looked - distance).abs() < 1e-9, "{policy}: {looked} for {distance}");
         // When the row is learned its own share is in the mean: c = (1 - r) (φ - m).
-        let share = 1.0 - 1.0 / 501.0;
+        let share = 1.0 - if policy == Policy::Project { 1.0 / 501.0 } else { 1.0 / 10.0 };
         let then = learner.learn_row(&x).unwrap().novelty;
         assert!((then - share * share * distance).abs() < 1e-9, "{policy}: {then} for {distance}");
     }
