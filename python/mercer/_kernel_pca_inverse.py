@@ -83,10 +83,16 @@ class Inverse(Settings):
     def _ridge(self, X: Any, start: Any) -> Any:
         if start is not None:
             raise ValueError("start must be left out with inverse='ridge', which searches from nowhere")
-        if not self.fit_inverse_transform or (hasattr(self, "eigenvalues_") and not hasattr(self, "dual_coef_")):
+        if not self.fit_inverse_transform:
             raise _base.NotFittedError(
                 "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
-                "transform is not available."
+                "transform is not available. Other values of inverse than 'ridge' need nothing to be learned: "
+                "set_params(inverse='fixed-point'), for example."
+            )
+        if hasattr(self, "eigenvalues_") and not hasattr(self, "dual_coef_"):
+            raise _base.NotFittedError(
+                "The inverse transform is not available: the fit was stopped before it was learned, or the model comes from a "
+                "file, which does not hold it."
             )
         check_is_fitted(self)
         from ._functions import kernel_product

@@ -153,8 +153,13 @@ class OnlineKernelPCA(Estimator):
     def _learn(self, X: Any, *, reset: bool) -> Any:
         X = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
         rows = dense(X)
+        params = {name: value for name, value in self.get_params(deep=False).items() if name != "start"}
         if "_model" not in self.__dict__:
             self._model = _mercer.OnlineLearner.create(rows, self._settings())
+            self._learns_with = params
+        for name, value in getattr(self, "_learns_with", {}).items():
+            if params[name] is not value and params[name] != value:
+                raise ValueError(f"{name} must stay {value!r} while learning goes on, but it is {params[name]!r}; fit begins anew")
         return self._model.learn(rows)
 
     def _settings(self) -> dict[str, Any]:

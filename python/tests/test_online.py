@@ -94,6 +94,18 @@ def test_fit_begins_anew_and_partial_fit_goes_on():
     assert learner.fit(rows).n_seen_ == 60
 
 
+def test_settings_cannot_change_under_a_learner():
+    rows = np.random.default_rng(2).normal(size=(60, 2))
+    learner = OnlineKernelPCA(2, gamma=0.5).fit(rows).set_params(gamma=0.7)
+    with pytest.raises(ValueError, match=r"gamma must stay 0\.5 while learning goes on, but it is 0\.7"):
+        learner.partial_fit(rows)
+    assert learner.n_seen_ == 60
+    assert learner.fit(rows).partial_fit(rows).n_seen_ == 120
+    again = pickle.loads(pickle.dumps(learner)).set_params(n_components=1)
+    with pytest.raises(ValueError, match="n_components must stay 2"):
+        again.learn(rows)
+
+
 def test_rows_unlike_the_others_score_lower():
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(400, 2))
