@@ -12,11 +12,11 @@ import numpy as np
 from . import _base, _checks, _mercer, _progress
 from ._arrays import DTYPES, dense
 from ._base import Estimator, check_is_fitted, validate_data
+from ._hebbian_metrics import Metrics, model_of
 from ._kernels import describe
 
 
-
-class KernelHebbianPCA(Estimator):
+class KernelHebbianPCA(Metrics, Estimator):
     """Kernel PCA by iteration over single points: the kernel Hebbian algorithm with all its gain rules.
 
     It gives an answer at any time, goes on where it stopped, and takes in new points (:meth:`partial_fit`). For an exact answer
@@ -217,7 +217,7 @@ class KernelHebbianPCA(Estimator):
         points = dense(X)
         coefficients = None if initial_coefficients is None else _coefficients(initial_coefficients)
         samples = None if order is None else _samples(order, points.shape[0])
-        model = None if initial_model is None else _model_of(initial_model, "initial_model")
+        model = None if initial_model is None else model_of(initial_model, "initial_model")
         with _progress.bar(self.progress) as report:
             learner = _mercer.HebbianLearner.fit(
                 points,
@@ -385,43 +385,6 @@ class KernelHebbianPCA(Estimator):
                 dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
             )
 
-    # How good it is
-
-    def reconstruction_error(self) -> float:
-        """What the components as updated leave of the kernel matrix: ``‖K − (A K)ᵀ A K‖``, with ``A`` the ``coefficients_`` and ``K`` centred.
-
-        It takes one pass over the matrix and stores nothing of it.
-        """
-        check_is_fitted(self)
-        return float(self._model.reconstruction_error())
-
-    def excess_relative_error(self, reference: Any) -> float:
-        """How much larger :meth:`reconstruction_error` is than that of another model of the same points, relative to it.
-
-        Parameters
-        ----------
-        reference : fitted KernelPCA or KernelHebbianPCA
-            Of an exact model with as many components the error is the smallest possible one.
-        """
-        check_is_fitted(self)
-        return float(self._model.excess_relative_error(_model_of(reference, "reference")))
-
-    def feature_error(self) -> float:
-        """The squared error of the points in feature space, ``‖Φ − Φ Wᵀ W‖²`` with ``W = A Φ``; it takes no pass."""
-        check_is_fitted(self)
-        return float(self._model.feature_error())
-
-    def subspace_angle(self, reference: Any) -> float:
-        """The largest angle between the learned span and that of another model of the same points, in radians.
-
-        Parameters
-        ----------
-        reference : fitted KernelPCA or KernelHebbianPCA
-            A model with as many components.
-        """
-        check_is_fitted(self)
-        return float(self._model.subspace_angle(_model_of(reference, "reference")))
-
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -505,12 +468,3 @@ def _samples(order: Any, n_samples: int) -> list[int]:
             f"order must hold indices of samples from 0 to {n_samples - 1}, but at position {place} it is {array[place]}"
         )
     return [int(sample) for sample in array]
-
-
-def _model_of(estimator: Any, name: str) -> _mercer.Model:
-    """The model of a fitted estimator."""
-    for attribute in ("_finished", "_model"):
-        model = getattr(estimator, attribute, None)
-        if isinstance(model, _mercer.Model):
-            return model
-    raise TypeError(f"{name} must be a fitted KernelPCA or KernelHebbianPCA, but it is {estimator!r}")

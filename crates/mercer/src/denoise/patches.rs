@@ -234,10 +234,10 @@ impl Overlap {
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "what cannot be taken fails the test")]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn image(height: usize, width: usize, channels: usize) -> Image {
+    pub(in crate::denoise) fn image(height: usize, width: usize, channels: usize) -> Image {
         let values = (0..height * width * channels).map(|at| ((at * 37) % 101) as f64 / 7.0).collect();
         Image::new(values, height, width, channels).unwrap()
     }

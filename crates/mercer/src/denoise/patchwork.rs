@@ -137,12 +137,8 @@ impl<'a> Patchwork<'a> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "what cannot be taken fails the test")]
 mod tests {
+    use super::super::patches::tests::image;
     use super::*;
-
-    fn image(height: usize, width: usize, channels: usize) -> Image {
-        let values = (0..height * width * channels).map(|at| ((at * 37) % 101) as f64 / 7.0).collect();
-        Image::new(values, height, width, channels).unwrap()
-    }
 
     #[test]
     fn parts_that_are_put_back_are_the_picture_at_every_shape() {
