@@ -66,7 +66,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "record", "scalar", "watch",
         ],
     ),
-    ("classify", &["data", "error", "kernel", "model", "watch"]),
+    ("classify", &["data", "eigen", "error", "kernel", "model", "watch"]),
     ("denoise", &["data", "error", "kernel", "model", "nystrom", "preimage", "watch"]),
     ("upscale", &["data", "denoise", "error", "kernel", "model", "preimage", "watch"]),
     (

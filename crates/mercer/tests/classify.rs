@@ -3,6 +3,7 @@
 
 use mercer::classify::{KernelClassifier, Unit, Widths, stratified_folds};
 use mercer::kernel::{KernelSpec, Width};
+use mercer::watch::{Threads, Watch};
 use mercer::{Error, ErrorKind, Points, Result};
 use mercer_testkit::generate::gaussian_cloud;
 use mercer_testkit::{Cloud, Format};
@@ -101,6 +102,21 @@ fn the_same_seed_gives_the_same_bits() {
     let run = |seed| auto().unit(Unit::SIGMOID).seed(seed).cross_validate(&points, &labels, 4, 2).unwrap();
     assert_eq!((run(3).accuracies, run(3).gammas), (run(3).accuracies, run(3).gammas));
     assert_ne!(run(3).gammas, run(4).gammas);
+}
+
+#[test]
+fn folds_side_by_side_give_what_folds_one_by_one_give() {
+    let (points, labels) = four_groups(80);
+    let run = |n: usize| {
+        let threads = Threads::new(n).unwrap();
+        auto().unit(Unit::SIGMOID).cross_validate_watched(&points, &labels, 4, 3, &threads, &Watch::new()).unwrap()
+    };
+    let alone = run(1);
+    for n in [2, 5] {
+        let found = run(n);
+        assert_eq!((found.accuracy, &found.accuracies), (alone.accuracy, &alone.accuracies), "{n} threads");
+        assert_eq!((&found.gammas, &found.n_components), (&alone.gammas, &alone.n_components), "{n} threads");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::model::check_codes;
 use super::span::SPLIT;
 use crate::choices::Center;
 use crate::data::{Moments, Points};
-use crate::eigen::{Order, small_eigen};
+use crate::eigen::{Order, small_eigen, small_product};
 use crate::error::{Error, Result};
 use crate::watch::Threads;
 
@@ -103,13 +103,13 @@ impl Codec for LinearPca {
             return Err(Error::FeatureMismatch { what: "the data", expected, found });
         }
         points.check_finite()?;
-        Ok(centred(points, 0, points.n_samples(), &self.mean) * &self.components)
+        Ok(small_product(centred(points, 0, points.n_samples(), &self.mean).as_ref(), self.components.as_ref()))
     }
 
     /// A linear code tells the sign, so a reference changes nothing.
     fn decode(&self, codes: MatRef<'_, f64>, _reference: Option<&Points>) -> Result<Mat<f64>> {
         check_codes(codes, self.n_components())?;
-        let mut points = codes * self.components.transpose();
+        let mut points = small_product(codes, self.components.transpose());
         for (k, mean) in self.mean.iter().enumerate() {
             points.col_mut(k).iter_mut().for_each(|x| *x += mean);
         }

@@ -7,11 +7,9 @@ use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
+pub(super) use crate::eigen::SPLIT;
 use crate::error::{Error, Result};
 use crate::watch::Threads;
-
-/// How factorisations and products are split, whatever the number of threads: the split decides the rounding.
-pub(super) const SPLIT: Par = Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero"));
 
 /// What is added to the diagonal of the kernel matrix, relative to its mean: points that are there twice, or more points than the
 /// feature space has dimensions, make it singular. Ten times more until it can be factored.

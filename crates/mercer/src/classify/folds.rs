@@ -1,5 +1,7 @@
 //! Repeated stratified cross-validation.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -99,37 +101,92 @@ pub(super) fn cross_validate(
     if repeats == 0 {
         return Err(Error::invalid("repeats", "at least 1", 0));
     }
+    let dealt = (0..repeats)
+        .map(|repeat| stratified_folds(labels, n_folds, settings.seed.wrapping_add(repeat as u64)))
+        .collect::<Result<Vec<_>>>()?;
+    let trials = Trials { settings, points, labels, n_folds, dealt, next: AtomicUsize::new(0) };
     let context = Context::new(threads, watch, Phase::Classifying);
-    let (mut accuracies, mut gammas, mut n_components) = (Vec::new(), Vec::new(), Vec::new());
-    let mut right = 0;
-    for repeat in 0..repeats {
-        let folds = stratified_folds(labels, n_folds, settings.seed.wrapping_add(repeat as u64))?;
-        for fold in 0..n_folds {
-            context.check()?;
-            context.report_fraction((repeat * n_folds + fold) as f64 / (repeats * n_folds) as f64);
-            let (held, kept): (Vec<usize>, Vec<usize>) = (0..labels.len()).partition(|&i| folds[i] == fold);
-            let own: Vec<usize> = kept.iter().map(|&i| labels[i]).collect();
-            let quiet = watch.unseen();
-            let classifier = settings.fit_watched(&points.select(&kept), &own, threads, &quiet)?;
-            let found = classifier.predict_watched(&points.select(&held), threads, &quiet)?;
-            let hits = found.iter().zip(&held).filter(|&(&class, &i)| class == labels[i]).count();
-            right += hits;
-            accuracies.push(hits as f64 / held.len() as f64);
-            gammas.push(classifier.gammas());
-            n_components.push(classifier.n_components());
-        }
-    }
-    let accuracy = right as f64 / (repeats * labels.len()) as f64;
+    let mut trials = if labels.len() <= SIDE_BY_SIDE {
+        let found = threads.on_each(|_| trials.work(&Context { threads: &Threads::new(1)?, ..context }));
+        found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect()
+    } else {
+        trials.work(&context)?
+    };
+    trials.sort_unstable_by_key(|trial| trial.number);
+    let accuracies: Vec<f64> = trials.iter().map(|trial| trial.hits as f64 / trial.held as f64).collect();
     let count = accuracies.len() as f64;
     let mean = accuracies.iter().sum::<f64>() / count;
     let scatter = accuracies.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
     Ok(CrossValidation {
-        accuracy,
+        accuracy: trials.iter().map(|trial| trial.hits).sum::<usize>() as f64 / (repeats * labels.len()) as f64,
         standard_deviation: (scatter / (count - 1.0).max(1.0)).sqrt(),
         accuracies,
-        gammas,
-        n_components,
+        gammas: trials.iter().map(|trial| trial.gammas.clone()).collect(),
+        n_components: trials.into_iter().map(|trial| trial.n_components).collect(),
         class_counts,
         seconds: stopwatch.seconds(),
     })
+}
+
+/// Rows up to which folds are tried side by side, each on one thread: such a fit is too short for threads to share, and so small that
+/// one per thread fits into memory.
+const SIDE_BY_SIDE: usize = 2000;
+
+/// Folds that are still to be tried.
+struct Trials<'a> {
+    settings: &'a KernelClassifier,
+    points: &'a Points,
+    labels: &'a [usize],
+    n_folds: usize,
+    /// The fold of each row, repeat by repeat.
+    dealt: Vec<Vec<usize>>,
+    /// The first fold that nobody has taken.
+    next: AtomicUsize,
+}
+
+/// How one fold came out.
+struct Trial {
+    number: usize,
+    hits: usize,
+    held: usize,
+    gammas: Vec<f64>,
+    n_components: Vec<usize>,
+}
+
+impl Trials<'_> {
+    /// Takes folds until there are none left. After an error nobody takes another.
+    fn work(&self, context: &Context<'_>) -> Result<Vec<Trial>> {
+        let count = self.n_folds * self.dealt.len();
+        let mut trials = Vec::new();
+        loop {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return Ok(trials);
+            }
+            context.report_fraction(number as f64 / count as f64);
+            match context.check().and_then(|()| self.attempt(number, context)) {
+                Ok(trial) => trials.push(trial),
+                Err(error) => {
+                    self.next.store(count, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn attempt(&self, number: usize, context: &Context<'_>) -> Result<Trial> {
+        let (folds, fold) = (&self.dealt[number / self.n_folds], number % self.n_folds);
+        let (held, kept): (Vec<usize>, Vec<usize>) = (0..self.labels.len()).partition(|&i| folds[i] == fold);
+        let own: Vec<usize> = kept.iter().map(|&i| self.labels[i]).collect();
+        let quiet = context.watch.unseen();
+        let classifier = self.settings.fit_watched(&self.points.select(&kept), &own, context.threads, &quiet)?;
+        let found = classifier.predict_watched(&self.points.select(&held), context.threads, &quiet)?;
+        Ok(Trial {
+            number,
+            hits: found.iter().zip(&held).filter(|&(&class, &i)| class == self.labels[i]).count(),
+            held: held.len(),
+            gammas: classifier.gammas(),
+            n_components: classifier.n_components(),
+        })
+    }
 }

@@ -2,6 +2,8 @@
 
 use faer::{Mat, MatRef};
 
+use crate::eigen::small_product;
+
 /// Weights and biases of some units on the same inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layer {
@@ -13,7 +15,7 @@ impl Layer {
     /// What each unit sums up for each row of inputs.
     pub(super) fn sums(&self, inputs: MatRef<'_, f64>) -> Mat<f64> {
         let p = inputs.ncols();
-        let mut sums = inputs * self.weights.as_ref().subrows(0, p);
+        let mut sums = small_product(inputs, self.weights.as_ref().subrows(0, p));
         for j in 0..sums.ncols() {
             let bias = self.weights[(p, j)];
             sums.col_mut(j).iter_mut().for_each(|sum| *sum += bias);

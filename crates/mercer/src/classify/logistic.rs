@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 use faer::{Mat, MatRef};
 
 use super::layer::Layer;
+use crate::eigen::many::dot;
+use crate::eigen::small_product;
 
 /// Steps that the inverse Hessian is made of.
 const MEMORY: usize = 10;
@@ -84,7 +86,7 @@ impl Problem<'_> {
             value -= softmax(&mut sums, i)[self.classes[i]].max(f64::MIN_POSITIVE).ln();
             sums[(i, self.classes[i])] -= 1.0;
         }
-        let slopes = self.inputs.transpose() * &sums;
+        let slopes = small_product(self.inputs.transpose(), sums.as_ref());
         let mut gradient = vec![0.0; x.len()];
         for j in 0..self.n_classes {
             for i in 0..p {
@@ -128,10 +130,6 @@ fn two_loops(memory: &VecDeque<(Vec<f64>, Vec<f64>, f64)>, gradient: &[f64]) -> 
         q.iter_mut().zip(step).for_each(|(q, s)| *q += (share - other) * s);
     }
     q
-}
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 fn norm(a: &[f64]) -> f64 {

@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use super::layer::{Layer, sigmoid};
+use crate::eigen::many::{add, dot};
 
 /// Units that learn `targets` (zeros and ones, one column per unit) from `inputs`: `w += rate (t - f(u)) x` at every point, in
 /// another order in every epoch.
@@ -20,20 +21,19 @@ pub(super) fn train(
     // Rows as they are used: next to each other in memory, a one for the bias at the end.
     let rows: Vec<Vec<f64>> =
         (0..n).map(|i| (0..p).map(|j| inputs[(i, j)]).chain(std::iter::once(1.0)).collect()).collect();
-    let mut weights = Mat::zeros(p + 1, units);
+    let mut weights = vec![vec![0.0; p + 1]; units];
     let mut order: Vec<usize> = (0..n).collect();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     for _ in 0..epochs {
         order.shuffle(&mut random);
         for &i in &order {
-            for unit in 0..units {
-                let u: f64 = weights.col(unit).iter().zip(&rows[i]).map(|(w, x)| w * x).sum();
-                let step = learning_rate * (targets[(i, unit)] - sigmoid(u));
-                weights.col_mut(unit).iter_mut().zip(&rows[i]).for_each(|(w, x)| *w += step * x);
+            for (unit, weights) in weights.iter_mut().enumerate() {
+                let step = learning_rate * (targets[(i, unit)] - sigmoid(dot(weights, &rows[i])));
+                add(weights, step, &rows[i]);
             }
         }
     }
-    Layer { weights }
+    Layer { weights: Mat::from_fn(p + 1, units, |j, unit| weights[unit][j]) }
 }
 
 #[cfg(test)]

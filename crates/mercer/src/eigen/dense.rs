@@ -15,7 +15,9 @@ use faer::linalg::evd::{self, ComputeEigenvectors};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
-use super::{EigenPairs, EigenSolver, Outcome, Request, column_residuals, count_converged, most_negative, small_eigen};
+use super::{
+    EigenPairs, EigenSolver, Outcome, Request, SPLIT, column_residuals, count_converged, most_negative, small_eigen,
+};
 use crate::error::{Error, Result};
 use crate::gram::SymmetricOperator;
 use crate::watch::Context;
@@ -82,7 +84,7 @@ const ALONE_UP_TO: usize = 256;
 
 /// How the work on a matrix of this order is split, whatever the number of threads.
 const fn split(order: usize) -> Par {
-    if order <= ALONE_UP_TO { Par::Seq } else { Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero")) }
+    if order <= ALONE_UP_TO { Par::Seq } else { SPLIT }
 }
 
 /// Eigenvalues in increasing order, and eigenvectors.

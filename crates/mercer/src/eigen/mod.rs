@@ -23,7 +23,7 @@ mod tridiagonal;
 
 use std::cmp::Ordering;
 
-use faer::{Mat, MatRef};
+use faer::{Mat, MatRef, Par};
 
 pub use dense::Dense;
 pub use krylov::BlockKrylov;
@@ -36,6 +36,9 @@ pub use subspace::SubspaceIteration;
 use crate::error::Result;
 use crate::gram::SymmetricOperator;
 use crate::watch::Context;
+
+/// How factorisations and large products are split, whatever the number of threads: the split decides the rounding.
+pub(crate) const SPLIT: Par = Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero"));
 
 /// Which end of the spectrum leads.
 ///

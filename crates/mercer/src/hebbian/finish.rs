@@ -14,12 +14,11 @@
 
 use std::collections::BTreeMap;
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par};
+use faer::{Mat, MatRef};
 
 use super::learner::HebbianLearner;
 use crate::eigen::tall::inner;
-use crate::eigen::{EigenPairs, Order, Outcome, small_eigen};
+use crate::eigen::{EigenPairs, Order, Outcome, small_eigen, small_product};
 use crate::error::Result;
 use crate::model::{Finish, Model, Spectrum, Totals};
 use crate::plan::Plan;
@@ -108,10 +107,14 @@ impl HebbianLearner {
             let largest = values.first().map_or(0.0, |value| value.abs());
             let kept = values.iter().take_while(|value| **value > DEPENDENT * largest).count();
             let whitened = Mat::from_fn(r, kept, |i, j| vectors[(i, j)] / values[j].sqrt());
-            let projected = symmetric((whitened.transpose() * &moments * &whitened).as_ref());
+            let projected = symmetric(
+                small_product(whitened.transpose(), small_product(moments.as_ref(), whitened.as_ref()).as_ref())
+                    .as_ref(),
+            );
             let (values, vectors) = small_eigen(projected.as_ref(), Order::Algebraic)?;
-            let u = &whitened * vectors;
-            let mut ritz = Ritz { values, coefficients: product(a, u.as_ref()), scores: product(images, u.as_ref()) };
+            let u = small_product(whitened.as_ref(), vectors.as_ref());
+            let mut ritz =
+                Ritz { values, coefficients: small_product(a, u.as_ref()), scores: small_product(images, u.as_ref()) };
             if self.engine.centering().is_some() {
                 ritz.center();
             }
@@ -162,12 +165,6 @@ impl Ritz {
             })
             .collect()
     }
-}
-
-fn product(x: MatRef<'_, f64>, u: MatRef<'_, f64>) -> Mat<f64> {
-    let mut out = Mat::zeros(x.nrows(), u.ncols());
-    matmul(out.as_mut(), Accum::Replace, x, u, 1.0, Par::Seq);
-    out
 }
 
 /// The symmetric part, which rounding has left nearly everything in.

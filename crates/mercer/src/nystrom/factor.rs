@@ -10,15 +10,13 @@
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
-use faer::{Accum, Mat, MatRef, Par};
+use faer::{Accum, Mat, MatRef};
 
+pub(super) use crate::eigen::SPLIT;
 use crate::scalar::Precision;
 
 /// Columns of a panel.
 const PANEL: usize = 64;
-
-/// How products are split, whatever the number of threads.
-pub(super) const SPLIT: Par = Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero"));
 
 /// The factor of what is kept.
 pub(super) struct Factor {

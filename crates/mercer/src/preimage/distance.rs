@@ -22,7 +22,7 @@ use faer::{Mat, MatRef};
 
 use super::basis::Columns;
 use super::fixed_point::Found;
-use crate::eigen::{Order, small_eigen};
+use crate::eigen::{Order, small_eigen, small_product};
 use crate::error::Result;
 use crate::kernel::{Kernel, Pairing, Parameter};
 use crate::model::Model;
@@ -180,7 +180,7 @@ fn among(columns: &Columns, neighbors: &[usize], distances: &[f64]) -> Result<Ve
         return Ok(mean);
     }
     let centred = Mat::from_fn(d, m, |k, c| columns.points[(k, neighbors[c])] - mean[k]);
-    let gram = centred.transpose() * &centred;
+    let gram = small_product(centred.transpose(), centred.as_ref());
     let (values, vectors) = small_eigen(gram.as_ref(), Order::Algebraic)?;
     // -½ G⁺ (d² − diag G)
     let right: Vec<f64> = (0..m).map(|c| -0.5 * (distances[c] - gram[(c, c)])).collect();

@@ -25,10 +25,11 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use faer::{Accum, Mat, MatMut, MatRef};
 
 use crate::choices::MemoryBudget;
 use crate::data::{Points, RowsRef};
+use crate::eigen::SPLIT;
 use crate::error::{Error, Result};
 use crate::gram::{EntryAccess, KernelGram};
 use crate::kernel::Kernel;
@@ -64,9 +65,6 @@ const PANEL: usize = 480;
 
 /// Right-hand sides that are solved for between two safe points.
 const SOLVED: usize = 64;
-
-/// How the factorisation is split, whatever the number of threads: the split decides the rounding.
-const SPLIT: Par = Par::Rayon(std::num::NonZero::new(4).expect("4 is not zero"));
 
 impl RidgePreimage {
     /// Pre-images with this kernel between scores and a ridge of one.
