@@ -111,7 +111,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
          variance of the faces.",
     );
     findings.figure("excess", "Figure 6, right: excess relative error on faces.");
-    findings.figure("faces", "Figure 9: faces, made small, projected by both rules after 1 and 4 passes and by exact components, and by mercer upscale.");
+    findings.figure_of_data("faces", "Figure 9: faces, made small, projected by both rules after 1 and 4 passes and by exact components, and by mercer upscale.");
     let names = EARLY.map(|(rule, passes)| format!("{}, pass {passes}", RULES[rule].gain));
     let rows: Vec<(&str, Option<&Vec<Vec<f64>>>)> = [("original", None), ("small", Some(&blocks))]
         .into_iter()

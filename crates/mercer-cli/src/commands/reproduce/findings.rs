@@ -61,6 +61,9 @@ pub(super) struct Series {
 pub(super) struct Figure {
     pub(super) file: String,
     pub(super) caption: String,
+    /// Whether it shows pictures of the data, which may not be passed on as freely as numbers: a run writes it, the project does not keep it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) shows_data: bool,
 }
 
 /// Findings, and the figures as SVG in the order of the list.
@@ -110,6 +113,14 @@ impl Findings {
     /// Announces a figure; its picture goes to the same place of the list of pictures.
     pub(super) fn figure(&mut self, suffix: &str, caption: &str) {
         let file = format!("{}-{suffix}.svg", self.experiment);
-        self.figures.push(Figure { file, caption: caption.to_owned() });
+        self.figures.push(Figure { file, caption: caption.to_owned(), shows_data: false });
+    }
+
+    /// Announces a figure that shows pictures of the data.
+    pub(super) fn figure_of_data(&mut self, suffix: &str, caption: &str) {
+        self.figure(suffix, caption);
+        if let Some(figure) = self.figures.last_mut() {
+            figure.shows_data = true;
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::findings::{Claim, Findings};
+use super::findings::{Claim, Figure, Findings};
 
 fn verdict(claim: &Claim) -> &'static str {
     if claim.agrees { "agrees" } else { "differs" }
@@ -40,7 +40,15 @@ pub(super) fn markdown(findings: &Findings) -> String {
         }
     }
     for figure in &findings.figures {
-        let _ = write!(text, "\n![{}]({})\n\n{}\n", figure.caption, figure.file, figure.caption);
+        let Figure { file, caption, shows_data } = figure;
+        let _ = if *shows_data {
+            write!(
+                text,
+                "\n{caption} It shows pictures of the data: a run writes it as `{file}`, but it is not kept here.\n"
+            )
+        } else {
+            write!(text, "\n![{caption}]({file})\n\n{caption}\n")
+        };
     }
     text.push_str("\n| setting | value |\n|---|---|\n");
     for setting in &findings.settings {
@@ -64,6 +72,7 @@ mod tests {
         findings.claim("second is worse", "worse", 2.0, "2 times worse", true);
         findings.note("made up");
         findings.figure("one", "What was seen.");
+        findings.figure_of_data("two", "Faces.");
         findings
     }
 
@@ -84,6 +93,9 @@ mod tests {
         assert!(page.starts_with("# A toy\n\nNobody, figure 1.\n\n`mercer reproduce toy --data DIR --quick` made"));
         assert!(page.contains("| first is better | twice as good | half as good | differs |\n"));
         assert!(page.contains("\n- made up\n\n![What was seen.](toy-one.svg)\n"));
+        assert!(page.contains(
+            "\nFaces. It shows pictures of the data: a run writes it as `toy-two.svg`, but it is not kept here.\n"
+        ));
         assert!(page.ends_with("| points | 3 |\n| kernel | linear |\n"));
     }
 
@@ -99,7 +111,8 @@ mod tests {
                 assert_eq!(markdown(&findings), std::fs::read_to_string(path.with_extension("md")).unwrap());
                 assert!(!findings.quick, "{} is of a quick look", path.display());
                 for figure in &findings.figures {
-                    assert!(path.with_file_name(&figure.file).is_file(), "{} is missing", figure.file);
+                    let is_kept = path.with_file_name(&figure.file).is_file();
+                    assert_eq!(is_kept, !figure.shows_data, "{}", figure.file);
                 }
                 pages += 1;
             }

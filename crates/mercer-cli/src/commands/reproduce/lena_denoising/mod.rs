@@ -107,8 +107,8 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
          grey levels, the variance of the picture over the mean square of what is wrong, and the fixed point.",
     );
     findings.figure("excess", "Figure 6, left: excess relative error, mean of four quarters.");
-    findings.figure("pictures", "Figure 5: the picture, with noise, and without.");
-    findings.figure("early", "Figure 7: after 1, 2 and 3 passes, by constant gain and by smd.");
+    findings.figure_of_data("pictures", "Figure 5: the picture, with noise, and without.");
+    findings.figure_of_data("early", "Figure 7: after 1, 2 and 3 passes, by constant gain and by smd.");
     findings.figure("factors", "Figure 8, left: excess relative error with some and all of the factors of the gain.");
     findings.figure("meta-gains", "Figure 8, right: excess relative error for three meta-gains.");
     let shown = Gallery {
