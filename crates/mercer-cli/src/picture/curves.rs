@@ -117,13 +117,20 @@ impl Curves<'_> {
     }
 }
 
-/// Names beside the ends of curves, moved apart where ends are close.
+/// Names beside the ends of curves, moved apart where ends are close: down, and up again where they would leave the picture.
 fn draw_names(svg: &mut Svg, mut ends: Vec<(f64, f64, &str, &'static str)>) {
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut above = f64::NEG_INFINITY;
+    for end in &mut ends {
+        end.0 = end.0.max(above + NAME_GAP);
+        above = end.0;
+    }
+    let mut below = BOTTOM + NAME_GAP;
+    for end in ends.iter_mut().rev() {
+        end.0 = end.0.min(below - NAME_GAP);
+        below = end.0;
+    }
     for (y, x, name, color) in ends {
-        let y = y.max(above + NAME_GAP);
-        above = y;
         svg.line((x + 3.0, y), (x + 13.0, y), color, 4.0);
         svg.label((x + 17.0, y + 4.5), name, Style { size: 14.0, color: INK, bold: false, anchor: Anchor::Start });
     }
@@ -159,17 +166,21 @@ mod tests {
     }
 
     #[test]
-    fn names_of_close_ends_are_moved_apart() {
-        let points = [(0.0, 1.0), (1.0, 1.0)];
-        let curves = [Curve { name: "a", points: &points }, Curve { name: "b", points: &points }];
+    fn names_of_close_ends_are_moved_apart_inside_the_picture() {
+        // All end at the bottom: the first is drawn there, the others above it.
+        let lines: Vec<[(f64, f64); 2]> = (1..=8).map(|i| [(0.0, f64::from(i)), (1.0, 0.0)]).collect();
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let curves: Vec<Curve<'_>> = names.iter().zip(&lines).map(|(name, points)| Curve { name, points }).collect();
         let svg =
             Curves { title: "T", subtitle: "S", axes: ("x", "y"), logarithmic: false, level: None, lines: &curves }
                 .to_svg();
-        let heights: Vec<f64> = svg
-            .lines()
-            .filter(|line| line.ends_with(">a</text>") || line.ends_with(">b</text>"))
-            .filter_map(|line| line.split("y=\"").nth(1)?.split('"').next()?.parse().ok())
-            .collect();
-        assert!((heights[0] - heights[2]).abs() >= NAME_GAP - 0.02, "{heights:?}");
+        let height = |name: &str| -> f64 {
+            let line = svg.lines().find(|line| line.ends_with(&format!(">{name}</text>"))).unwrap();
+            line.split("y=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap()
+        };
+        let mut heights = names.map(height);
+        heights.sort_by(f64::total_cmp);
+        assert!(heights.windows(2).all(|two| two[1] - two[0] >= NAME_GAP - 0.02), "{heights:?}");
+        assert!(heights[0] > TOP && heights[7] <= BOTTOM + 5.0, "{heights:?}");
     }
 }
