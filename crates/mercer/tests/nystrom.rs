@@ -267,6 +267,40 @@ fn collinear_landmarks_of_a_linear_kernel_have_the_rank_of_their_span() {
     assert!((model.eigenvalues()[0] - variance).abs() < 1e-10 * variance);
 }
 
+/// Rows with columns that the first 300 hardly have a value in, and some of the others a large one: landmarks among the first know of
+/// that direction by numbers that are nearly rounding.
+fn with_rare_columns(n: usize) -> Mat<f64> {
+    let usual = points(n, 5);
+    Mat::from_fn(n, 8, |i, k| match k {
+        0..5 => usual.row(i)[k],
+        _ if i % 29 == k => (if i < 300 { 3e-3 } else { 1.0 }) * (1.0 + 0.1 * (i as f64).sin()),
+        _ => 0.0,
+    })
+}
+
+#[test]
+fn rounding_does_not_grow_through_landmarks_that_are_nearly_combinations() {
+    let rows = with_rare_columns(900);
+    let values: Vec<f64> = (0..900).flat_map(|i| (0..8).map(move |k| (i, k))).map(|at| rows[at]).collect();
+    let double = Points::from_f64(values.clone(), 900, 8).unwrap();
+    let single = Points::from_f32(values.iter().map(|&x| x as f32).collect::<Vec<_>>(), 900, 8).unwrap();
+    let kernel = Kernel::polynomial(0.1, 0.0, 2).unwrap();
+    let exact = KernelPca::new(kernel.clone()).n_components(4).center(Center::No).fit(&double).unwrap();
+    for points in [single, double] {
+        let landmarks = Nystrom::new(kernel.clone()).landmarks(Landmarks::Given(points.slice(0..300)));
+        let model = NystromPca::new(landmarks).n_components(4).center(Center::No).fit(&points).unwrap();
+        let record = model.record();
+        // Single precision leaves these directions out; double keeps them, and what it keeps must not be longer than the points.
+        let told = record.warnings.iter().any(|warning| warning.contains("rounding in f64 would grow"));
+        assert_eq!(told, record.precision == Precision::F64, "{:?}", record.warnings);
+        let missing = record.nystrom.as_ref().unwrap().relative_trace_error;
+        assert!((-1e-6..5e-3).contains(&missing), "{missing}");
+        for (found, expected) in model.eigenvalues().iter().zip(exact.eigenvalues()) {
+            assert!((found - expected).abs() <= 1e-3 * expected, "{found}, exactly {expected}");
+        }
+    }
+}
+
 #[test]
 fn equal_points_have_no_variance_and_say_so() {
     let x = Points::from_f64(vec![1.5; 60], 20, 3).unwrap();

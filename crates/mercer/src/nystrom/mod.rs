@@ -59,6 +59,7 @@ mod random;
 mod residuals;
 mod rpcholesky;
 mod settings;
+mod steady;
 mod sums;
 
 pub use blocks::RowBlocks;

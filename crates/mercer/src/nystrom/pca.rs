@@ -7,10 +7,11 @@ use faer::{Accum, Mat, MatMut, MatRef};
 
 use super::blocks::{RowBlocks, check_block, reservoir};
 use super::choose::{self, Chosen, memory_need};
-use super::factor::{Factor, SPLIT, smallest_pivot};
+use super::factor::{Factor, SPLIT};
 use super::pool::pool_size;
 use super::residuals::{Probe, sampled_rows};
 use super::settings::Nystrom;
+use super::steady::{self, Steady};
 use super::sums::{ROWS, Sums};
 use crate::choices::Center;
 use crate::data::{Points, sample_rows};
@@ -219,16 +220,17 @@ impl NystromPca {
         let solving = Stopwatch::start();
         let m = task.chosen.points.n_samples();
         let square = square_matrix(task.kernel, &task.chosen.points, &context)?;
-        let factor = context.threads.run(|| Factor::new(square.as_ref(), smallest_pivot(m, task.precision)));
-        drop(square);
+        let probed = sample_rows(task.sample.n_samples(), sampled_rows(m), self.nystrom.seed.wrapping_add(4));
+        let probed = task.sample.select(&probed);
+        let Steady { factor, shift } =
+            steady::factorise::<T>(square, (task.kernel, &task.chosen.points), &probed, task.precision, &context)?;
         refuse_indefinite(task.kernel, &factor, task.precision)?;
         if factor.rank() == 0 {
             return Err(Error::NoVariance { n_samples: task.n });
         }
         let basis = task.chosen.points.select(&factor.kept);
         let landmarks = context.threads.run(|| Cross::<T>::new(&basis, task.kernel))?;
-        let probed = sample_rows(task.sample.n_samples(), sampled_rows(m), self.nystrom.seed.wrapping_add(4));
-        let probe = Probe::new(task.sample.select(&probed), task.kernel, factor.rank(), &context)?;
+        let probe = Probe::new(probed, task.kernel, factor.rank(), &context)?;
         let mut sums = Sums::new(task.kernel, &landmarks, &factor, probe);
         let (d, n) = (source.n_features(), task.n);
         source.visit(&mut |block| {
@@ -255,7 +257,7 @@ impl NystromPca {
         fix_signs(&mut coefficients);
         let centering = center.map(|center| context.threads.run(|| centering(&factor, center)));
         task.seconds.insert("solving".to_owned(), solving.seconds());
-        let outcome = Outcomes { values, residuals, found, solver };
+        let outcome = Outcomes { values, residuals, found, solver, shift };
         let record = self.record(&task, &factor, &sums, center, outcome, context.threads.count());
         Ok(Model::new(Parts {
             kernel: task.kernel.clone(),
@@ -317,6 +319,13 @@ impl NystromPca {
             warnings.push(format!(
                 "{left_out} of {m} landmarks are left out: to rounding in {}, they are combinations of the others",
                 task.precision
+            ));
+        }
+        if outcome.shift > 0.0 {
+            warnings.push(format!(
+                "landmarks are so nearly combinations of the others that rounding in {} would grow: {:.1e} of the mean diagonal was added to \
+                 their kernel matrix",
+                task.precision, outcome.shift
             ));
         }
         if k < outcome.found || outcome.found < self.n_components {
@@ -399,6 +408,8 @@ struct Outcomes {
     /// Pairs that the solver returned, before those that are rounding were dropped.
     found: usize,
     solver: &'static str,
+    /// What was added to the diagonal of the landmarks' matrix, relative to its mean.
+    shift: f64,
 }
 
 /// The matrix of the small problem as an operator.
