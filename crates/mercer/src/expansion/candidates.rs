@@ -96,7 +96,7 @@ impl<'a> Problem<'a> {
 
     /// Nanoseconds of one thread for sums over `terms` features of every point.
     fn feature_cost(&self, terms: usize) -> f64 {
-        costs::features((self.sources + self.targets) * terms as f64, self.columns)
+        costs::features(self.sources + self.targets, terms, self.columns)
     }
 }
 
@@ -204,11 +204,11 @@ fn grid(problem: &Problem<'_>, context: &Context<'_>) -> Result<std::result::Res
         let Some(near) = near.map_or(Some(None), |near| near.map(Some)) else { continue };
         let all = problem.sources + problem.targets;
         let slack = near.as_ref().map_or(0.0, Near::error);
-        let plan = GridPlan::new(&mixture, &region, reach, images, all, wanted.tolerance - slack);
+        let plan = GridPlan::new(&mixture, &region, reach, images, (all, problem.columns), wanted.tolerance - slack);
         if let Some(mut plan) = plan.filter(|plan| plan.bytes(wanted.columns) + 64 * all as u64 <= wanted.memory) {
             plan.bound += slack;
             let pairs = near.as_ref().map_or(0.0, |near| near.pairs(problem.targets));
-            let cost = plan.cost * problem.columns + costs::neighbours(pairs, problem.columns);
+            let cost = plan.cost + costs::neighbours(pairs, problem.columns);
             if best.as_ref().is_none_or(|best| cost < best.cost()) {
                 best = Some(Candidate::Grid {
                     plan: Box::new(plan),

@@ -75,8 +75,7 @@ impl ClusterPlan {
                     .map(|x| centers[..count].iter().filter(|&center| squared_distance(x, center) <= within).count())
                     .sum();
                 let near = near as f64 / targets.len().max(1) as f64;
-                let of_terms =
-                    costs::features((problem.sources + problem.targets * near) * terms as f64, problem.columns);
+                let of_terms = costs::features(problem.sources + problem.targets * near, terms, problem.columns);
                 let of_distances = costs::clusters((problem.sources + problem.targets) * count as f64, d, count);
                 let cost = of_terms + of_distances;
                 if best.is_none_or(|(_, _, least)| cost < least) {

@@ -19,27 +19,28 @@ pub(in super::super) struct GridPlan {
     pub(super) window: Window,
     pub(super) axes: Vec<Axis>,
     pub(in super::super) bound: f64,
-    /// Nanoseconds of one thread for a product with one vector.
+    /// Nanoseconds of one thread for a product with all vectors.
     pub(in super::super) cost: f64,
 }
 
 impl GridPlan {
     /// The cheapest grid for a mixture, to within `tolerance`; `None` if there is none that pays.
     ///
-    /// `reach` is the distance beyond which the kernel may be taken for zero, `points` the number of sources and targets.
+    /// `reach` is the distance beyond which the kernel may be taken for zero, `points` the number of sources and targets, `columns` that of vectors.
     pub(in super::super) fn new(
         mixture: &Mixture,
         region: &Region,
         reach: f64,
         images: f64,
-        points: f64,
+        (points, columns): (f64, f64),
         tolerance: f64,
     ) -> Option<Self> {
         let left = tolerance - images - mixture.error;
         if left <= 0.0 || region.low.len() > 3 {
             return None;
         }
-        let plans = (3..=MAX_WIDTH).filter_map(|width| Self::of_width(width, mixture, region, reach, points, left));
+        let plans =
+            (3..=MAX_WIDTH).filter_map(|width| Self::of_width(width, mixture, region, reach, (points, columns), left));
         let mut best = plans.min_by(|a, b| a.cost.partial_cmp(&b.cost).unwrap_or(Ordering::Equal))?;
         best.bound += images + mixture.error;
         Some(best)
@@ -50,7 +51,7 @@ impl GridPlan {
         mixture: &Mixture,
         region: &Region,
         reach: f64,
-        points: f64,
+        (points, columns): (f64, f64),
         tolerance: f64,
     ) -> Option<Self> {
         let d = region.low.len();
@@ -89,7 +90,7 @@ impl GridPlan {
             let bound = error_of(&axes, mixture);
             if bound <= tolerance {
                 let nodes: f64 = axes.iter().map(|axis| axis.n as f64).product();
-                let cost = costs::grid(nodes, points, d, (width, lanes(width)));
+                let cost = costs::grid(nodes, points, columns, d, (width, lanes(width)));
                 return Some(Self { window, axes, bound, cost });
             }
         }
