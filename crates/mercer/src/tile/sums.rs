@@ -62,27 +62,40 @@ impl<T: Scalar> TileSums<T> {
     }
 
     /// Adds the sums of a quantity, one for each row, to `target`, and begins anew.
-    pub(crate) fn take_rows(&mut self, kernel: usize, quantity: usize, target: &mut [f64]) {
+    pub(crate) fn take_rows(&mut self, isa: Isa, kernel: usize, quantity: usize, target: &mut [f64]) {
         let start = self.place(kernel, quantity) * self.side;
-        for (sum, own) in target.iter_mut().zip(&mut self.rows[start..start + self.side]) {
-            *sum += own.to_f64();
-        }
-        self.rows[start..start + self.side].fill(T::default());
+        isa.run(Take { from: &mut self.rows[start..start + self.side], target });
     }
 
     /// Adds the sums of a quantity, one for each column, to `target`, and begins anew.
-    pub(crate) fn take_columns(&mut self, kernel: usize, quantity: usize, target: &mut [f64]) {
+    pub(crate) fn take_columns(&mut self, isa: Isa, kernel: usize, quantity: usize, target: &mut [f64]) {
         let start = self.place(kernel, quantity) * self.side;
-        for (sum, own) in target.iter_mut().zip(&mut self.columns[start..start + self.side]) {
-            *sum += *own;
-        }
-        self.columns[start..start + self.side].fill(0.0);
+        isa.run(Take { from: &mut self.columns[start..start + self.side], target });
     }
 
     /// The sum of the kernel times a quantity, which begins anew.
     pub(crate) fn take_square(&mut self, kernel: usize, quantity: usize) -> f64 {
         let place = self.place(kernel, quantity);
         std::mem::take(&mut self.squares[place])
+    }
+}
+
+/// Adds numbers to others, as many as there are of those, and begins anew.
+struct Take<'a, T> {
+    from: &'a mut [T],
+    target: &'a mut [f64],
+}
+
+impl<T: Scalar> Job for Take<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<G: Target>(self) {
+        let Self { from, target } = self;
+        for (sum, own) in target.iter_mut().zip(&*from) {
+            *sum += own.to_f64();
+        }
+        from.fill(T::default());
     }
 }
 

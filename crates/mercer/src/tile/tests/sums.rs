@@ -43,8 +43,8 @@ fn check<T: Scalar>(isa: Isa, inside: (usize, usize), near: f64, far: f64) {
             let gamma = chain.gamma * f64::from(1_u32 << (kernel % 16));
             for quantity in 0..2 {
                 let (mut rows, mut columns) = (vec![0.0; inside.0], vec![0.0; inside.1]);
-                sums.take_rows(kernel, quantity, &mut rows);
-                sums.take_columns(kernel, quantity, &mut columns);
+                sums.take_rows(isa, kernel, quantity, &mut rows);
+                sums.take_columns(isa, kernel, quantity, &mut columns);
                 let entry = |i: usize, j: usize| {
                     let s = scalars[i * inside.1 + j];
                     (-gamma * s).exp() * if quantity == 0 { 1.0 } else { s }
