@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatMut, MatRef};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::blocks::{RowBlocks, check_block, reservoir};
 use super::choose::{self, Chosen};
@@ -54,6 +54,8 @@ const DENSE_UP_TO: usize = 128;
 const DENSE_SHARE: usize = 6;
 /// Vectors multiplied at once by the small matrix, which is in memory: narrow blocks need fewer products.
 const SMALL_BLOCK: usize = 16;
+/// Order of the small problem from which on threads share its products.
+const SPLIT_FROM: usize = 1024;
 /// Residual of the small problem, which rounding of the features hides.
 const SMALL_TOLERANCE: f64 = 1e-11;
 
@@ -304,7 +306,9 @@ impl SymmetricOperator for Symmetric<'_> {
 
     fn apply(&self, x: MatRef<'_, f64>, out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
         context.check()?;
-        context.threads.run(|| matmul(out, Accum::Replace, self.0, x, 1.0, SPLIT));
+        // Threads that wait for one another take longer than a small product.
+        let split = if self.0.nrows() < SPLIT_FROM { Par::Seq } else { SPLIT };
+        context.threads.run(|| matmul(out, Accum::Replace, self.0, x, 1.0, split));
         Ok(())
     }
 }

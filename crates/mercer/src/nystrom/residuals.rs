@@ -9,7 +9,8 @@
 //! taken over the sampled rows. With no more rows than the sample holds, the residual is exact; otherwise its square is an estimate.
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef};
+use faer::{Accum, Mat, MatRef, Par};
+use rayon::prelude::*;
 
 use super::factor::{Factor, SPLIT};
 use crate::data::Points;
@@ -24,6 +25,9 @@ use crate::watch::Context;
 pub(super) fn sampled_rows(m: usize) -> usize {
     (m / 4).clamp(64, 256)
 }
+
+/// Strips that products with features are cut into, whatever the number of threads.
+const STRIPS: usize = 8;
 
 /// Sampled rows of the exact matrix and their products with the features.
 pub(super) struct Probe<T> {
@@ -53,14 +57,18 @@ impl<T: Element> Probe<T> {
 
     /// Adds a block of rows: their kernel values with the sampled rows and their features, one row per column.
     pub(super) fn add(&mut self, values: MatRef<'_, T>, features: MatRef<'_, T>, context: &Context<'_>) {
-        let products = self.products.as_mut();
+        let wide = self.products.ncols().div_ceil(STRIPS).max(1);
         context.threads.run(|| {
-            matmul(products, Accum::Replace, values, features.transpose(), T::from_f64(1.0), SPLIT);
+            let (products, sums) = (self.products.as_mut(), self.sums.as_mut());
+            let strips = products.par_col_chunks_mut(wide).zip(sums.par_col_chunks_mut(wide));
+            strips.enumerate().for_each(|(strip, (mut products, sums))| {
+                let own = features.subrows(strip * wide, products.ncols());
+                matmul(products.as_mut(), Accum::Replace, values, own.transpose(), T::from_f64(1.0), Par::Seq);
+                for (sums, products) in sums.col_iter_mut().zip(products.as_ref().col_iter()) {
+                    sums.iter_mut().zip(products.iter()).for_each(|(sum, x)| *sum += x.to_f64());
+                }
+            });
         });
-        for j in 0..self.sums.ncols() {
-            let sums = self.sums.col_mut(j).iter_mut();
-            sums.zip(self.products.col(j).iter()).for_each(|(sum, x)| *sum += x.to_f64());
-        }
         for column in values.col_iter() {
             self.row_sums.iter_mut().zip(column.iter()).for_each(|(sum, x)| *sum += x.to_f64());
         }

@@ -1,10 +1,11 @@
 //! Sums over rows: what an eigenproblem of the landmarks' order is made of.
 
-use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Accum, Mat};
+use faer::{Accum, Mat, Par};
+use rayon::prelude::*;
 
-use super::factor::{Factor, SPLIT};
+use super::factor::Factor;
 use super::limits::Kept;
 use super::residuals::Probe;
 use crate::data::Points;
@@ -16,6 +17,12 @@ use crate::watch::Context;
 /// Rows whose features are in memory at once: twelve times those of which a thread makes kernel values at a time, so that two, three and
 /// four threads have the same share.
 pub(super) const ROWS: usize = 1152;
+
+/// Columns whose features one thread makes, and strips that the matrix of their products is cut into: work for any number of threads that does
+/// not wait for one another, as the steps of a product that is split would.
+const SOLVED: usize = ROWS / 4;
+const STRIPS: usize = 16;
+const LEAST_STRIP: usize = 48;
 
 /// Sums over the features `f = L⁻¹ k(landmarks, x)` of rows.
 pub(super) struct Sums<'a, T> {
@@ -77,26 +84,28 @@ impl<'a, T: Element> Sums<'a, T> {
         let mut values = self.values.as_mut().subcols_mut(0, count);
         self.cross.fill(points, values.as_mut(), context)?;
         let (mut features, sampled) = values.split_at_row_mut(self.lower.nrows());
-        let (lower, products) = (self.lower.as_ref(), self.products.as_mut());
+        let (lower, r) = (self.lower.as_ref(), self.lower.nrows());
         context.threads.run(|| {
-            solve_lower_triangular_in_place(lower, features.as_mut(), SPLIT);
+            features.as_mut().par_col_chunks_mut(SOLVED).for_each(|columns| {
+                solve_lower_triangular_in_place(lower, columns, Par::Seq);
+            });
             let features = features.as_ref();
-            triangular::matmul(
-                products,
-                BlockStructure::TriangularLower,
-                Accum::Replace,
-                features,
-                BlockStructure::Rectangular,
-                features.transpose(),
-                BlockStructure::Rectangular,
-                T::from_f64(1.0),
-                SPLIT,
-            );
+            let wide = r.div_ceil(STRIPS).max(LEAST_STRIP);
+            let (products, scatter) = (self.products.as_mut(), self.scatter.as_mut());
+            let strips = products.par_col_chunks_mut(wide).zip(scatter.par_col_chunks_mut(wide));
+            strips.enumerate().for_each(|(strip, (products, mut scatter))| {
+                // From the diagonal down.
+                let (first, count) = (strip * wide, products.ncols());
+                let mut products = products.subrows_mut(first, r - first);
+                let (below, own) = (features.subrows(first, r - first), features.subrows(first, count));
+                let one = T::from_f64(1.0);
+                matmul(products.as_mut(), Accum::Replace, below, own.transpose(), one, Par::Seq);
+                for j in 0..count {
+                    let sums = scatter.as_mut().col_mut(j).iter_mut().skip(first + j);
+                    sums.zip(products.as_ref().col(j).iter().skip(j)).for_each(|(sum, x)| *sum += x.to_f64());
+                }
+            });
         });
-        for j in 0..self.products.ncols() {
-            let sums = self.scatter.col_mut(j).iter_mut().skip(j);
-            sums.zip(self.products.col(j).iter().skip(j)).for_each(|(sum, x)| *sum += x.to_f64());
-        }
         let features = features.as_ref();
         for column in features.col_iter() {
             self.total.iter_mut().zip(column.iter()).for_each(|(sum, x)| *sum += x.to_f64());
