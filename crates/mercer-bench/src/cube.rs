@@ -10,9 +10,20 @@ use crate::setup::Setup;
 
 /// Uniform points.
 pub(crate) fn random_cube(n: usize, d: usize, seed: u64) -> Result<Points> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let values: Vec<f64> = (0..n * d).map(|_| f64::from(random.next_u32()) / f64::from(u32::MAX)).collect();
+    Ok(Points::from_f64(uniform(n * d, seed), n, d)?)
+}
+
+/// Uniform points between two opposite corners, so that the cube is the same however many there are.
+pub(crate) fn whole_cube(n: usize, d: usize, seed: u64) -> Result<Points> {
+    let mut values = uniform(n * d, seed);
+    values[..d].fill(0.0);
+    values[d..2 * d].fill(1.0);
     Ok(Points::from_f64(values, n, d)?)
+}
+
+fn uniform(count: usize, seed: u64) -> Vec<f64> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    (0..count).map(|_| f64::from(random.next_u32()) / f64::from(u32::MAX)).collect()
 }
 
 /// The colours of skin_segmentation, each channel from 0 to 1.

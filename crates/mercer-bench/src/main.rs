@@ -79,6 +79,8 @@ enum Command {
     KpcaMillion(Options),
     /// From how many points on expansions are faster than tiles
     FastVsDirect(Options),
+    /// Whether the method that is chosen for a product is the fastest
+    FastChoice(Options),
     /// Landmarks: what they miss, the angle to the exact components, and time, against scikit-learn
     NystromLandmarks(Options),
     /// Clusters of all USPS digits against scikit-learn
@@ -152,6 +154,7 @@ fn run(command: Command) -> Result<()> {
         Command::FastSum3d(options) => (Benchmark::FastSum3d, options),
         Command::KpcaMillion(options) => (Benchmark::KpcaMillion, options),
         Command::FastVsDirect(options) => (Benchmark::FastVsDirect, options),
+        Command::FastChoice(options) => (Benchmark::FastChoice, options),
         Command::HebbianVsKernlab(options) => (Benchmark::HebbianVsKernlab, options),
         Command::NystromLandmarks(options) => (Benchmark::NystromLandmarks, options),
         Command::Table(options) => return table::run(&options),

@@ -180,6 +180,26 @@ fn kpca_million_writes_a_complete_record() {
 }
 
 #[test]
+fn fast_choice_writes_a_complete_record() {
+    let cases = [
+        (1, 0.01),
+        (2, 0.05),
+        (2, 0.5),
+        (3, 0.05),
+        (3, 0.2),
+        (3, 1.0),
+        (4, 0.3),
+        (4, 1.0),
+        (5, 0.7),
+        (6, 1.0),
+        (8, 1.5),
+    ];
+    let ratios = cases
+        .map(|(d, bandwidth)| format!("n=400,d={d},bandwidth={bandwidth}: the method that is chosen to the fastest"));
+    check_complete("fast_choice", 2, &ratios.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
 fn fast_vs_direct_says_of_every_kernel_where_it_breaks_even_or_that_it_does_not() {
     let record = quick_record("fast_vs_direct");
     let texts = |list: &[Value], of: fn(&Value) -> &Value| -> Vec<String> {

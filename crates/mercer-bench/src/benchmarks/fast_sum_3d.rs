@@ -9,7 +9,7 @@ use mercer::gram::{KernelGram, SymmetricOperator, slab_product};
 use mercer::watch::{Context, Phase, Threads, Watch};
 use mercer::{Kernel, Points, Precision};
 
-use crate::cube::{random_cube, skin};
+use crate::cube::{random_cube, skin, whole_cube};
 use crate::failure::Result;
 use crate::harness::{Contender, alternate};
 use crate::record::{Bar, Findings, Quantity};
@@ -18,7 +18,7 @@ use crate::setup::Setup;
 /// For the page of results.
 pub(super) const QUESTION: &str = "\
     One product of the Gaussian kernel matrix of points in three dimensions with a vector, to an error of 1e-6 of the sum of the \
-    vector's absolute values: uniform in a cube, and the colours of skin_segmentation, for bandwidths of 0.05, 0.2 and 1 of the \
+    vector's absolute values: uniform in a cube, two opposite corners among them so that it is the same cube for any number of points, and the colours of skin_segmentation, for bandwidths of 0.05, 0.2 and 1 of the \
     cube's side. Setting up (sorting the points, choosing and tabulating the grid) is timed apart. Tiled products, in single \
     precision, are timed at a twentieth of the points and extrapolated by the square.";
 
@@ -41,9 +41,9 @@ pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
     let threads = Threads::new(setup.options.threads)?;
     let watch = Watch::new();
     let case = Case { setup, context: Context::new(&threads, &watch, Phase::Multiplying) };
-    let many = random_cube(n, 3, 1)?;
-    let fewer = random_cube(n / 10, 3, 2)?;
-    let few = random_cube(n / 20, 3, 3)?;
+    let many = whole_cube(n, 3, 1)?;
+    let fewer = whole_cube(n / 10, 3, 2)?;
+    let few = whole_cube(n / 20, 3, 3)?;
     for bandwidth in BANDWIDTHS {
         let seconds = case.tiles(&few, bandwidth)?;
         let large = case.product(findings, "uniform", &many, bandwidth)?;

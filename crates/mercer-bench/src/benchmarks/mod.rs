@@ -3,6 +3,7 @@
 mod akpca_mnist;
 mod cluster_usps;
 mod denoise_image;
+mod fast_choice;
 mod fast_sum_3d;
 mod fast_vs_direct;
 mod fit_vs_sklearn;
@@ -50,6 +51,7 @@ pub(crate) enum Benchmark {
     FastSum3d,
     KpcaMillion,
     FastVsDirect,
+    FastChoice,
     NystromLandmarks,
     TuneSpeed,
     TuneMnist,
@@ -65,7 +67,7 @@ const GAMMA: f64 = 1.0 / 128.0;
 
 impl Benchmark {
     /// All of them, in the order of the page of results.
-    pub(crate) const ALL: [Self; 25] = [
+    pub(crate) const ALL: [Self; 26] = [
         Self::TileFloor,
         Self::FitVsSklearn,
         Self::MnistFull,
@@ -83,6 +85,7 @@ impl Benchmark {
         Self::FastSum3d,
         Self::KpcaMillion,
         Self::FastVsDirect,
+        Self::FastChoice,
         Self::NystromLandmarks,
         Self::TuneSpeed,
         Self::TuneMnist,
@@ -115,6 +118,7 @@ impl Benchmark {
             Self::FastSum3d => "fast_sum_3d",
             Self::KpcaMillion => "kpca_million",
             Self::FastVsDirect => "fast_vs_direct",
+            Self::FastChoice => "fast_choice",
             Self::NystromLandmarks => "nystrom_landmarks",
             Self::TuneSpeed => "tune_speed",
             Self::TuneMnist => "tune_mnist",
@@ -156,6 +160,7 @@ impl Benchmark {
             Self::FastSum3d => fast_sum_3d::QUESTION,
             Self::KpcaMillion => kpca_million::QUESTION,
             Self::FastVsDirect => fast_vs_direct::QUESTION,
+            Self::FastChoice => fast_choice::QUESTION,
             Self::NystromLandmarks => nystrom_landmarks::QUESTION,
             Self::TuneSpeed => tune_speed::QUESTION,
             Self::TuneMnist => tune_mnist::QUESTION,
@@ -188,6 +193,7 @@ impl Benchmark {
             Self::FastSum3d => fast_sum_3d::measure,
             Self::KpcaMillion => kpca_million::measure,
             Self::FastVsDirect => fast_vs_direct::measure,
+            Self::FastChoice => fast_choice::measure,
             Self::NystromLandmarks => nystrom_landmarks::measure,
             Self::TuneSpeed => tune_speed::measure,
             Self::TuneMnist => tune_mnist::measure,

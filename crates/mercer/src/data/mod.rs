@@ -213,7 +213,11 @@ impl Points {
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
         fn gather<T: Copy>(all: &[T], d: usize, rows: &[usize]) -> Vec<T> {
-            rows.iter().flat_map(|&row| all[row * d..(row + 1) * d].iter().copied()).collect()
+            let mut chosen = Vec::with_capacity(rows.len() * d);
+            for &row in rows {
+                chosen.extend_from_slice(&all[row * d..(row + 1) * d]);
+            }
+            chosen
         }
         let d = self.n_features;
         let values = match self.rows(0..self.n_samples) {

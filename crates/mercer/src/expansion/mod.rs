@@ -12,9 +12,12 @@
 //! `tolerance · |u|₁`. Where no method reaches that at a lower cost than tiles do, tiles are what is used, and the
 //! operator says so. All are symmetric up to rounding but `clusters`, which is so up to its bound.
 
+mod candidates;
 mod certificate;
 mod choose;
+mod cluster_plan;
 mod clusters;
+mod costs;
 mod features;
 mod grid;
 mod mixture;
@@ -123,6 +126,18 @@ trait Engine: Send + Sync {
         out: MatMut<'_, f64>,
         context: &Context<'_>,
     ) -> Result<()>;
+
+    /// From values at points to values at the same points.
+    fn apply(
+        &self,
+        vectors: MatRef<'_, f64>,
+        places: &Places,
+        out: MatMut<'_, f64>,
+        context: &Context<'_>,
+    ) -> Result<()> {
+        let coefficients = self.compress(places, vectors, context)?;
+        self.evaluate(coefficients.as_ref(), places, out, context)
+    }
 }
 
 /// Points as an engine needs them.
@@ -328,10 +343,9 @@ impl Expansion {
     ///
     /// If the run was stopped.
     pub fn measure(&self, seed: u64, context: &Context<'_>) -> Result<f64> {
-        const COLUMNS: usize = 4;
         const ROWS: usize = 64;
         let n = self.points.n_samples();
-        let (columns, rows) = (sample_rows(n, COLUMNS, seed), sample_rows(n, ROWS, seed.wrapping_add(1)));
+        let (columns, rows) = (sample_rows(n, MEASURED, seed), sample_rows(n, ROWS, seed.wrapping_add(1)));
         let mut units = Mat::zeros(n, columns.len());
         for (j, &column) in columns.iter().enumerate() {
             units[(column, j)] = 1.0;
@@ -365,8 +379,7 @@ impl SymmetricOperator for Expansion {
                     context.report_fraction(first as f64 / x.ncols() as f64);
                     let vectors = x.subcols(first, count);
                     let mut part = out.as_mut().subcols_mut(first, count);
-                    let coefficients = fast.engine.compress(sources, vectors, context)?;
-                    fast.engine.evaluate(coefficients.as_ref(), sources, part.as_mut(), context)?;
+                    fast.engine.apply(vectors, sources, part.as_mut(), context)?;
                     if let Some(near) = &fast.near {
                         near.add(&self.points, vectors, part, context)?;
                     }
@@ -444,6 +457,8 @@ pub(crate) fn knows(kernel: &Kernel, n_features: usize) -> bool {
 
 /// Vectors that are brought to terms at a time.
 const COLUMNS_AT_ONCE: usize = 16;
+/// Columns whose entries errors are measured at.
+const MEASURED: usize = 4;
 
 /// An error for tolerances that no expansion can promise.
 pub(crate) fn check_tolerance(tolerance: f64) -> Result<()> {

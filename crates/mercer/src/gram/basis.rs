@@ -175,6 +175,11 @@ impl<T: Element> Basis<T> {
         }
     }
 
+    /// Whether the points as they are packed can be compared with such queries: bytes meet bytes of the same scale only.
+    pub(crate) fn meets(&self, queries: &Points) -> bool {
+        !matches!(self.packed, Packed::Bytes(_)) || same_bytes(queries, &self.points)
+    }
+
     /// Tiles of the kernel between `queries` (rows) and the points (columns).
     ///
     /// For a precomputed kernel the queries are rows of kernel values.

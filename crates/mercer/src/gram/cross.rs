@@ -39,16 +39,27 @@ impl<T: Element> Cross<T> {
         }
         let geometry = self.basis.geometry();
         let (unit, lanes) = (geometry.unit, geometry.lanes);
-        let tiles = context.threads.run(|| self.basis.against(queries))?;
+        // Queries are packed where they are used, so that they are still in the cache; all at once only where the points, too, have to be
+        // packed anew for them.
+        let all =
+            if self.basis.meets(queries) { None } else { Some(context.threads.run(|| self.basis.against(queries))?) };
         let height = QUERIES.next_multiple_of(unit);
-        let (padded_queries, padded_points) = (geometry.padded(n), geometry.padded(m));
+        let padded_points = geometry.padded(m);
         let width = block_size::<T>(m, self.basis.isa);
         context.threads.run(|| {
             out.par_col_chunks_mut(height).enumerate().try_for_each_init(
                 || Buffer::<T>::zeroed(height * width),
                 |tile, (chunk, mut out)| {
                     context.check()?;
-                    let rows = chunk * height..padded_queries.min((chunk + 1) * height);
+                    let first = chunk * height;
+                    let own;
+                    let (tiles, start_row) = if let Some(all) = &all {
+                        (all, first)
+                    } else {
+                        own = self.basis.against(&queries.slice(first..first + out.ncols()))?;
+                        (&own, 0)
+                    };
+                    let rows = start_row..start_row + geometry.padded(out.ncols());
                     for start in (0..padded_points).step_by(width) {
                         let columns = start..padded_points.min(start + width);
                         let tile = &mut tile[..rows.len() * columns.len()];

@@ -26,8 +26,6 @@ const FROM_POINTS: usize = 20_000;
 const WORTH: f64 = 0.25;
 /// Up to this many features their own eigenproblem is the fastest way.
 const MOST_FEATURES: usize = 1024;
-/// Multiply-adds per second and thread of an expansion.
-const RATE: f64 = 2e9;
 
 /// The error of entries that a fit to some residual allows: eigenvectors feel at most the sum of a row's errors.
 pub(super) fn entry_tolerance(tolerance: f64) -> f64 {
@@ -134,7 +132,7 @@ impl Prepared {
             (plan.block, plan.max_subspace, plan.start_sample, plan.expected_passes) = (found.terms, found.terms, 0, 1);
         }
         let products = (plan.expected_passes * plan.block.max(1)) as f64;
-        let per_product = found.cost / 8.0 / (RATE * self.threads.count() as f64);
+        let per_product = 1e-9 * found.cost / COLUMNS as f64 / self.threads.count() as f64;
         let algebra = 4.0 * n as f64 * products * plan.max_subspace as f64 / (4e9 * self.threads.count() as f64);
         plan.expected_seconds = products * per_product + algebra;
         plan

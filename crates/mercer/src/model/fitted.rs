@@ -12,7 +12,7 @@ use crate::expansion::{Compressed, Expansion, Targets, Wanted};
 use crate::gram::{Basis, Centering, Slab, slab_product};
 use crate::kernel::Kernel;
 use crate::memory;
-use crate::record::{ControlLimits, RunRecord};
+use crate::record::RunRecord;
 use crate::scalar::Precision;
 use crate::simd::Isa;
 use crate::watch::{Context, Phase, Threads, Watch};
@@ -145,10 +145,6 @@ impl Model {
     pub(crate) fn set_seconds(&mut self, seconds: BTreeMap<String, f64>) {
         self.record.seconds = seconds;
         self.record.peak_memory_bytes = memory::peak();
-    }
-
-    pub(super) fn set_limits(&mut self, limits: Option<ControlLimits>) {
-        self.record.control_limits = limits;
     }
 
     /// The kernel.

@@ -26,6 +26,7 @@ pub(crate) use fitted::Parts;
 pub use fitted::{BasisKind, Model};
 pub use kernel_pca::{KernelChoice, KernelPca};
 pub use novelty::Novelty;
+pub(crate) use novelty::limits_of;
 pub(crate) use planned_gram::PlannedGram;
 pub(crate) use prepared::{Prepared, SpeedsFrom};
 pub(crate) use solve::{patience, planned_solver};

@@ -117,17 +117,6 @@ impl Model {
         Ok(Novelty { scores, reconstruction_error, t_squared })
     }
 
-    /// Learns the limits of novelty from points as the fit saw them.
-    pub(crate) fn learn_limits(&mut self, points: &Points, context: &Context<'_>) -> Result<()> {
-        let mut novelty = self.novelty_watched(points, context.threads, context.watch)?;
-        self.set_limits(Some(ControlLimits {
-            levels: LEVELS.to_vec(),
-            reconstruction_error: quantiles(&mut novelty.reconstruction_error),
-            t_squared: quantiles(&mut novelty.t_squared),
-        }));
-        Ok(())
-    }
-
     /// The packed basis with one more vector, whose product is that of a point with the centre.
     fn norm_slab(&self, context: &Context<'_>) -> Result<&PackedSlab> {
         if let Some(slab) = self.norm_slab.get() {
@@ -177,16 +166,23 @@ pub(super) fn control_limits(
         let value = pairs.values[j];
         (value.abs() * pairs.vectors[(i, j)].powi(2), value / n as f64)
     };
-    let (mut errors, mut t_squared): (Vec<f64>, Vec<f64>) = norms
-        .iter()
-        .enumerate()
-        .map(|(i, &norm)| distances(norm, (0..pairs.values.len()).map(|j| component(i, j)), kernel))
-        .unzip();
-    Ok(Some(ControlLimits {
+    Ok(Some(limits_of(kernel, &norms, pairs.values.len(), component)))
+}
+
+/// Limits from the squared norms of some points and, for each of them and each of `k` components, its squared score and the variance.
+pub(crate) fn limits_of(
+    kernel: &Kernel,
+    norms: &[f64],
+    k: usize,
+    component: impl Fn(usize, usize) -> (f64, f64),
+) -> ControlLimits {
+    let (mut errors, mut t_squared): (Vec<f64>, Vec<f64>) =
+        norms.iter().enumerate().map(|(i, &norm)| distances(norm, (0..k).map(|j| component(i, j)), kernel)).unzip();
+    ControlLimits {
         levels: LEVELS.to_vec(),
         reconstruction_error: quantiles(&mut errors),
         t_squared: quantiles(&mut t_squared),
-    }))
+    }
 }
 
 /// For each level, the smallest value that at least that share of the values does not exceed.

@@ -45,8 +45,8 @@ pub trait RowBlocks {
     fn visit(&mut self, visit: &mut dyn FnMut(&Points) -> Result<()>) -> Result<()>;
 }
 
-/// Rows of points in memory, or mapped into it, that are visited at a time.
-const ROWS: usize = 8192;
+/// Rows of points in memory, or mapped into it, that are visited at a time: whole blocks of the sums.
+const ROWS: usize = 8 * super::sums::ROWS;
 
 impl RowBlocks for Points {
     fn n_features(&self) -> usize {

@@ -1,5 +1,6 @@
 //! From the choice of landmarks to the landmarks.
 
+use super::limits::LIMIT_ROWS;
 use super::pool::{Pool, pool_size};
 use super::settings::{Landmarks, Nystrom};
 use super::{kmeans, leverage, rpcholesky};
@@ -82,16 +83,18 @@ fn given(landmarks: &Points, points: &Points, kernel: &Kernel) -> Result<Chosen>
     Ok(Chosen { points: landmarks.clone(), rows: None, entries: 0 })
 }
 
-/// Bytes that `m` landmarks take: five matrices of their order, and what choosing them holds.
+/// Bytes that `m` landmarks take: five matrices of their order, features of some rows, and what choosing them holds.
 pub(super) fn memory_need(landmarks: &Landmarks, n: usize, m: usize) -> u64 {
     let (m, pool) = (m as u64, pool_size(n, m) as u64);
     let choosing = match landmarks {
-        Landmarks::RpCholesky => 8 * pool * m,
+        // Its factor, in double precision at most, and a block of columns.
+        Landmarks::RpCholesky => 8 * pool * (m + 256),
         Landmarks::Leverage => 24 * pool * m,
         Landmarks::KMeans => 8 * (1024 * m + 256 * pool),
         Landmarks::Uniform | Landmarks::Given(_) | Landmarks::Rows(_) => 0,
     };
-    (40 * m * m).max(choosing + 8 * m * m)
+    let features = 8 * m * LIMIT_ROWS.min(n) as u64;
+    (40 * m * m + features).max(choosing + 8 * m * m)
 }
 
 fn check_memory(settings: &Nystrom, n: usize, m: usize) -> Result<()> {

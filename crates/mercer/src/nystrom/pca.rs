@@ -3,26 +3,25 @@
 use std::collections::BTreeMap;
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatMut, MatRef};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::blocks::{RowBlocks, check_block, reservoir};
-use super::choose::{self, Chosen, memory_need};
+use super::choose::{self, Chosen};
 use super::factor::{Factor, SPLIT};
+use super::limits::Kept;
+use super::outcome::Outcomes;
 use super::pool::pool_size;
 use super::residuals::{Probe, sampled_rows};
 use super::settings::Nystrom;
 use super::steady::{self, Steady};
-use super::sums::{ROWS, Sums};
+use super::sums::Sums;
 use crate::choices::Center;
 use crate::data::{Points, sample_rows};
 use crate::eigen::{BlockKrylov, EigenSolver, Order, Outcome, Request, small_eigen};
 use crate::error::{Error, Result};
-use crate::gram::{Centering, Cross, Element, StoreFormat, SymmetricOperator, square_matrix};
+use crate::gram::{Centering, Cross, Element, SymmetricOperator, square_matrix};
 use crate::kernel::Kernel;
-use crate::memory;
 use crate::model::{BasisKind, Model, Parts, fix_signs, significant_negative};
-use crate::plan::Plan;
-use crate::record::{KernelRecord, NystromRecord, RECORD_VERSION, RunRecord};
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Watch};
 
@@ -50,26 +49,28 @@ pub struct NystromPca {
     pub(super) accuracy: Option<f64>,
 }
 
-/// Training rows at which the limits of novelty are learned.
-const LIMIT_ROWS: usize = 4096;
 /// Up to this order the small problem is decomposed as a whole.
-const DENSE_UP_TO: usize = 300;
+const DENSE_UP_TO: usize = 128;
 /// And beyond this share of its spectrum.
 const DENSE_SHARE: usize = 6;
 /// Vectors multiplied at once by the small matrix, which is in memory: narrow blocks need fewer products.
 const SMALL_BLOCK: usize = 16;
+/// Order of the small problem from which on threads share its products.
+const SPLIT_FROM: usize = 1024;
 /// Residual of the small problem, which rounding of the features hides.
 const SMALL_TOLERANCE: f64 = 1e-11;
 
 /// What the pass over all rows works with.
-struct Task<'a> {
-    kernel: &'a Kernel,
-    chosen: Chosen,
-    precision: Precision,
-    /// A uniform sample of the rows.
-    sample: Points,
-    n: usize,
-    seconds: BTreeMap<String, f64>,
+pub(super) struct Task<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) chosen: Chosen,
+    pub(super) precision: Precision,
+    /// A uniform sample of the rows, at which residuals are measured.
+    probed: Points,
+    pub(super) n: usize,
+    /// Whether all rows are known to be finite and of one width.
+    is_checked: bool,
+    pub(super) seconds: BTreeMap<String, f64>,
 }
 
 impl NystromPca {
@@ -122,8 +123,8 @@ impl NystromPca {
         let precision = self.nystrom.precision_of(points);
         let chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
         let seconds = BTreeMap::from([("landmarks".to_owned(), whole.seconds())]);
-        let sample = points.select(&sample_rows(points.n_samples(), LIMIT_ROWS, self.nystrom.seed.wrapping_add(2)));
-        let task = Task { kernel: &kernel, chosen, precision, sample, n: points.n_samples(), seconds };
+        let (n, probed) = (points.n_samples(), self.probed(points, &chosen));
+        let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: true, seconds };
         self.learn(task, &mut points.clone(), whole, &context)
     }
 
@@ -149,16 +150,22 @@ impl NystromPca {
         }
         let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);
         let context = Context::new(&threads, watch, Phase::Starting);
-        let size = pool_size(usize::MAX, self.nystrom.count(usize::MAX)).max(LIMIT_ROWS);
+        let size = pool_size(usize::MAX, self.nystrom.count(usize::MAX));
         let (pool, n) = reservoir(source, size, self.nystrom.seed.wrapping_add(3))?;
         self.check(n)?;
         let kernel = self.kernel_for(&pool, &context)?;
         let precision = self.nystrom.precision_of(&pool);
         let chosen = choose::landmarks(&self.nystrom, &pool, &kernel, precision, &context)?;
         let seconds = BTreeMap::from([("landmarks".to_owned(), whole.seconds())]);
-        let sample = pool.select(&sample_rows(pool.n_samples(), LIMIT_ROWS, self.nystrom.seed.wrapping_add(2)));
-        let task = Task { kernel: &kernel, chosen, precision, sample, n, seconds };
+        let probed = self.probed(&pool, &chosen);
+        let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: false, seconds };
         self.learn(task, source, whole, &context)
+    }
+
+    /// Rows that residuals are measured on.
+    fn probed(&self, points: &Points, chosen: &Chosen) -> Points {
+        let count = sampled_rows(chosen.points.n_samples());
+        points.select(&sample_rows(points.n_samples(), count, self.nystrom.seed.wrapping_add(4)))
     }
 
     pub(super) fn check(&self, n: usize) -> Result<()> {
@@ -198,12 +205,10 @@ impl NystromPca {
         whole: Stopwatch,
         context: &Context<'_>,
     ) -> Result<Model> {
-        let sample = task.sample.clone();
         let mut model = match task.precision {
             Precision::F32 => self.learn_in::<f32>(task, source, context)?,
             Precision::F64 => self.learn_in::<f64>(task, source, context)?,
         };
-        model.learn_limits(&sample, context)?;
         let mut seconds = model.record().seconds.clone();
         seconds.insert("total".to_owned(), whole.seconds());
         model.set_seconds(seconds);
@@ -218,23 +223,25 @@ impl NystromPca {
     ) -> Result<Model> {
         let context = Context::new(context.threads, context.watch, Phase::Solving);
         let solving = Stopwatch::start();
-        let m = task.chosen.points.n_samples();
         let square = square_matrix(task.kernel, &task.chosen.points, &context)?;
-        let probed = sample_rows(task.sample.n_samples(), sampled_rows(m), self.nystrom.seed.wrapping_add(4));
-        let probed = task.sample.select(&probed);
+        let landmarks = (task.kernel, &task.chosen.points);
         let Steady { factor, shift } =
-            steady::factorise::<T>(square, (task.kernel, &task.chosen.points), &probed, task.precision, &context)?;
+            steady::factorise::<T>(square, landmarks, &task.probed, task.precision, &context)?;
         refuse_indefinite(task.kernel, &factor, task.precision)?;
         if factor.rank() == 0 {
             return Err(Error::NoVariance { n_samples: task.n });
         }
         let basis = task.chosen.points.select(&factor.kept);
-        let landmarks = context.threads.run(|| Cross::<T>::new(&basis, task.kernel))?;
-        let probe = Probe::new(probed, task.kernel, factor.rank(), &context)?;
-        let mut sums = Sums::new(task.kernel, &landmarks, &factor, probe);
+        let probe = Probe::new(task.probed.clone(), factor.rank());
+        let both = both(&basis, probe.points())?;
+        let cross = context.threads.run(|| Cross::<T>::new(&both, task.kernel))?;
         let (d, n) = (source.n_features(), task.n);
+        let kept = Kept::new(n, factor.rank());
+        let mut sums = Sums::new(task.kernel, &cross, &factor, probe, kept);
         source.visit(&mut |block| {
-            check_block(block, d, sums.n)?;
+            if !task.is_checked {
+                check_block(block, d, sums.n)?;
+            }
             context.report_fraction(sums.n as f64 / n as f64);
             sums.add(block, &context)
         })?;
@@ -251,13 +258,13 @@ impl NystromPca {
         let found = values.len();
         values.truncate(kept);
         vectors = vectors.subcols(0, kept).to_owned();
-        let residuals =
-            sums.probe.residuals((&values, vectors.as_ref()), center, (&factor, &landmarks), n, &context)?;
+        let residuals = sums.probe.residuals((&values, vectors.as_ref()), center, (&factor, &cross), n, &context)?;
+        let limits = sums.kept.limits(task.kernel, (&values, vectors.as_ref()), center, &context);
         let mut coefficients = context.threads.run(|| factor.backward(vectors));
         fix_signs(&mut coefficients);
         let centering = center.map(|center| context.threads.run(|| centering(&factor, center)));
         task.seconds.insert("solving".to_owned(), solving.seconds());
-        let outcome = Outcomes { values, residuals, found, solver, shift };
+        let outcome = Outcomes { values, residuals, found, solver, limits, shift };
         let record = self.record(&task, &factor, &sums, center, outcome, context.threads.count());
         Ok(Model::new(Parts {
             kernel: task.kernel.clone(),
@@ -288,128 +295,6 @@ impl NystromPca {
         values.truncate(k);
         Ok((values, vectors.subcols(0, k).to_owned(), "dense"))
     }
-
-    fn record<T: Element>(
-        &self,
-        task: &Task<'_>,
-        factor: &Factor,
-        sums: &Sums<'_, T>,
-        center: Option<&[f64]>,
-        outcome: Outcomes,
-        threads: usize,
-    ) -> RunRecord {
-        let (n, m, r) = (task.n, task.chosen.points.n_samples(), factor.rank());
-        let (settings, name) = (&self.nystrom, self.nystrom.landmarks.name());
-        let middle = center.map_or(0.0, |center| n as f64 * center.iter().map(|x| x * x).sum::<f64>());
-        let total = sums.trace - middle;
-        let missing = sums.trace - sums.explained();
-        let tolerance = self.accuracy.unwrap_or(1.0);
-        let k = outcome.values.len();
-        let converged = outcome.residuals.iter().all(|&residual| residual <= tolerance);
-        let budget = settings.memory.bytes();
-        let mut warnings = Vec::new();
-        if let Some(asked) = settings.n_landmarks
-            && asked > m
-        {
-            warnings
-                .push(format!("{asked} landmarks were asked for, but there are only {m} rows: each of them is one"));
-        }
-        if r < m {
-            let left_out = m - r;
-            warnings.push(format!(
-                "{left_out} of {m} landmarks are left out: to rounding in {}, they are combinations of the others",
-                task.precision
-            ));
-        }
-        if outcome.shift > 0.0 {
-            warnings.push(format!(
-                "landmarks are so nearly combinations of the others that rounding in {} would grow: {:.1e} of the mean diagonal was added to \
-                 their kernel matrix",
-                task.precision, outcome.shift
-            ));
-        }
-        if k < outcome.found || outcome.found < self.n_components {
-            warnings.push(format!(
-                "{k} of {} components are returned: the other eigenvalues cannot be told from rounding in {}",
-                self.n_components, task.precision
-            ));
-        }
-        if !converged {
-            let residual = outcome.residuals.iter().copied().fold(0.0, f64::max);
-            warnings.push(format!(
-                "the largest residual against the exact matrix is {residual:.1e}, not the {tolerance:.1e} asked for: more landmarks \
-                 would bring it down"
-            ));
-        }
-        RunRecord {
-            record_version: RECORD_VERSION,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            n_samples: n,
-            n_features: task.chosen.points.n_features(),
-            n_components: k,
-            kernel: KernelRecord::from(task.kernel),
-            centered: center.is_some(),
-            gram: "nystrom".to_owned(),
-            solver: outcome.solver.to_owned(),
-            precision: task.precision,
-            explained_variance_ratio: outcome.values.iter().map(|value| value / total).collect(),
-            eigenvalues: outcome.values,
-            total_variance: total,
-            residuals: outcome.residuals,
-            tolerance,
-            converged,
-            passes: 1,
-            products: 0,
-            kernel_entries: task.chosen.entries + (m * m) as u64 + n as u64 * (r + sums.probe.len()) as u64,
-            resumed_after_passes: None,
-            seconds: task.seconds.clone(),
-            peak_memory_bytes: memory::peak(),
-            memory_budget_bytes: budget,
-            threads,
-            seed: settings.seed,
-            plan: Plan {
-                gram: "nystrom".to_owned(),
-                method: None,
-                solver: outcome.solver.to_owned(),
-                precision: task.precision,
-                tile: ROWS,
-                packs_per_tile: false,
-                block: m,
-                max_subspace: r,
-                store_bytes: 0,
-                stored_share: 0.0,
-                store_format: StoreFormat::Full,
-                start_sample: 0,
-                expected_passes: 1,
-                expected_seconds: task.seconds.values().sum(),
-                expected_memory_bytes: memory_need(&settings.landmarks, n, m),
-                reasons: vec![format!("{m} landmarks by {name}, as asked for")],
-            },
-            warnings,
-            control_limits: None,
-            expansion: None,
-            nystrom: Some(NystromRecord {
-                landmarks: name.to_owned(),
-                n_landmarks: m,
-                rank: r,
-                trace: sums.trace,
-                trace_error: missing,
-                relative_trace_error: if sums.trace > 0.0 { missing / sums.trace } else { 0.0 },
-                residual_rows: sums.probe.len(),
-            }),
-        }
-    }
-}
-
-/// What was found.
-struct Outcomes {
-    values: Vec<f64>,
-    residuals: Vec<f64>,
-    /// Pairs that the solver returned, before those that are rounding were dropped.
-    found: usize,
-    solver: &'static str,
-    /// What was added to the diagonal of the landmarks' matrix, relative to its mean.
-    shift: f64,
 }
 
 /// The matrix of the small problem as an operator.
@@ -422,9 +307,20 @@ impl SymmetricOperator for Symmetric<'_> {
 
     fn apply(&self, x: MatRef<'_, f64>, out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
         context.check()?;
-        context.threads.run(|| matmul(out, Accum::Replace, self.0, x, 1.0, SPLIT));
+        // Threads that wait for one another take longer than a small product.
+        let split = if self.0.nrows() < SPLIT_FROM { Par::Seq } else { SPLIT };
+        context.threads.run(|| matmul(out, Accum::Replace, self.0, x, 1.0, split));
         Ok(())
     }
+}
+
+/// Points followed by others, which may be kept in another format.
+fn both(points: &Points, others: &Points) -> Result<Points> {
+    points.followed_by(others).or_else(|_| {
+        let all = |points: &Points| points.rows(0..points.n_samples()).to_f64();
+        let n = points.n_samples() + others.n_samples();
+        Points::from_f64([all(points), all(others)].concat(), n, points.n_features())
+    })
 }
 
 /// The centre as a combination of landmarks, from its features.

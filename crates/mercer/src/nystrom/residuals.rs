@@ -9,13 +9,13 @@
 //! taken over the sampled rows. With no more rows than the sample holds, the residual is exact; otherwise its square is an estimate.
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef};
+use faer::{Accum, Mat, MatRef, Par};
+use rayon::prelude::*;
 
 use super::factor::{Factor, SPLIT};
 use crate::data::Points;
 use crate::error::Result;
 use crate::gram::{Cross, Element};
-use crate::kernel::Kernel;
 use crate::watch::Context;
 
 /// Rows of the exact matrix that are computed for `m` landmarks.
@@ -26,11 +26,12 @@ pub(super) fn sampled_rows(m: usize) -> usize {
     (m / 4).clamp(64, 256)
 }
 
+/// Strips that products with features are cut into, whatever the number of threads.
+const STRIPS: usize = 8;
+
 /// Sampled rows of the exact matrix and their products with the features.
 pub(super) struct Probe<T> {
-    cross: Cross<T>,
     points: Points,
-    values: Mat<T>,
     products: Mat<T>,
     /// `Σ_x k(x_i, x) f_x`, one row per sampled row.
     sums: Mat<f64>,
@@ -39,16 +40,9 @@ pub(super) struct Probe<T> {
 }
 
 impl<T: Element> Probe<T> {
-    pub(super) fn new(points: Points, kernel: &Kernel, rank: usize, context: &Context<'_>) -> Result<Self> {
+    pub(super) fn new(points: Points, rank: usize) -> Self {
         let s = points.n_samples();
-        Ok(Self {
-            cross: context.threads.run(|| Cross::new(&points, kernel))?,
-            points,
-            values: Mat::zeros(s, super::sums::ROWS),
-            products: Mat::zeros(s, rank),
-            sums: Mat::zeros(s, rank),
-            row_sums: vec![0.0; s],
-        })
+        Self { points, products: Mat::zeros(s, rank), sums: Mat::zeros(s, rank), row_sums: vec![0.0; s] }
     }
 
     /// How many rows are sampled.
@@ -56,37 +50,43 @@ impl<T: Element> Probe<T> {
         self.points.n_samples()
     }
 
-    /// Adds a block of rows with their features, one per column.
-    pub(super) fn add(&mut self, block: &Points, features: MatRef<'_, T>, context: &Context<'_>) -> Result<()> {
-        let mut values = self.values.as_mut().subcols_mut(0, block.n_samples());
-        self.cross.fill(block, values.as_mut(), context)?;
-        let values = values.as_ref();
-        let products = self.products.as_mut();
+    /// The sampled rows.
+    pub(super) fn points(&self) -> &Points {
+        &self.points
+    }
+
+    /// Adds a block of rows: their kernel values with the sampled rows and their features, one row per column.
+    pub(super) fn add(&mut self, values: MatRef<'_, T>, features: MatRef<'_, T>, context: &Context<'_>) {
+        let wide = self.products.ncols().div_ceil(STRIPS).max(1);
         context.threads.run(|| {
-            matmul(products, Accum::Replace, values, features.transpose(), T::from_f64(1.0), SPLIT);
+            let (products, sums) = (self.products.as_mut(), self.sums.as_mut());
+            let strips = products.par_col_chunks_mut(wide).zip(sums.par_col_chunks_mut(wide));
+            strips.enumerate().for_each(|(strip, (mut products, sums))| {
+                let own = features.subrows(strip * wide, products.ncols());
+                matmul(products.as_mut(), Accum::Replace, values, own.transpose(), T::from_f64(1.0), Par::Seq);
+                for (sums, products) in sums.col_iter_mut().zip(products.as_ref().col_iter()) {
+                    sums.iter_mut().zip(products.iter()).for_each(|(sum, x)| *sum += x.to_f64());
+                }
+            });
         });
-        for j in 0..self.sums.ncols() {
-            let sums = self.sums.col_mut(j).iter_mut();
-            sums.zip(self.products.col(j).iter()).for_each(|(sum, x)| *sum += x.to_f64());
-        }
         for column in values.col_iter() {
             self.row_sums.iter_mut().zip(column.iter()).for_each(|(sum, x)| *sum += x.to_f64());
         }
-        Ok(())
     }
 
-    /// `‖K v − λ v‖ / λ₁` of each component, for `n` rows; `vectors` are those of the small problem.
+    /// `‖K v − λ v‖ / λ₁` of each component, for `n` rows; `vectors` are those of the small problem, and the first points of `cross` the
+    /// landmarks.
     pub(super) fn residuals(
         &self,
         (values, vectors): (&[f64], MatRef<'_, f64>),
         center: Option<&[f64]>,
-        (factor, landmarks): (&Factor, &Cross<T>),
+        (factor, cross): (&Factor, &Cross<T>),
         n: usize,
         context: &Context<'_>,
     ) -> Result<Vec<f64>> {
         let s = self.len();
-        let own = landmarks.columns(&self.points, context)?;
-        let own = context.threads.run(|| factor.forward(own));
+        let own = cross.columns(&self.points, context)?;
+        let own = context.threads.run(|| factor.forward(own.subrows(0, factor.rank()).to_owned()));
         let times_vectors = |rows: MatRef<'_, f64>| {
             let mut product = Mat::zeros(rows.nrows(), vectors.ncols());
             context.threads.run(|| matmul(product.as_mut(), Accum::Replace, rows, vectors, 1.0, SPLIT));

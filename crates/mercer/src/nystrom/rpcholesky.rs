@@ -1,6 +1,7 @@
 //! Randomly pivoted Cholesky, in blocks and accelerated by rejection.
 //!
-//! **Cost**: the kernel of the pool's rows with the landmarks, `p m d`, and `p m²` in matrix products. **Memory**: `p m` numbers.
+//! **Cost**: the kernel of the pool's rows with the landmarks, `p m d`, and `p m²` in matrix products, both in the precision of the points.
+//! **Memory**: `p m` numbers.
 //!
 //! # Method
 //!
@@ -8,14 +9,22 @@
 //! a matrix-vector product each. Instead a block is drawn from the present diagonal, and gone through in order: the row that was drawn is
 //! taken with the ratio of what is left of it now, after those taken from the same block, to what was left when it was drawn. That gives landmarks
 //! with exactly the chances of one-by-one drawing (\[ETW24\]), and everything but a matrix of the block's order is products.
+//!
+//! # Numerics
+//!
+//! What is left of a row is a difference of numbers that are rounded in the precision of the points, and rounding is all it is once it falls below
+//! [`ROUNDING`] units of it. Chances need no more digits than that. The matrix of a block is in double precision.
 
 use faer::linalg::matmul::matmul;
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, Mat};
 
 use super::factor::{Factor, SPLIT};
 use super::pool::Pool;
 use super::random::{Random, fill_up};
 use crate::error::Result;
+use crate::gram::Element;
+use crate::scalar::Precision;
 use crate::watch::Context;
 
 /// Rows drawn at a time: enough for products, few enough that most are taken.
@@ -27,11 +36,18 @@ const ROUNDING: f64 = 16.0;
 
 /// Places in the pool of `m` landmarks; if the rows have fewer dimensions than that in feature space, the others are drawn uniformly.
 pub(super) fn choose(pool: &Pool, m: usize, seed: u64, context: &Context<'_>) -> Result<Vec<usize>> {
+    match pool.precision {
+        Precision::F32 => choose_in::<f32>(pool, m, seed, context),
+        Precision::F64 => choose_in::<f64>(pool, m, seed, context),
+    }
+}
+
+fn choose_in<T: Element>(pool: &Pool, m: usize, seed: u64, context: &Context<'_>) -> Result<Vec<usize>> {
     let n = pool.len();
     let mut random = Random::new(seed);
     let mut left: Vec<f64> = pool.diagonal()?.into_iter().map(|value| value.max(0.0)).collect();
     let rounding = ROUNDING * pool.precision.epsilon() * left.iter().sum::<f64>();
-    let mut factor = Mat::<f64>::zeros(n, m);
+    let mut factor = Mat::<T>::zeros(n, m);
     let mut chosen: Vec<usize> = Vec::with_capacity(m);
     let mut fruitless = 0;
     while chosen.len() < m && fruitless < PATIENCE && left.iter().sum::<f64>() > rounding {
@@ -46,31 +62,35 @@ pub(super) fn choose(pool: &Pool, m: usize, seed: u64, context: &Context<'_>) ->
         // What earlier landmarks leave of the block.
         let mut block = pool.square(&different, context)?;
         let known = factor.subcols(0, k);
-        let rows = Mat::from_fn(different.len(), k, |i, j| known[(different[i], j)]);
+        let rows = Mat::from_fn(different.len(), k, |i, j| known[(different[i], j)].to_f64());
         context.threads.run(|| matmul(block.as_mut(), Accum::Add, rows.as_ref(), rows.transpose(), -1.0, SPLIT));
         let taken = take(&block, &proposals, &different, &left, m - k, &mut random);
         let inner = Mat::from_fn(taken.len(), taken.len(), |i, j| block[(taken[i], taken[j])]);
         // A row may be rounding of the others all the same; it is then not taken.
-        let inner = context.threads.run(|| Factor::new(inner.as_ref(), f64::EPSILON));
+        let inner = context.threads.run(|| Factor::new(inner.as_ref(), pool.precision.epsilon()));
         let taken: Vec<usize> = inner.kept.iter().map(|&place| different[taken[place]]).collect();
         fruitless = if taken.is_empty() { fruitless + 1 } else { 0 };
         if taken.is_empty() {
             continue;
         }
-        let mut columns = pool.columns(&taken, context)?;
+        let entries = pool.columns(&taken, context)?;
+        let mut columns = Mat::<T>::from_fn(n, taken.len(), |i, j| T::from_f64(entries[(i, j)]));
         let rows = Mat::from_fn(taken.len(), k, |i, j| known[(taken[i], j)]);
-        let columns = context.threads.run(|| {
-            matmul(columns.as_mut(), Accum::Add, known, rows.transpose(), -1.0, SPLIT);
-            inner.forward(columns.transpose().to_owned())
+        let lower = Mat::<T>::from_fn(taken.len(), taken.len(), |i, j| T::from_f64(inner.lower[(i, j)]));
+        context.threads.run(|| {
+            matmul(columns.as_mut(), Accum::Add, known, rows.transpose(), T::from_f64(-1.0), SPLIT);
+            solve_lower_triangular_in_place(lower.as_ref(), columns.as_mut().transpose_mut(), SPLIT);
         });
-        for (i, left) in left.iter_mut().enumerate() {
-            let explained: f64 = columns.col(i).iter().map(|x| x * x).sum();
-            *left = (*left - explained).max(0.0);
+        for column in columns.col_iter() {
+            left.iter_mut().zip(column.iter()).for_each(|(left, x)| *left -= x.to_f64().powi(2));
+        }
+        for left in &mut left {
+            *left = left.max(0.0);
         }
         for &place in &taken {
             left[place] = 0.0;
         }
-        factor.as_mut().subcols_mut(k, taken.len()).copy_from(columns.transpose());
+        factor.as_mut().subcols_mut(k, taken.len()).copy_from(&columns);
         chosen.extend(taken);
     }
     Ok(fill_up(chosen, n, m, &mut random))
@@ -109,7 +129,6 @@ mod tests {
     use super::*;
     use crate::data::Points;
     use crate::kernel::Kernel;
-    use crate::scalar::Precision;
     use crate::watch::{Phase, Threads, Watch};
 
     /// Pairs of landmarks come with the chances of drawing them one after the other, whatever is rejected on the way.

@@ -1,10 +1,12 @@
 //! Sums over rows: what an eigenproblem of the landmarks' order is made of.
 
-use faer::linalg::matmul::triangular::{self, BlockStructure};
+use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Accum, Mat};
+use faer::{Accum, Mat, Par};
+use rayon::prelude::*;
 
-use super::factor::{Factor, SPLIT};
+use super::factor::Factor;
+use super::limits::Kept;
 use super::residuals::Probe;
 use crate::data::Points;
 use crate::error::Result;
@@ -16,14 +18,21 @@ use crate::watch::Context;
 /// four threads have the same share.
 pub(super) const ROWS: usize = 1152;
 
+/// Columns whose features one thread makes, and strips that the matrix of their products is cut into: work for any number of threads that does
+/// not wait for one another, as the steps of a product that is split would.
+const SOLVED: usize = ROWS / 4;
+const STRIPS: usize = 16;
+const LEAST_STRIP: usize = 48;
+
 /// Sums over the features `f = L⁻¹ k(landmarks, x)` of rows.
 pub(super) struct Sums<'a, T> {
     kernel: &'a Kernel,
+    /// The landmarks, followed by the rows that residuals are measured on: rows are packed once for both.
     cross: &'a Cross<T>,
     /// `L`, in the precision of kernel values.
     lower: Mat<T>,
-    /// Features of a block of rows, one per column.
-    features: Mat<T>,
+    /// Kernel values of a block of rows, one row per column; those with the landmarks become features.
+    values: Mat<T>,
     /// Their products.
     products: Mat<T>,
     /// `Σ f fᵀ`, the lower triangle.
@@ -34,23 +43,31 @@ pub(super) struct Sums<'a, T> {
     pub(super) trace: f64,
     pub(super) n: usize,
     pub(super) probe: Probe<T>,
+    pub(super) kept: Kept<T>,
 }
 
 impl<'a, T: Element> Sums<'a, T> {
-    /// No rows yet, for the landmarks of `cross`, which are those that the factor keeps.
-    pub(super) fn new(kernel: &'a Kernel, cross: &'a Cross<T>, factor: &Factor, probe: Probe<T>) -> Self {
+    /// No rows yet, for the points of `cross`: the landmarks that the factor keeps, and the probe's.
+    pub(super) fn new(
+        kernel: &'a Kernel,
+        cross: &'a Cross<T>,
+        factor: &Factor,
+        probe: Probe<T>,
+        kept: Kept<T>,
+    ) -> Self {
         let r = factor.rank();
         Self {
             kernel,
             cross,
             lower: Mat::from_fn(r, r, |i, j| T::from_f64(factor.lower[(i, j)])),
-            features: Mat::zeros(r, ROWS),
+            values: Mat::zeros(cross.len(), ROWS),
             products: Mat::zeros(r, r),
             scatter: Mat::zeros(r, r),
             total: vec![0.0; r],
             trace: 0.0,
             n: 0,
             probe,
+            kept,
         }
     }
 
@@ -64,34 +81,39 @@ impl<'a, T: Element> Sums<'a, T> {
 
     fn add_block(&mut self, points: &Points, context: &Context<'_>) -> Result<()> {
         let count = points.n_samples();
-        let mut features = self.features.as_mut().subcols_mut(0, count);
-        self.cross.fill(points, features.as_mut(), context)?;
-        let (lower, products) = (self.lower.as_ref(), self.products.as_mut());
+        let mut values = self.values.as_mut().subcols_mut(0, count);
+        self.cross.fill(points, values.as_mut(), context)?;
+        let (mut features, sampled) = values.split_at_row_mut(self.lower.nrows());
+        let (lower, r) = (self.lower.as_ref(), self.lower.nrows());
         context.threads.run(|| {
-            solve_lower_triangular_in_place(lower, features.as_mut(), SPLIT);
+            features.as_mut().par_col_chunks_mut(SOLVED).for_each(|columns| {
+                solve_lower_triangular_in_place(lower, columns, Par::Seq);
+            });
             let features = features.as_ref();
-            triangular::matmul(
-                products,
-                BlockStructure::TriangularLower,
-                Accum::Replace,
-                features,
-                BlockStructure::Rectangular,
-                features.transpose(),
-                BlockStructure::Rectangular,
-                T::from_f64(1.0),
-                SPLIT,
-            );
+            let wide = r.div_ceil(STRIPS).max(LEAST_STRIP);
+            let (products, scatter) = (self.products.as_mut(), self.scatter.as_mut());
+            let strips = products.par_col_chunks_mut(wide).zip(scatter.par_col_chunks_mut(wide));
+            strips.enumerate().for_each(|(strip, (products, mut scatter))| {
+                // From the diagonal down.
+                let (first, count) = (strip * wide, products.ncols());
+                let mut products = products.subrows_mut(first, r - first);
+                let (below, own) = (features.subrows(first, r - first), features.subrows(first, count));
+                let one = T::from_f64(1.0);
+                matmul(products.as_mut(), Accum::Replace, below, own.transpose(), one, Par::Seq);
+                for j in 0..count {
+                    let sums = scatter.as_mut().col_mut(j).iter_mut().skip(first + j);
+                    sums.zip(products.as_ref().col(j).iter().skip(j)).for_each(|(sum, x)| *sum += x.to_f64());
+                }
+            });
         });
-        for j in 0..self.products.ncols() {
-            let sums = self.scatter.col_mut(j).iter_mut().skip(j);
-            sums.zip(self.products.col(j).iter().skip(j)).for_each(|(sum, x)| *sum += x.to_f64());
-        }
-        let features = self.features.as_ref().subcols(0, count);
+        let features = features.as_ref();
         for column in features.col_iter() {
             self.total.iter_mut().zip(column.iter()).for_each(|(sum, x)| *sum += x.to_f64());
         }
-        self.probe.add(points, features, context)?;
-        self.trace += diagonal(self.kernel, points)?.iter().sum::<f64>();
+        self.probe.add(sampled.as_ref(), features, context);
+        let diagonal = diagonal(self.kernel, points)?;
+        self.kept.add(self.n, features, &diagonal);
+        self.trace += diagonal.iter().sum::<f64>();
         self.n += count;
         Ok(())
     }

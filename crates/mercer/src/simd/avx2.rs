@@ -15,6 +15,7 @@ impl Target for Avx2 {
     type F32 = F32x8;
     type F64 = F64x4;
     type Bytes = Bytes;
+    const IS_FUSED: bool = true;
 }
 
 /// Runs `job` with the instruction set switched on.
@@ -95,6 +96,17 @@ impl Lanes for F32x8 {
             _mm256_storeu_pd(target, _mm256_add_pd(_mm256_loadu_pd(target), low));
             _mm256_storeu_pd(second, _mm256_add_pd(_mm256_loadu_pd(second), high));
         }
+    }
+    #[inline(always)]
+    fn four_sums([a, b, c, d]: [Self; 4]) -> [f64; 4] {
+        let mut sums = [0.0; 4];
+        unsafe {
+            // Halves of the sums of a, b, c and d side by side, twice.
+            let halves = _mm256_hadd_ps(_mm256_hadd_ps(a.0, b.0), _mm256_hadd_ps(c.0, d.0));
+            let whole = _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps::<1>(halves));
+            _mm256_storeu_pd(sums.as_mut_ptr(), _mm256_cvtps_pd(whole));
+        }
+        sums
     }
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
@@ -205,6 +217,16 @@ impl Lanes for F64x4 {
     #[inline(always)]
     unsafe fn add_to_f64(self, target: *mut f64) {
         unsafe { _mm256_storeu_pd(target, _mm256_add_pd(_mm256_loadu_pd(target), self.0)) }
+    }
+    #[inline(always)]
+    fn four_sums([a, b, c, d]: [Self; 4]) -> [f64; 4] {
+        let mut sums = [0.0; 4];
+        unsafe {
+            let (ab, cd) = (_mm256_hadd_pd(a.0, b.0), _mm256_hadd_pd(c.0, d.0));
+            let (low, high) = (_mm256_permute2f128_pd::<0x20>(ab, cd), _mm256_permute2f128_pd::<0x31>(ab, cd));
+            _mm256_storeu_pd(sums.as_mut_ptr(), _mm256_add_pd(low, high));
+        }
+        sums
     }
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {

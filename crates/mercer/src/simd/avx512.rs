@@ -15,6 +15,7 @@ impl Target for Avx512 {
     type F32 = F32x16;
     type F64 = F64x8;
     type Bytes = Bytes;
+    const IS_FUSED: bool = true;
 }
 
 /// Runs `job` with the instruction set switched on.

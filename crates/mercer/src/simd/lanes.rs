@@ -22,7 +22,19 @@ pub trait Target: Copy + 'static {
     type F64: Lanes<Elem = f64>;
     /// Integer dot products of bytes, with as many rows as `F32` has lanes.
     type Bytes: ByteLanes<Floats = Self::F32>;
+    /// Whether it multiplies and adds in one instruction.
+    const IS_FUSED: bool;
 }
+
+/// `a * b + c`, in one rounding where the instruction set can: for loops over arrays, which the compiler turns into vectors.
+#[inline(always)]
+pub(crate) fn fused<G: Target>(a: f64, b: f64, c: f64) -> f64 {
+    // Where there is no such instruction, `f64::mul_add` is a call to a slow library function.
+    if G::IS_FUSED { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// Lanes of the widest vector there is.
+pub(crate) const MOST_LANES: usize = 16;
 
 /// A vector of floating-point numbers in one register.
 ///
@@ -98,6 +110,24 @@ pub trait Lanes:
     /// `target` must be valid for reading and writing `COUNT` numbers.
     #[expect(unsafe_code, reason = "writes through a pointer")]
     unsafe fn add_to_f64(self, target: *mut f64);
+
+    /// The sum of the lanes of each of four vectors.
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "writes through a pointer")]
+    fn four_sums(vectors: [Self; 4]) -> [f64; 4] {
+        const { assert!(Self::COUNT <= MOST_LANES && Self::COUNT.is_power_of_two()) };
+        vectors.map(|vector| {
+            let mut lanes = [0.0; MOST_LANES];
+            // SAFETY: there is room for the widest vector.
+            unsafe { vector.add_to_f64(lanes.as_mut_ptr()) };
+            let mut width = Self::COUNT;
+            while width > 1 {
+                width /= 2;
+                (0..width).for_each(|lane| lanes[lane] += lanes[width + lane]);
+            }
+            lanes[0]
+        })
+    }
 
     /// `self * factor + addend`, in one rounding where the machine can.
     fn mul_add(self, factor: Self, addend: Self) -> Self;

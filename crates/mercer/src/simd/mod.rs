@@ -16,6 +16,7 @@ mod avx2;
 mod avx512;
 
 pub use lanes::{ByteLanes, Lanes, Target};
+pub(crate) use lanes::{MOST_LANES, fused};
 pub(crate) use portable::Portable;
 pub(crate) use several::Several;
 

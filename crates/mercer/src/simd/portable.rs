@@ -14,6 +14,7 @@ impl Target for Portable {
     type F32 = F32x4;
     type F64 = F64x2;
     type Bytes = Bytes;
+    const IS_FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
 }
 
 macro_rules! array_lanes {
@@ -101,7 +102,7 @@ macro_rules! array_lanes {
             #[inline(always)]
             fn mul_add(self, factor: Self, addend: Self) -> Self {
                 // Where the baseline has no such instruction, `f32::mul_add` is a call to a slow library function.
-                if cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
+                if Portable::IS_FUSED {
                     Self(std::array::from_fn(|lane| self.0[lane].mul_add(factor.0[lane], addend.0[lane])))
                 } else {
                     self * factor + addend

@@ -3,21 +3,21 @@
 //! # Method
 //!
 //! Gaussian kernels come in chains in which `gamma` doubles: $k_{2\gamma} = k_\gamma^2$, so that only the first of a chain
-//! costs an exponential. One chain after the other goes over the tile, which stays in the second-level cache. A strip of a few columns is
+//! costs an exponential. Long chains are cut into pieces, after what is wide and what is zero over the whole tile has been left out. One piece after the other goes over the tile, which stays in the second-level cache. A strip of a few columns is
 //! taken through a whole chain: sums of its columns stay in registers, the chain's sums of rows and the kernel values in the first-level
 //! cache. Kernels so wide that they are short polynomials over the whole tile come from sums of powers instead
 //! ([`powers`]), if there are enough of them.
 //!
 //! # Numerics
 //!
-//! Every squaring doubles the relative error of an entry; chains are short enough ([`Chain::LONGEST`]) that what is left is that of
+//! Every squaring doubles the relative error of an entry; pieces are short enough ([`Chain::LONGEST`]) that what is left is that of
 //! a few hundred roundings of either sign. Kernel values below [`negligible`] count as zero: squares of them would be subnormal,
 //! which some processors take a hundred times as long for.
 
-use super::powers;
-use super::sums::{MOST_LANES, Part, STRIP, TileSums, check, sums_of_lanes};
+use super::powers::{self, Range, WIDEST};
+use super::sums::{Part, STRIP, TileSums, check, sums_of_lanes};
 use crate::scalar::{Precision, Scalar};
-use crate::simd::{Isa, Job, Lanes, Target};
+use crate::simd::{Isa, Job, Lanes, MOST_LANES, Target};
 
 /// Gaussian kernels of inverse widths `gamma`, `2 gamma`, `4 gamma`, and so on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,33 +31,38 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Kernels of a chain, at most: `2⁷` times the rounding of the first is the error of the last.
+    /// Kernels from one exponential, at most: `2⁷` times the rounding of the first is the error of the last.
     pub(crate) const LONGEST: usize = 8;
 
     /// The inverse width of a kernel of the chain; exact, because it is a power of two times the first.
     fn gamma_at(&self, step: usize) -> f64 {
-        self.gamma * (1_u64 << step) as f64
+        // Chains of any length: a power of two has a number of its own from 2^-1022 to 2^1023.
+        self.gamma * 2.0_f64.powi(i32::try_from(step).unwrap_or(i32::MAX))
     }
 
-    /// How many of the first kernels are short polynomials of scalars up to `far`.
-    fn wide_steps(&self, far: f64) -> usize {
-        (0..self.length).take_while(|&step| self.gamma_at(step) * far <= 1.0).count()
+    /// How many of the first kernels have an inverse width of at most `gamma`.
+    fn steps_up_to(&self, gamma: f64) -> usize {
+        (0..self.length).take_while(|&step| self.gamma_at(step) <= gamma).count()
     }
 
-    /// The chain without its first kernels, if any are left.
-    fn without(&self, steps: usize) -> Option<Self> {
-        let length = self.length.checked_sub(steps).filter(|&length| length > 0)?;
-        Some(Self { gamma: self.gamma_at(steps), length, first: self.first + steps })
+    /// Some of the chain's kernels, in pieces of nearly the same length, each of which takes one exponential.
+    fn pieces(&self, steps: std::ops::Range<usize>) -> impl Iterator<Item = Self> + use<> {
+        let (chain, count) = (*self, steps.len().div_ceil(Self::LONGEST));
+        (0..count).map(move |piece| {
+            let at = |piece: usize| steps.start + steps.len() * piece / count;
+            let (first, end) = (at(piece), at(piece + 1));
+            Self { gamma: chain.gamma_at(first), length: end - first, first: chain.first + first }
+        })
     }
 }
 
-/// A largest scalar from which on its reciprocal is a number in either precision.
-const LEAST_FAR: f64 = 1e-20;
+/// A shortest range of scalars from which on its reciprocal is a number in either precision.
+const LEAST_HALF: f64 = 1e-20;
 
 /// Whether so many kernels are wide for a tile that sums of powers cost less than theirs: a pair of powers is about a kernel.
-fn are_powers_cheaper(chains: &[Chain], far: f64, precision: Precision) -> bool {
-    far > LEAST_FAR
-        && chains.iter().map(|chain| chain.wide_steps(far)).sum::<usize>() > powers::count(precision) / 2 + 2
+fn are_powers_cheaper(chains: &[Chain], half: f64, precision: Precision) -> bool {
+    half > LEAST_HALF
+        && chains.iter().map(|chain| chain.steps_up_to(WIDEST / half)).sum::<usize>() > powers::count(precision) / 2 + 2
 }
 
 /// What stands for the scalars of pairs that are none: so far apart that every kernel is zero.
@@ -111,24 +116,33 @@ impl<T: Scalar> Job for GaussianJob<'_, T> {
         // What does not count must be neither the largest nor the smallest.
         fill_outside(tile, part, lanes, 0.0);
         let far = extremes::<T::On<G>, true>(tile, part, n_panels, &mut sums.farthest);
-        let is_wide = are_powers_cheaper(chains, far, T::PRECISION);
-        if is_wide {
-            sums.powers.fill::<T::On<G>>(tile, part, far);
-        }
         fill_outside(tile, part, lanes, FAR);
-        extremes::<T::On<G>, false>(tile, part, n_panels, &mut sums.nearest);
+        let near = extremes::<T::On<G>, false>(tile, part, n_panels, &mut sums.nearest);
+        // As the tile's precision has it, so that what does not count is exactly in the middle.
+        let middle = T::from_f64(0.5 * (near + far)).to_f64();
+        let range = Range { middle, half: (far - middle).max(middle - near) };
+        let is_wide = are_powers_cheaper(chains, range.half, T::PRECISION);
+        if is_wide {
+            fill_outside(tile, part, lanes, range.middle);
+            sums.powers.fill::<T::On<G>>(tile, part, range);
+            fill_outside(tile, part, lanes, FAR);
+        }
+        let (_, enough) = negligible(T::PRECISION);
         let whole = n_columns - n_columns % STRIP;
         for chain in chains {
-            let skipped = if is_wide { chain.wide_steps(far) } else { 0 };
-            for step in 0..skipped {
+            let wide = if is_wide { chain.steps_up_to(WIDEST / range.half) } else { 0 };
+            for step in 0..wide {
                 sums.combine_powers::<T::On<G>>(chain.gamma_at(step), chain.first + step);
             }
-            let Some(chain) = chain.without(skipped) else { continue };
-            for column in (0..whole).step_by(STRIP) {
-                strip::<T::On<G>, STRIP>(tile, part, n_panels, column, &chain, sums);
-            }
-            for column in whole..n_columns {
-                strip::<T::On<G>, 1>(tile, part, n_panels, column, &chain, sums);
+            // What is zero everywhere adds nothing.
+            let end = if near > 0.0 { chain.steps_up_to(enough / near) } else { chain.length };
+            for piece in chain.pieces(wide..end.max(wide)) {
+                for column in (0..whole).step_by(STRIP) {
+                    strip::<T::On<G>, STRIP>(tile, part, n_panels, column, &piece, sums);
+                }
+                for column in whole..n_columns {
+                    strip::<T::On<G>, 1>(tile, part, n_panels, column, &piece, sums);
+                }
             }
         }
     }

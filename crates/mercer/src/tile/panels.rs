@@ -179,17 +179,28 @@ fn pack_panel<T: Scalar>(points: &Points, first: usize, packing: &Packing, value
         }
         let mut x = points.row(row);
         packing.prepare(&mut x);
-        let mut sum = 0.0;
-        for (value, &x) in values.iter_mut().skip(lane).step_by(lanes).zip(&x) {
-            let rounded = T::from_f64(x);
-            *value = rounded;
-            sum += rounded.to_f64() * rounded.to_f64();
+        // The norm is that of what is stored.
+        for x in &mut x {
+            *x = T::from_f64(*x).to_f64();
         }
+        let sum = sum_of_squares(&x);
+        values.iter_mut().skip(lane).step_by(lanes).zip(&x).for_each(|(value, &x)| *value = T::from_f64(x));
         // Inner products of finite norms are finite, so this one check keeps NaN out of every tile.
         is_finite &= T::from_f64(4.0 * sum).to_f64().is_finite();
         *term = if packing.pairing == Pairing::SquaredDistance { T::from_f64(-0.5 * sum) } else { T::default() };
     }
     is_finite
+}
+
+/// In four sums, which do not wait for one another.
+fn sum_of_squares(row: &[f64]) -> f64 {
+    let (fours, rest) = row.as_chunks::<4>();
+    let mut sums = [0.0; 4];
+    for four in fours {
+        sums.iter_mut().zip(four).for_each(|(sum, x)| *sum += x * x);
+    }
+    sums.iter_mut().zip(rest).for_each(|(sum, x)| *sum += x * x);
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
 }
 
 /// One far point moves the mean away from all others, so the first row that overflows need not be the culprit.

@@ -37,7 +37,7 @@ pub(crate) struct TileSums<T> {
     pub(super) powers: Powers<T>,
 }
 
-/// Columns that are taken together: two sums of each must fit the registers.
+/// Columns that are taken together: two sums of each must fit the registers. [`Lanes::four_sums`] is made for as many.
 pub(super) const STRIP: usize = 4;
 
 impl<T: Scalar> TileSums<T> {
@@ -62,27 +62,40 @@ impl<T: Scalar> TileSums<T> {
     }
 
     /// Adds the sums of a quantity, one for each row, to `target`, and begins anew.
-    pub(crate) fn take_rows(&mut self, kernel: usize, quantity: usize, target: &mut [f64]) {
+    pub(crate) fn take_rows(&mut self, isa: Isa, kernel: usize, quantity: usize, target: &mut [f64]) {
         let start = self.place(kernel, quantity) * self.side;
-        for (sum, own) in target.iter_mut().zip(&mut self.rows[start..start + self.side]) {
-            *sum += own.to_f64();
-        }
-        self.rows[start..start + self.side].fill(T::default());
+        isa.run(Take { from: &mut self.rows[start..start + self.side], target });
     }
 
     /// Adds the sums of a quantity, one for each column, to `target`, and begins anew.
-    pub(crate) fn take_columns(&mut self, kernel: usize, quantity: usize, target: &mut [f64]) {
+    pub(crate) fn take_columns(&mut self, isa: Isa, kernel: usize, quantity: usize, target: &mut [f64]) {
         let start = self.place(kernel, quantity) * self.side;
-        for (sum, own) in target.iter_mut().zip(&mut self.columns[start..start + self.side]) {
-            *sum += *own;
-        }
-        self.columns[start..start + self.side].fill(0.0);
+        isa.run(Take { from: &mut self.columns[start..start + self.side], target });
     }
 
     /// The sum of the kernel times a quantity, which begins anew.
     pub(crate) fn take_square(&mut self, kernel: usize, quantity: usize) -> f64 {
         let place = self.place(kernel, quantity);
         std::mem::take(&mut self.squares[place])
+    }
+}
+
+/// Adds numbers to others, as many as there are of those, and begins anew.
+struct Take<'a, T> {
+    from: &'a mut [T],
+    target: &'a mut [f64],
+}
+
+impl<T: Scalar> Job for Take<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<G: Target>(self) {
+        let Self { from, target } = self;
+        for (sum, own) in target.iter_mut().zip(&*from) {
+            *sum += own.to_f64();
+        }
+        from.fill(T::default());
     }
 }
 
@@ -176,30 +189,12 @@ impl<T: Scalar, F: Formula> Job for KernelJob<'_, T, F> {
     }
 }
 
-/// Lanes of the widest vector there is.
-pub(super) const MOST_LANES: usize = 16;
-
-/// The sum of all lanes of each vector, by halves.
+/// The sum of all lanes of each vector.
 #[inline(always)]
-#[expect(unsafe_code, reason = "raw stores of whole vectors")]
 pub(super) fn sums_of_lanes<L: Lanes, const COUNT: usize>(vectors: [L; COUNT]) -> [f64; COUNT] {
-    const { assert!(L::COUNT <= MOST_LANES && L::COUNT.is_power_of_two() && COUNT <= STRIP) };
-    let mut room = [0.0; STRIP * MOST_LANES];
-    for (c, vector) in vectors.into_iter().enumerate() {
-        // SAFETY: there is room for STRIP of the widest vectors.
-        unsafe { vector.add_to_f64(room.as_mut_ptr().add(c * L::COUNT)) };
-    }
-    let mut width = L::COUNT;
-    while width > 1 {
-        let half = width / 2;
-        for c in 0..COUNT {
-            for lane in 0..half {
-                room[c * half + lane] = room[c * width + lane] + room[c * width + half + lane];
-            }
-        }
-        width = half;
-    }
-    std::array::from_fn(|c| room[c])
+    const { assert!(0 < COUNT && COUNT <= STRIP) };
+    let sums = L::four_sums(std::array::from_fn(|c| vectors[c.min(COUNT - 1)]));
+    std::array::from_fn(|c| sums[c])
 }
 
 /// The sum of all lanes.

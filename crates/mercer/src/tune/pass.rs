@@ -217,7 +217,7 @@ fn row_sums<T: Element>(
     context: &Context<'_>,
     sum: impl Fn(&mut [T], Part, &mut TileSums<T>) + Sync,
 ) -> Result<RowSums> {
-    let size = n_kernels * n_quantities;
+    let (size, isa) = (n_kernels * n_quantities, scalars.isa());
     // The schedule never lets two threads at the same block, so these locks are never waited for.
     let blocks: Vec<Mutex<Block>> = (0..scalars.n_blocks())
         .map(|block| Mutex::new(Block { rows: vec![0.0; size * scalars.rows(block).len()], squares: vec![0.0; size] }))
@@ -234,7 +234,7 @@ fn row_sums<T: Element>(
             for place in 0..size {
                 let (kernel, quantity) = (place / n_quantities, place % n_quantities);
                 let own = &mut target.rows[place * inside.0..(place + 1) * inside.0];
-                sums.take_rows(kernel, quantity, own);
+                sums.take_rows(isa, kernel, quantity, own);
                 target.squares[place] += weight * sums.take_square(kernel, quantity);
             }
             drop(target);
@@ -244,7 +244,7 @@ fn row_sums<T: Element>(
                 let own = target
                     .as_mut()
                     .map_or(&mut [][..], |target| &mut target.rows[place * inside.1..(place + 1) * inside.1]);
-                sums.take_columns(place / n_quantities, place % n_quantities, own);
+                sums.take_columns(isa, place / n_quantities, place % n_quantities, own);
             }
         },
     )?;

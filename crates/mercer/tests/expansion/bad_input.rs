@@ -121,3 +121,22 @@ fn settings_that_would_be_ignored_are_refused() {
     assert!(message.contains("`gram` must be auto, tiled or stored for the Hebbian algorithm"), "{message}");
     drop(Threads::new(1).unwrap());
 }
+
+#[test]
+fn clusters_that_take_more_memory_than_is_left_give_way_to_tiles_and_say_so() {
+    let points = in_box(3000, &[1.0; 4], 21);
+    let kernel = Kernel::gaussian(1.0).unwrap();
+    let with = |memory: u64| {
+        let wanted = Wanted { method: ExpansionMethod::Clusters, columns: 16, memory, ..Wanted::default() };
+        Expansion::new(&kernel, &points, &wanted, &context(2)).unwrap()
+    };
+    let clusters = with(u64::MAX);
+    assert_eq!(clusters.method(), "clusters", "{:?}", clusters.warnings());
+    // Coordinates in another order and coefficients of sixteen vectors are the least that it takes.
+    let least = 8 * (3000 * 4 + 16 * clusters.terms()) as u64;
+    let tiles = with(least);
+    assert_eq!(tiles.method(), "tiled");
+    let warning = tiles.warnings().join("; ");
+    assert!(warning.starts_with("tiles are computed instead of an expansion: clusters: it takes "), "{warning}");
+    assert!(warning.contains(" of memory, and "), "{warning}");
+}

@@ -144,7 +144,7 @@ fn the_cheapest_method_is_chosen_and_tiles_are_among_them() {
     // All points within half a bandwidth: a few terms about one centre.
     assert_eq!(method(&in_box(3000, &[1.0; 3], 19), 0.1), "series");
     // A bandwidth of a twentieth of the side: in three dimensions a grid.
-    assert_eq!(method(&in_box(3000, &[1.0; 3], 19), 200.0), "grid");
+    assert_eq!(method(&in_box(8000, &[1.0; 3], 19), 200.0), "grid");
     // A bandwidth of a third of the side in eight: nothing but tiles.
     assert_eq!(method(&in_box(300, &[1.0; 8], 19), 5.0), "tiled");
     // A dozen points are summed up sooner than anything else is set up.

@@ -26,15 +26,29 @@ fn assert_refused<T: std::fmt::Debug>(outcome: Result<T>, words: &[&str]) {
 #[test]
 fn all_points_equal() {
     let equal = points(&[3.0; 20]);
-    assert!(matches!(gaussian().tune(&equal), Err(Error::NoVariance { n_samples: 20 })));
+    let message = "all 20 rows are equal to the kernel: there is no variance to explain";
+    assert_eq!(gaussian().tune(&equal).unwrap_err().to_string(), message);
     let pca = KernelPca::new(KernelSpec::new("gaussian").width(Width::Auto));
-    assert!(matches!(pca.fit(&equal), Err(Error::NoVariance { n_samples: 20 })));
+    assert_eq!(pca.fit(&equal).unwrap_err().to_string(), message);
+}
+
+#[test]
+fn constant_features_alone_are_points_that_are_all_equal() {
+    let constant = Points::from_f64([1.0, -2.0, 7.5].repeat(9), 9, 3).unwrap();
+    let message = "all 9 rows are equal to the kernel: there is no variance to explain";
+    for criterion in [Criterion::Variance, Criterion::EffectiveRank] {
+        let error = gaussian().criterion(criterion).tune(&constant).unwrap_err();
+        assert_eq!(error.to_string(), message, "{criterion:?}");
+    }
 }
 
 #[test]
 fn one_distinct_pair() {
     for values in [vec![0.0, 1.0], [0.0, 1.0, 1.0, 0.0, 1.0].to_vec()] {
-        assert_refused(gaussian().tune(&points(&values)), &["no maximum", "falls", "two points", "variance"]);
+        let message = gaussian().tune(&points(&values)).unwrap_err().to_string();
+        assert!(message.starts_with("the criterion \"variance\" has no maximum between bandwidths "), "{message}");
+        let end = ": it falls all the way, as when all rows are copies of two points; give the kernel a width";
+        assert!(message.ends_with(end), "{message}");
         // With bandwidths of one's own there is a curve all the same.
         let tuning = gaussian().bandwidths([0.5, 1.0]).tune(&points(&values)).unwrap();
         assert!(tuning.maxima.is_empty() && tuning.best_bandwidth.to_bits() == 0.5_f64.to_bits());

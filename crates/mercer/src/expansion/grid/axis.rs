@@ -6,7 +6,7 @@
 //! positive and add up to its value at zero. Three things go wrong, each bounded for every entry of the kernel matrix:
 //!
 //! - images of the points, one period on: at most `e^{-s (L - D)²}` and what follows, for differences up to `D`;
-//! - waves that the grid does not have: the sum of their coefficients;
+//! - waves that are left out, because the grid does not have them or because they do not matter: the sum of their coefficients;
 //! - waves that the window distorts, once when sources are spread and once when targets are gathered: `Σ b_k ((1 + δ_k)² - 1)` with
 //!   the window's deviation `δ_k`.
 //!
@@ -24,6 +24,8 @@ pub(super) struct Axis {
     /// Nodes per unit of length.
     pub(super) density: f64,
     pub(super) period: f64,
+    /// Waves that are kept: those from zero to one below this, and their mirror images.
+    pub(super) waves: usize,
     pub(super) response: Response,
 }
 
@@ -41,7 +43,16 @@ const NEGLIGIBLE: f64 = 1e-18;
 
 impl Axis {
     /// An axis of `n` nodes for points within `extent`, whose images are at least `reach` away; `None` if the window does not fit.
-    pub(super) fn new(extent: Extent, reach: f64, n: usize, window: &Window, narrowest: f64) -> Option<Self> {
+    ///
+    /// Waves of the narrowest Gaussian that add up to less than about `left_out` are left out.
+    pub(super) fn new(
+        extent: Extent,
+        reach: f64,
+        n: usize,
+        window: &Window,
+        narrowest: f64,
+        left_out: f64,
+    ) -> Option<Self> {
         let room = lanes(window.width) + 2;
         if n <= room {
             return None;
@@ -51,8 +62,10 @@ impl Axis {
         let period = (extent.difference + reach).max(length * n as f64 / (n - room) as f64);
         let density = n as f64 / period;
         let origin = extent.low - (0.5 * window.width as f64 + 1.0) / density;
-        let response = window.response(n, |k| coefficient(narrowest, period, k) > NEGLIGIBLE);
-        Some(Self { n, origin, density, period, response })
+        // The highest wave of an even grid is left out in any case: it has no partner.
+        let waves = (highest_wave(narrowest, period, left_out).ceil() as usize + 1).min(n / 2);
+        let response = window.response(n, waves);
+        Some(Self { n, origin, density, period, waves, response })
     }
 
     /// The coefficient of wave `k` of the Gaussian with exponent `s`.
@@ -69,8 +82,7 @@ impl Axis {
             if b < NEGLIGIBLE {
                 return error;
             }
-            // The highest wave of an even grid is left out: it has no partner.
-            if 2 * k >= self.n {
+            if k >= self.waves {
                 error += b;
             } else {
                 let deviation = self.response.deviation[k];
@@ -78,6 +90,11 @@ impl Axis {
             }
         }
         error
+    }
+
+    /// Waves that are kept, mirror images included.
+    pub(super) fn n_kept(&self) -> usize {
+        2 * self.waves - 1
     }
 
     /// A coordinate in nodes.
@@ -97,7 +114,8 @@ fn coefficient(s: f64, period: f64, k: usize) -> f64 {
     (std::f64::consts::PI / s).sqrt() / period * (-wave * wave / s).exp()
 }
 
-/// Numbers of nodes that Fourier transforms are fast for: products of 2, 3 and 5, from `least` on.
+/// Numbers of nodes that Fourier transforms are fast for: products of 2, 3 and 5, from `least` on. Multiples of 64 are left out: rows so far
+/// apart share the sets of a cache, and those of a window would drive each other out of it.
 pub(super) fn fast_sizes(least: usize) -> impl Iterator<Item = usize> {
     (least.max(2)..).filter(|&n| {
         let mut rest = n;
@@ -106,17 +124,18 @@ pub(super) fn fast_sizes(least: usize) -> impl Iterator<Item = usize> {
                 rest /= factor;
             }
         }
-        rest == 1 && n % 2 == 0
+        rest == 1 && n % 2 == 0 && n % 64 != 0
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simd::Portable;
 
     #[test]
     fn fast_sizes_have_small_factors() {
-        assert_eq!(fast_sizes(47).take(6).collect::<Vec<_>>(), [48, 50, 54, 60, 64, 72]);
+        assert_eq!(fast_sizes(47).take(6).collect::<Vec<_>>(), [48, 50, 54, 60, 72, 80]);
     }
 
     #[test]
@@ -125,10 +144,10 @@ mod tests {
         let s = 4.0;
         for (width, n) in [(5, 28), (6, 32), (8, 60)] {
             let window = Window::new(width, 2.0);
-            let axis = Axis::new(extent, 2.5, n, &window, s).expect("in its domain");
+            let axis = Axis::new(extent, 2.5, n, &window, s, 1e-9).expect("in its domain");
             let bound = axis.error(s) + 4.0 * (-s * 2.5_f64 * 2.5).exp();
             let wave = |x: f64, k: usize| {
-                let (first, values) = window.at::<8>(axis.place(x));
+                let (first, values) = window.at::<Portable, 8>(axis.place(x));
                 values.iter().enumerate().fold((0.0, 0.0), |(re, im), (node, value)| {
                     let angle = std::f64::consts::TAU * k as f64 * (first + node) as f64 / n as f64;
                     (re + value * angle.cos(), im + value * angle.sin())
@@ -139,7 +158,7 @@ mod tests {
                 for j in 0..15 {
                     let (x, y) = (-1.0 + 0.2 * f64::from(i), -1.0 + 0.207 * f64::from(j));
                     let mut sum = 0.0;
-                    for k in 0..n / 2 {
+                    for k in 0..axis.waves {
                         let (a, b) = (wave(x, k), wave(y, k));
                         let factor = axis.coefficient(s, k) * if k == 0 { 1.0 } else { 2.0 };
                         sum += factor * (a.0 * b.0 + a.1 * b.1) / axis.response.factor[k].powi(2);

@@ -2,10 +2,12 @@
 //!
 //! # Method
 //!
-//! The kernel's Fourier coefficients are real, so two real grids travel as the real and the imaginary part of one complex grid; one grid
-//! alone keeps half of its waves. Planes are transformed along their rows, turned over and transformed along their columns; then lines
-//! across the planes, which are brought together in a second array, are transformed, multiplied with the coefficients and transformed
-//! back. Every line is a transform of its own, so threads share planes and lines without an effect on the result.
+//! A Gaussian has few waves that matter, often fewer than a quarter of those of the grid along each axis, and nothing is computed
+//! for the others. Planes are transformed along their rows, two real rows as the real and the imaginary part of one complex row, and the waves that are kept are turned
+//! over and transformed along the columns; then lines across the planes, which are brought together in a second array, are
+//! transformed, multiplied with the coefficients, which are real, and transformed back. Of waves that are conjugates of one another along the
+//! last axis, one is enough. Every line is a transform of its own, so threads share planes and lines without an effect on
+//! the result.
 
 use std::sync::Arc;
 
@@ -13,145 +15,233 @@ use rayon::prelude::*;
 use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftPlanner};
 
-use crate::error::Result;
+use super::axis::Axis;
+use crate::error::{Error, Result};
 use crate::watch::Context;
 
 /// Numbers that are moved together when axes change places: a cache line of them.
 const TOGETHER: usize = 4;
+const ZERO: Complex64 = Complex64::new(0.0, 0.0);
+
+/// Nodes along an axis of the grid, the waves that are kept, and transforms.
+struct Side {
+    n: usize,
+    /// Kept waves from zero on.
+    half: usize,
+    /// Kept waves with their mirror images.
+    kept: usize,
+    forward: Arc<dyn Fft<f64>>,
+    inverse: Arc<dyn Fft<f64>>,
+}
+
+impl Side {
+    /// An axis of the points, or one that they do not have.
+    fn new(axis: Option<&Axis>, planner: &mut FftPlanner<f64>) -> Self {
+        let n = axis.map_or(1, |axis| axis.n);
+        let (half, kept) = axis.map_or((1, 1), |axis| (axis.waves, axis.n_kept()));
+        Self { n, half, kept, forward: planner.plan_fft_forward(n), inverse: planner.plan_fft_inverse(n) }
+    }
+
+    /// The place in a transform of the kept wave that stands at `index` among them.
+    fn place(&self, index: usize) -> usize {
+        if index < self.half { index } else { self.n - self.kept + index }
+    }
+
+    fn room(&self) -> Vec<Complex64> {
+        let longest = self.forward.get_inplace_scratch_len().max(self.inverse.get_inplace_scratch_len());
+        vec![ZERO; longest]
+    }
+}
 
 /// Transforms along the axes of one grid, and the factors of its waves.
 pub(super) struct Convolution {
-    nodes: [usize; 3],
-    forward: [Arc<dyn Fft<f64>>; 3],
-    inverse: [Arc<dyn Fft<f64>>; 3],
-    /// One factor per wave, the first axis innermost and the last outermost.
+    /// Outermost first.
+    sides: [Side; 3],
+    /// One factor per kept wave: the first axis, of which all waves have one, innermost and the last outermost.
     factors: Vec<f64>,
 }
 
+/// What a convolution works in, kept from one to the next.
+#[derive(Default)]
+pub(super) struct Waves {
+    planes: Vec<Complex64>,
+    lines: Vec<Complex64>,
+}
+
 impl Convolution {
-    /// A convolution that multiplies wave `(k₀, k₁, k₂)` with `factor`.
-    pub(super) fn new(nodes: [usize; 3], factor: impl Fn([usize; 3]) -> f64 + Sync, context: &Context<'_>) -> Self {
+    /// A convolution that multiplies wave `(k₀, k₁, k₂)` with `factor`, which is asked for kept waves only: along each axis they
+    /// are numbered from zero, mirror images included.
+    pub(super) fn new(
+        axes: [Option<&Axis>; 3],
+        factor: impl Fn([usize; 3]) -> f64 + Sync,
+        context: &Context<'_>,
+    ) -> Self {
         let mut planner = FftPlanner::new();
-        let forward = nodes.map(|n| planner.plan_fft_forward(n));
-        let inverse = nodes.map(|n| planner.plan_fft_inverse(n));
-        let mut factors = vec![0.0; nodes.iter().product()];
+        let sides = axes.map(|axis| Side::new(axis, &mut planner));
+        let [s0, s1, s2] = &sides;
+        let mut factors = vec![0.0; s0.n * s1.kept * s2.half];
         context.threads.run(|| {
-            factors.par_chunks_mut(nodes[0]).enumerate().for_each(|(line, factors)| {
-                let (k1, k2) = (line % nodes[1], line / nodes[1]);
-                for (k0, value) in factors.iter_mut().enumerate() {
-                    *value = factor([k0, k1, k2]);
+            factors.par_chunks_mut(s0.n).enumerate().for_each(|(line, factors)| {
+                for k0 in 0..s0.kept {
+                    let waves = [s0.place(k0), s1.place(line % s1.kept), line / s1.kept];
+                    factors[waves[0]] = factor(waves);
                 }
             });
         });
-        Self { nodes, forward, inverse, factors }
+        Self { sides, factors }
     }
 
-    /// Convolves a pair of grids: `plane` writes the planes of both into real and imaginary parts, and the convolved grids are
-    /// written to `first` and `second`.
+    /// Complex numbers of the arrays that a convolution works in, beside those of threads.
+    pub(super) fn room(axes: &[Axis]) -> usize {
+        match axes {
+            [line] => 2 * line.waves,
+            [outer, inner] => 2 * outer.n * inner.waves,
+            [outer, middle, inner] => 2 * outer.n * middle.n_kept() * inner.waves,
+            _ => 0,
+        }
+    }
+
+    /// Convolves a grid: `plane` writes its planes, and the convolved grid is written to `out`.
     pub(super) fn run(
         &self,
-        plane: impl Fn(usize, &mut [Complex64]) + Sync,
-        first: &mut [f64],
-        second: Option<&mut [f64]>,
+        plane: impl Fn(usize, &mut [f64]) + Sync,
+        out: &mut [f64],
+        waves: &mut Waves,
         context: &Context<'_>,
     ) -> Result<()> {
-        let [n0, n1, n2] = self.nodes;
-        let zero = Complex64::new(0.0, 0.0);
-        // Waves of a real grid come in pairs of conjugates along the last axis: one of each is enough.
-        let kept = if second.is_some() { n2 } else { n2 / 2 + 1 };
-        let mut planes = vec![zero; n0 * n1 * kept];
-        let mut lines = vec![zero; n0 * n1 * kept];
+        let [s0, s1, s2] = &self.sides;
+        let kept = s2.half * s1.kept;
+        let Waves { planes, lines } = waves;
+        planes.resize(s0.n * kept, ZERO);
+        lines.resize(s0.n * kept, ZERO);
         context.threads.run(|| -> Result<()> {
-            planes.par_chunks_mut(n1 * kept).enumerate().try_for_each_init(
-                || vec![zero; n1 * n2],
-                |nodes, (index, waves)| {
+            planes.par_chunks_mut(kept).enumerate().try_for_each_init(
+                || PlaneRoom::new(s1, s2),
+                |room, (index, waves)| {
                     context.check()?;
-                    nodes.fill(zero);
-                    plane(index, nodes);
-                    self.forward[2].process(nodes);
-                    turn(nodes, waves, (n1, n2), kept);
-                    self.forward[1].process(waves);
-                    Ok::<(), crate::error::Error>(())
+                    plane(index, &mut room.nodes);
+                    self.plane_forward(room, waves);
+                    Ok::<(), Error>(())
                 },
             )?;
+            let planes = &*planes;
             // planes[i0][k2][k1] -> lines[k2][k1][i0], a cache line of numbers at a time.
-            lines.par_chunks_mut(n0 * n1).enumerate().for_each(|(k2, lines)| {
-                for i0 in (0..n0).step_by(TOGETHER) {
-                    let count = TOGETHER.min(n0 - i0);
-                    for k1 in 0..n1 {
-                        for (j, value) in lines[k1 * n0 + i0..][..count].iter_mut().enumerate() {
-                            *value = planes[((i0 + j) * kept + k2) * n1 + k1];
+            lines.par_chunks_mut(s1.kept * s0.n).enumerate().for_each_init(
+                || s0.room(),
+                |room, (k2, lines)| {
+                    for i0 in (0..s0.n).step_by(TOGETHER) {
+                        let count = TOGETHER.min(s0.n - i0);
+                        for k1 in 0..s1.kept {
+                            for (j, value) in lines[k1 * s0.n + i0..][..count].iter_mut().enumerate() {
+                                *value = planes[(i0 + j) * kept + k2 * s1.kept + k1];
+                            }
                         }
                     }
-                }
-                self.forward[0].process(lines);
-                let factors = &self.factors[k2 * n0 * n1..(k2 + 1) * n0 * n1];
-                lines.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
-                self.inverse[0].process(lines);
-            });
+                    s0.forward.process_with_scratch(lines, room);
+                    let factors = &self.factors[k2 * lines.len()..][..lines.len()];
+                    lines.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+                    s0.inverse.process_with_scratch(lines, room);
+                },
+            );
+            let lines = &*lines;
             // Some planes back at a time, for the same reason.
-            let back = |start: usize, count: usize, nodes: &mut [Complex64], waves: &mut [Complex64]| {
-                for at in 0..n1 * kept {
-                    for (j, &value) in lines[at * n0 + start..][..count].iter().enumerate() {
-                        waves[j * n1 * kept + at] = value;
+            let size = s1.n * s2.n;
+            out.par_chunks_mut(TOGETHER * size).enumerate().try_for_each_init(
+                || (PlaneRoom::new(s1, s2), vec![ZERO; TOGETHER * kept]),
+                |(room, waves), (chunk, out)| {
+                    context.check()?;
+                    let (start, count) = (chunk * TOGETHER, out.len() / size);
+                    for at in 0..kept {
+                        for (j, &value) in lines[at * s0.n + start..][..count].iter().enumerate() {
+                            waves[j * kept + at] = value;
+                        }
                     }
-                }
-                for (nodes, waves) in nodes.chunks_exact_mut(n1 * n2).zip(waves.chunks_exact_mut(n1 * kept)).take(count)
-                {
-                    self.inverse[1].process(waves);
-                    turn_back(waves, nodes, (n1, n2), kept);
-                    self.inverse[2].process(nodes);
-                }
-            };
-            let room = || (vec![zero; TOGETHER * n1 * n2], vec![zero; TOGETHER * n1 * kept]);
-            let chunk = TOGETHER * n1 * n2;
-            let real = |out: &mut [f64], nodes: &[Complex64]| {
-                out.iter_mut().zip(nodes).for_each(|(out, value)| *out = value.re);
-            };
-            match second {
-                Some(second) => {
-                    first.par_chunks_mut(chunk).zip(second.par_chunks_mut(chunk)).enumerate().for_each_init(
-                        room,
-                        |(nodes, waves), (index, (first, second))| {
-                            back(index * TOGETHER, first.len() / (n1 * n2), nodes, waves);
-                            real(first, nodes);
-                            second.iter_mut().zip(&*nodes).for_each(|(out, value)| *out = value.im);
-                        },
-                    );
-                }
-                None => {
-                    first.par_chunks_mut(chunk).enumerate().for_each_init(room, |(nodes, waves), (index, first)| {
-                        back(index * TOGETHER, first.len() / (n1 * n2), nodes, waves);
-                        real(first, nodes);
-                    });
-                }
-            }
-            Ok(())
+                    for (out, waves) in out.chunks_exact_mut(size).zip(waves.chunks_exact(kept)) {
+                        self.plane_back(room, waves, out);
+                    }
+                    Ok::<(), Error>(())
+                },
+            )
         })
     }
-}
 
-/// Writes the transpose of a matrix of some rows and columns, without the columns from `kept` on.
-fn turn(from: &[Complex64], to: &mut [Complex64], (rows, columns): (usize, usize), kept: usize) {
-    for i in (0..rows).step_by(TOGETHER) {
-        let count = TOGETHER.min(rows - i);
-        for j in 0..kept {
-            for (k, value) in to[j * rows + i..][..count].iter_mut().enumerate() {
-                *value = from[(i + k) * columns + j];
+    /// The kept waves `[k2][k1]` of the plane in the room's nodes.
+    fn plane_forward(&self, room: &mut PlaneRoom, waves: &mut [Complex64]) {
+        let [_, s1, s2] = &self.sides;
+        let (n1, n2) = (s1.n, s2.n);
+        // Two rows at a time; where their number is odd, there is one.
+        for first in (0..n1).step_by(2) {
+            let rows = &room.nodes[first * n2..(first + 2).min(n1) * n2];
+            let (one, two) = rows.split_at(n2);
+            for (i, value) in room.row.iter_mut().enumerate() {
+                *value = Complex64::new(one[i], two.get(i).copied().unwrap_or(0.0));
             }
+            s2.forward.process_with_scratch(&mut room.row, &mut room.scratch);
+            for k in 0..s2.half {
+                // The waves of real rows at k and -k are conjugates, which tells the two rows apart.
+                let (here, there) = (room.row[k], room.row[(n2 - k) % n2].conj());
+                room.columns[k * n1 + first] = 0.5 * (here + there);
+                if let Some(value) = room.columns[k * n1..(k + 1) * n1].get_mut(first + 1) {
+                    let twice = here - there;
+                    *value = Complex64::new(0.5 * twice.im, -0.5 * twice.re);
+                }
+            }
+        }
+        s1.forward.process_with_scratch(&mut room.columns, &mut room.scratch);
+        for (waves, column) in waves.chunks_exact_mut(s1.kept).zip(room.columns.chunks_exact(n1)) {
+            for (k1, wave) in waves.iter_mut().enumerate() {
+                *wave = column[s1.place(k1)];
+            }
+        }
+    }
+
+    /// The plane of some kept waves.
+    fn plane_back(&self, room: &mut PlaneRoom, waves: &[Complex64], out: &mut [f64]) {
+        let [_, s1, s2] = &self.sides;
+        let (n1, n2) = (s1.n, s2.n);
+        room.columns.fill(ZERO);
+        for (waves, column) in waves.chunks_exact(s1.kept).zip(room.columns.chunks_exact_mut(n1)) {
+            for (k1, &wave) in waves.iter().enumerate() {
+                column[s1.place(k1)] = wave;
+            }
+        }
+        s1.inverse.process_with_scratch(&mut room.columns, &mut room.scratch);
+        for (pair, rows) in out.chunks_mut(2 * n2).enumerate() {
+            room.row.fill(ZERO);
+            for k in 0..s2.half {
+                let column = &room.columns[k * n1..(k + 1) * n1];
+                let (one, two) = (column[2 * pair], column.get(2 * pair + 1).copied().unwrap_or(ZERO));
+                // one + i two, and at the mirror image the same of their conjugates.
+                room.row[k] = Complex64::new(one.re - two.im, one.im + two.re);
+                if k > 0 {
+                    room.row[n2 - k] = Complex64::new(one.re + two.im, two.re - one.im);
+                }
+            }
+            s2.inverse.process_with_scratch(&mut room.row, &mut room.scratch);
+            let (one, two) = rows.split_at_mut(n2);
+            one.iter_mut().zip(&room.row).for_each(|(out, value)| *out = value.re);
+            two.iter_mut().zip(&room.row).for_each(|(out, value)| *out = value.im);
         }
     }
 }
 
-/// Writes back the matrix that [`turn`] has turned. Where half of the columns were left out, those that had a partner among them count
-/// twice: the real part of a sum over waves is the same.
-fn turn_back(from: &[Complex64], to: &mut [Complex64], (rows, columns): (usize, usize), kept: usize) {
-    let is_half = kept < columns;
-    for (i, row) in to.chunks_exact_mut(columns).enumerate() {
-        for (j, value) in row[..kept].iter_mut().enumerate() {
-            let has_partner = is_half && j > 0 && 2 * j != columns;
-            *value = from[j * rows + i] * if has_partner { 2.0 } else { 1.0 };
+/// What one thread transforms a plane in.
+struct PlaneRoom {
+    nodes: Vec<f64>,
+    row: Vec<Complex64>,
+    /// Waves along rows, turned over.
+    columns: Vec<Complex64>,
+    scratch: Vec<Complex64>,
+}
+
+impl PlaneRoom {
+    fn new(s1: &Side, s2: &Side) -> Self {
+        let (one, two) = (s1.room(), s2.room());
+        Self {
+            nodes: vec![0.0; s1.n * s2.n],
+            row: vec![ZERO; s2.n],
+            columns: vec![ZERO; s2.half * s1.n],
+            scratch: if one.len() > two.len() { one } else { two },
         }
-        row[kept..].fill(Complex64::new(0.0, 0.0));
     }
 }

@@ -204,3 +204,30 @@ fn lanes_fill_the_register_and_register_blocks_fit() {
         }
     }
 }
+
+/// Four vectors with different numbers in all lanes.
+struct FourSums<T>(std::marker::PhantomData<T>);
+
+impl<T: Scalar> Job for FourSums<T> {
+    type Output = ([f64; 4], [f64; 4]);
+
+    #[inline(always)]
+    fn run<G: Target>(self) -> ([f64; 4], [f64; 4]) {
+        let count = <T::On<G> as Lanes>::COUNT;
+        let lanes =
+            |vector: usize| (0..count).map(|lane| T::from_f64((100 * vector + lane * lane) as f64)).collect::<Vec<T>>();
+        let found =
+            <T::On<G> as Lanes>::four_sums([0, 1, 2, 3].map(|vector| <T::On<G> as Lanes>::read(&lanes(vector))));
+        (found, [0, 1, 2, 3].map(|vector| lanes(vector).iter().map(|x| x.to_f64()).sum()))
+    }
+}
+
+#[test]
+fn four_sums_are_those_of_the_lanes() {
+    for isa in Isa::available() {
+        let (found, expected) = isa.run(FourSums::<f32>(std::marker::PhantomData));
+        assert_eq!(found, expected, "single precision on {isa:?}");
+        let (found, expected) = isa.run(FourSums::<f64>(std::marker::PhantomData));
+        assert_eq!(found, expected, "double precision on {isa:?}");
+    }
+}

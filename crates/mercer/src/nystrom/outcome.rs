@@ -1,0 +1,127 @@
+//! The record of a fit over landmarks.
+
+use super::NystromPca;
+use super::choose::memory_need;
+use super::factor::Factor;
+use super::pca::Task;
+use super::sums::{ROWS, Sums};
+use crate::gram::{Element, StoreFormat};
+use crate::memory;
+use crate::plan::Plan;
+use crate::record::{ControlLimits, KernelRecord, NystromRecord, RECORD_VERSION, RunRecord};
+
+/// What was found.
+pub(super) struct Outcomes {
+    pub(super) values: Vec<f64>,
+    pub(super) residuals: Vec<f64>,
+    /// Pairs that the solver returned, before those that are rounding were dropped.
+    pub(super) found: usize,
+    pub(super) solver: &'static str,
+    pub(super) limits: ControlLimits,
+}
+
+impl NystromPca {
+    pub(super) fn record<T: Element>(
+        &self,
+        task: &Task<'_>,
+        factor: &Factor,
+        sums: &Sums<'_, T>,
+        center: Option<&[f64]>,
+        outcome: Outcomes,
+        threads: usize,
+    ) -> RunRecord {
+        let (n, m, r) = (task.n, task.chosen.points.n_samples(), factor.rank());
+        let (settings, name) = (&self.nystrom, self.nystrom.landmarks.name());
+        let middle = center.map_or(0.0, |center| n as f64 * center.iter().map(|x| x * x).sum::<f64>());
+        let total = sums.trace - middle;
+        let missing = sums.trace - sums.explained();
+        let tolerance = self.accuracy.unwrap_or(1.0);
+        let k = outcome.values.len();
+        let converged = outcome.residuals.iter().all(|&residual| residual <= tolerance);
+        let budget = settings.memory.bytes();
+        let mut warnings = Vec::new();
+        if let Some(asked) = settings.n_landmarks
+            && asked > m
+        {
+            warnings
+                .push(format!("{asked} landmarks were asked for, but there are only {m} rows: each of them is one"));
+        }
+        if r < m {
+            let left_out = m - r;
+            warnings.push(format!(
+                "{left_out} of {m} landmarks are left out: to rounding in {}, they are combinations of the others",
+                task.precision
+            ));
+        }
+        if k < outcome.found || outcome.found < self.n_components {
+            warnings.push(format!(
+                "{k} of {} components are returned: the other eigenvalues cannot be told from rounding in {}",
+                self.n_components, task.precision
+            ));
+        }
+        if !converged {
+            let residual = outcome.residuals.iter().copied().fold(0.0, f64::max);
+            warnings.push(format!(
+                "the largest residual against the exact matrix is {residual:.1e}, not the {tolerance:.1e} asked for: more landmarks \
+                 would bring it down"
+            ));
+        }
+        RunRecord {
+            record_version: RECORD_VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            n_samples: n,
+            n_features: task.chosen.points.n_features(),
+            n_components: k,
+            kernel: KernelRecord::from(task.kernel),
+            centered: center.is_some(),
+            gram: "nystrom".to_owned(),
+            solver: outcome.solver.to_owned(),
+            precision: task.precision,
+            explained_variance_ratio: outcome.values.iter().map(|value| value / total).collect(),
+            eigenvalues: outcome.values,
+            total_variance: total,
+            residuals: outcome.residuals,
+            tolerance,
+            converged,
+            passes: 1,
+            products: 0,
+            kernel_entries: task.chosen.entries + (m * m) as u64 + n as u64 * (r + sums.probe.len()) as u64,
+            resumed_after_passes: None,
+            seconds: task.seconds.clone(),
+            peak_memory_bytes: memory::peak(),
+            memory_budget_bytes: budget,
+            threads,
+            seed: settings.seed,
+            plan: Plan {
+                gram: "nystrom".to_owned(),
+                method: None,
+                solver: outcome.solver.to_owned(),
+                precision: task.precision,
+                tile: ROWS,
+                packs_per_tile: false,
+                block: m,
+                max_subspace: r,
+                store_bytes: 0,
+                stored_share: 0.0,
+                store_format: StoreFormat::Full,
+                start_sample: 0,
+                expected_passes: 1,
+                expected_seconds: task.seconds.values().sum(),
+                expected_memory_bytes: memory_need(&settings.landmarks, n, m),
+                reasons: vec![format!("{m} landmarks by {name}, as asked for")],
+            },
+            warnings,
+            control_limits: Some(outcome.limits),
+            expansion: None,
+            nystrom: Some(NystromRecord {
+                landmarks: name.to_owned(),
+                n_landmarks: m,
+                rank: r,
+                trace: sums.trace,
+                trace_error: missing,
+                relative_trace_error: if sums.trace > 0.0 { missing / sums.trace } else { 0.0 },
+                residual_rows: sums.probe.len(),
+            }),
+        }
+    }
+}
