@@ -113,3 +113,14 @@ def seed(owner: str, random_state: Any) -> int:
         return int(random_state.randint(2**31 - 1))
     allowed = "an int in the range [0, 2**64), a numpy.random.RandomState or Generator, or None"
     raise refuse(owner, "random_state", allowed, random_state)
+
+
+def unchanged(now: dict[str, Any], then: dict[str, Any]) -> None:
+    """Refuses parameters that are not what they were when learning began, and so would have no effect."""
+    for name, value in then.items():
+        if now[name] is value or np.array_equal(now[name], value):
+            continue
+        stay, found = f"{value!r}", f", but it is {now[name]!r}"
+        if "\n" in stay + found or len(stay + found) > 200:
+            stay, found = "as it was", ""
+        raise ValueError(f"{name} must stay {stay} while learning goes on{found}; fit begins anew")

@@ -60,7 +60,8 @@ class SpectralClustering(Clusterer):
         :class:`KernelPCA`.
     solver : {"auto", "dense", "krylov", "lanczos", "subspace", "power", "hebbian"} or KernelHebbianPCA, default="auto"
         How eigenvectors are found. A :class:`KernelHebbianPCA` says with which gains and passes the kernel Hebbian algorithm learns
-        them; it needs the normalised matrix in memory.
+        them; it needs the normalised matrix in memory. It makes as many passes as it is told to, with a ``ConvergenceWarning`` where
+        that was not enough to reach ``tolerance``.
     tolerance : float, default=None
         What the residual of every eigenvector must reach: 1e-5 in single, 1e-9 in double precision by default.
     memory_limit : int or str, default=None
@@ -188,9 +189,11 @@ class SpectralClustering(Clusterer):
                 dense(X), settings, time_limit=time_limit, progress=report, on_partial=self._adopt
             )
         self._adopt(model)
-        too_few = self.record_["n_clusters"] < settings["n_clusters"]
-        if too_few or (not self.converged_ and settings["hebbian"] is None):
-            warnings.warn(self.record_["warnings"][-1], ConvergenceWarning, stacklevel=2)
+        # The last ones of the record: too few clusters, then eigenvectors that have not converged.
+        count = int(self.record_["n_clusters"] < settings["n_clusters"]) + int(not self.converged_)
+        said = self.record_["warnings"]
+        for message in said[len(said) - count :]:
+            warnings.warn(message, ConvergenceWarning, stacklevel=2)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:

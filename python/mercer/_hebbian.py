@@ -15,6 +15,9 @@ from ._base import Estimator, check_is_fitted, validate_data
 from ._hebbian_metrics import Metrics, model_of
 from ._kernels import describe
 
+# Parameters that may change from one call of partial_fit to the next.
+_MAY_CHANGE = ("passes", "progress", "time_limit")
+
 
 class KernelHebbianPCA(Metrics, Estimator):
     """Kernel PCA by iteration over single points: the kernel Hebbian algorithm with all its gain rules.
@@ -34,7 +37,8 @@ class KernelHebbianPCA(Metrics, Estimator):
     gain : {"constant", "t", "et*", "et", "smd*", "smd", "s", "ts", "es"}, default="et*"
         Gain rule. A rule does not read parameters that it does not have.
     eta0 : float or "auto", default="auto"
-        Gain; ``"auto"`` is the largest that does not diverge, found by trying.
+        Gain; ``"auto"`` is the largest that does not diverge, found by trying. From a start that is given to ``fit`` it is also one that
+        leaves the components no worse than the start was.
     tau : float, default=None
         Updates after which annealing has halved the gain, for ``t``, ``et*``, ``smd*`` and ``ts``; ``None`` is the number of points, three
         times that for ``et*`` and ``smd*``.
@@ -200,7 +204,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         y : Ignored
         initial_coefficients : array-like of shape (n_components, n_samples), optional
             Start coefficients, instead of random ones.
-        initial_model : fitted KernelPCA or KernelHebbianPCA, optional
+        initial_model : fitted KernelPCA, KernelHebbianPCA or OnlineKernelPCA, optional
             What to start from, instead of random coefficients. Components that it does not have start at random.
         order : array-like of int, optional
             The samples in the order in which they are learned from: exactly one update each, instead of ``passes``.
@@ -242,7 +246,8 @@ class KernelHebbianPCA(Metrics, Estimator):
         """Goes on learning: more passes, over more points if some are given.
 
         New points enter the expansion with coefficients of zero; passes then go over old and new points. All parameters but
-        ``passes``, ``progress`` and ``time_limit`` are those of the fit, gains included. On an error everything stays as it was.
+        ``passes``, ``progress`` and ``time_limit`` are those of the fit, gains included, and refused if they have been changed since. On an error
+        everything stays as it was.
 
         Parameters
         ----------
@@ -264,6 +269,7 @@ class KernelHebbianPCA(Metrics, Estimator):
                     f"This {owner} instance is not fitted yet: partial_fit needs points, or a call of 'fit' before it."
                 )
             return self._first_fit(X, count)
+        _checks.unchanged(self.get_params(deep=False), self._learns_with)
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         points = None
         if X is not None:
@@ -336,6 +342,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         eta0, tau, mu = learner.gain_parameters()
         self._model = learner
         self._finished = finished
+        self._learns_with = {name: value for name, value in self.get_params(deep=False).items() if name not in _MAY_CHANGE}
         self.coefficients_ = learner.coefficients()
         self.eigenvalue_estimates_ = learner.eigenvalue_estimates()
         self.log_gains_ = learner.log_gains()

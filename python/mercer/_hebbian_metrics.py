@@ -53,4 +53,6 @@ def model_of(estimator: Any, name: str) -> _mercer.Model:
         model = getattr(estimator, attribute, None)
         if isinstance(model, _mercer.Model):
             return model
-    raise TypeError(f"{name} must be a fitted KernelPCA or KernelHebbianPCA, but it is {estimator!r}")
+        if isinstance(model, _mercer.OnlineLearner):
+            return model.model()
+    raise TypeError(f"{name} must be a fitted KernelPCA, KernelHebbianPCA or OnlineKernelPCA, but it is {estimator!r}")

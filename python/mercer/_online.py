@@ -20,6 +20,10 @@ class OnlineKernelPCA(Estimator):
 
     How rows are grouped into calls changes nothing, to the bit.
 
+    ``learn`` and ``transform`` give the outputs of the components as the rule leaves them: a column always belongs to the same component, and
+    neither changes places nor signs while learning goes on. The model that ``save`` writes has orthonormal directions in the span of the
+    components instead, in the order of the variance along them, with signs as all models have; ``explained_variance_`` is theirs.
+
     Parameters
     ----------
     n_components : int, default=2
@@ -69,11 +73,17 @@ class OnlineKernelPCA(Estimator):
     n_shrunk_ : int
         Rows for which the learning rate was made smaller.
     budget_error_ : ndarray of shape (n_components,)
-        Estimate of the distance of each component from what it would be without a budget.
+        Estimate of the distance of each component, whose length is about one, from what the same updates would have made of it if no row had been
+        given up. Lengths of lost parts are known; an update leaves ``1 - eta * y**2`` of older ones; squares add up for the policy
+        ``"project"``, lengths for the others.
     variances_ : ndarray of shape (n_components,)
-        Mean of the squared outputs of each component.
+        Mean of the squared outputs of each component, over all rows, each with the output that it had when it was learned.
     total_variance_ : float
         Mean of the squared lengths of the (centred) rows' images.
+    explained_variance_ : ndarray of shape (n_components,)
+        Variance of the last 512 rows along the directions of the saved model, in decreasing order.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+        Its share of the variance of those rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
@@ -153,13 +163,11 @@ class OnlineKernelPCA(Estimator):
     def _learn(self, X: Any, *, reset: bool) -> Any:
         X = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
         rows = dense(X)
-        params = {name: value for name, value in self.get_params(deep=False).items() if name != "start"}
+        params = self.get_params(deep=False)
         if "_model" not in self.__dict__:
             self._model = _mercer.OnlineLearner.create(rows, self._settings())
             self._learns_with = params
-        for name, value in getattr(self, "_learns_with", {}).items():
-            if params[name] is not value and params[name] != value:
-                raise ValueError(f"{name} must stay {value!r} while learning goes on, but it is {params[name]!r}; fit begins anew")
+        _checks.unchanged(params, self._learns_with)
         return self._model.learn(rows)
 
     def _settings(self) -> dict[str, Any]:
@@ -202,7 +210,7 @@ class OnlineKernelPCA(Estimator):
     # Using
 
     def transform(self, X: Any) -> Any:
-        """Outputs of the components, as they are now, for the rows of ``X``.
+        """Outputs of the components, as they are now, for the rows of ``X``: column ``p`` is component ``p``, whatever its variance.
 
         Returns
         -------
@@ -244,6 +252,7 @@ class OnlineKernelPCA(Estimator):
             if name in self.__dict__:
                 setattr(estimator, name, getattr(self, name))
         estimator._model = self._model.next_component(point)
+        estimator._learns_with = estimator.get_params(deep=False)
         return estimator
 
     # What was learned
@@ -265,13 +274,23 @@ class OnlineKernelPCA(Estimator):
 
     @property
     def budget_error_(self) -> Any:
-        """Estimate of what the budget has taken from each component."""
+        """Estimate of the distance of each component from what it would be if no row had been given up."""
         return self._fitted().budget_error()
 
     @property
     def variances_(self) -> Any:
         """Mean of the squared outputs of each component."""
         return self._fitted().variances()
+
+    @property
+    def explained_variance_(self) -> Any:
+        """Variance of the last rows along the directions of the saved model, in decreasing order."""
+        return self._fitted().captured()[0]
+
+    @property
+    def explained_variance_ratio_(self) -> Any:
+        """Share of the variance of the last rows along each direction of the saved model."""
+        return self._fitted().captured()[1]
 
     @property
     def total_variance_(self) -> float:
@@ -293,8 +312,8 @@ class OnlineKernelPCA(Estimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes what was learned to a model file, which :func:`mercer.load` (as a :class:`KernelPCA`) and the command ``mercer`` read.
 
-        Its components are orthonormal: each without what it still has in common with the ones before it. It cannot learn on; a pickle of
-        this estimator can.
+        Its components are orthonormal directions in the span of the learned ones, in the order of the variance along them (Rayleigh and Ritz).
+        It cannot learn on; a pickle of this estimator can.
         """
         check_is_fitted(self)
         self._model.model().save(os.fspath(path))

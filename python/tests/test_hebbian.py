@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -128,7 +129,7 @@ def test_measures_need_a_fit_and_a_model_of_the_same_points(points):
         with pytest.raises(NotFittedError):
             measure()
     learner.fit(points)
-    with pytest.raises(TypeError, match="reference must be a fitted KernelPCA or KernelHebbianPCA, but it is 3"):
+    with pytest.raises(TypeError, match="reference must be a fitted KernelPCA, KernelHebbianPCA or OnlineKernelPCA, but it is 3"):
         learner.subspace_angle(3)
     other = KernelPCA(2, kernel="rbf").fit(points[:20])
     for measure in (learner.excess_relative_error, learner.subspace_angle):
@@ -182,11 +183,59 @@ def test_the_first_points_of_partial_fit_are_a_fit(points):
         KernelHebbianPCA(2).partial_fit()
 
 
+def test_settings_cannot_change_while_learning_goes_on(points):
+    learner = KernelHebbianPCA(2, kernel="rbf", eta0=0.05, passes=2).fit(points)
+    for name, value in {"eta0": 0.1, "gamma": 0.3, "gain": "et", "n_components": 3, "tau": 50.0, "n_jobs": 1, "negative": "clip"}.items():
+        given = getattr(learner, name)
+        message = f"{name} must stay {given!r} while learning goes on, but it is {value!r}; fit begins anew"
+        with pytest.raises(ValueError, match=re.escape(message)):
+            learner.set_params(**{name: value}).partial_fit(passes=1)
+        learner.set_params(**{name: given})
+    assert learner.n_updates_ == 300
+    # These are of the call, not of the run.
+    learner.set_params(passes=1, time_limit=60.0, progress=lambda *told: None).partial_fit()
+    assert learner.n_updates_ == 450
+    again = pickle.loads(pickle.dumps(learner.set_params(progress=False))).set_params(xi=0.5)
+    with pytest.raises(ValueError, match=r"xi must stay 0\.99"):
+        again.partial_fit()
+    # A fit begins anew, with the parameters as they are then.
+    assert again.fit(points).partial_fit(passes=1).n_updates_ == 300
+
+
+@pytest.mark.parametrize("gain", ["constant", "t", "et*", "et", "smd*", "smd"])
+def test_a_fit_from_the_exact_components_leaves_them_as_good_as_they_are(points, gain):
+    exact = KernelPCA(3, kernel="rbf").fit(points)
+    start = KernelHebbianPCA(3, kernel="rbf", eta0=1e-300, mu=0.0).fit(points, initial_model=exact, order=[0])
+    learner = KernelHebbianPCA(3, kernel="rbf", gain=gain).fit(points, initial_model=exact)
+    assert learner.reconstruction_error() <= start.reconstruction_error() * (1 + 1e-12)
+    assert learner.feature_error() <= start.feature_error() * (1 + 1e-12)
+    assert learner.subspace_angle(exact) < 1e-5
+    assert learner.n_updates_ == 1500
+    # One that is not exact yet becomes better.
+    rough = KernelPCA(3, kernel="rbf").fit(points[:60])
+    start = KernelHebbianPCA(3, kernel="rbf", eta0=1e-300, mu=0.0).fit(points, initial_model=rough, order=[0])
+    learner = KernelHebbianPCA(3, kernel="rbf", gain=gain).fit(points, initial_model=rough)
+    assert learner.excess_relative_error(exact) <= start.excess_relative_error(exact) * (1 + 1e-9)
+    if gain in ("t", "et*", "et"):
+        assert learner.excess_relative_error(exact) < 0.9 * start.excess_relative_error(exact)
+
+
 @pytest.mark.parametrize("of", [KernelPCA, KernelHebbianPCA])
 def test_a_fit_starts_from_a_model(points, of):
     model = of(2, kernel="rbf").fit(points)
     learner = KernelHebbianPCA(2, kernel="rbf", passes=1, eta0=1e-6).fit(points, initial_model=model)
     np.testing.assert_allclose(learner.eigenvalues_, model.eigenvalues_, rtol=1e-4)
+
+
+def test_a_fit_starts_from_what_an_online_learner_has_learned(points):
+    exact = KernelPCA(2, kernel="rbf").fit(points)
+    online = mercer.OnlineKernelPCA(2)
+    for _ in range(20):
+        online.partial_fit(points)
+    start = KernelHebbianPCA(2, kernel="rbf", eta0=1e-300).fit(points, initial_model=online, order=[0])
+    assert start.subspace_angle(exact) < 0.5
+    learner = KernelHebbianPCA(2, kernel="rbf").fit(points, initial_model=online)
+    assert learner.excess_relative_error(exact) < start.excess_relative_error(exact)
 
 
 def agreement(x, y):
@@ -226,7 +275,7 @@ def test_divergence_is_an_error_that_names_the_gain_and_changes_nothing(points):
     with pytest.raises(ValueError, match="diverged"):
         learner.set_params(eta0=1e4).fit(points)
     np.testing.assert_array_equal(learner.coefficients_, before)
-    assert learner.partial_fit(passes=1).n_updates_ == 600
+    assert learner.set_params(eta0=0.01).partial_fit(passes=1).n_updates_ == 600
 
 
 @pytest.mark.parametrize(

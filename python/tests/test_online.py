@@ -104,6 +104,15 @@ def test_settings_cannot_change_under_a_learner():
     again = pickle.loads(pickle.dumps(learner)).set_params(n_components=1)
     with pytest.raises(ValueError, match="n_components must stay 2"):
         again.learn(rows)
+    # Points to start from, too, which are compared by their values; and components that were added.
+    started = OnlineKernelPCA(2, gamma=0.5, start=rows[:2]).fit(rows).set_params(start=rows[:2].tolist())
+    assert started.partial_fit(rows).n_seen_ == 120
+    with pytest.raises(ValueError, match="start must stay as it was while learning goes on; fit begins anew"):
+        started.set_params(start=rows[2:4]).partial_fit(rows)
+    third = OnlineKernelPCA(2, gamma=0.5).fit(rows).next_component(rows[5])
+    assert third.partial_fit(rows).n_seen_ == 120
+    with pytest.raises(ValueError, match=r"gamma must stay 0\.5"):
+        third.set_params(gamma=0.1).partial_fit(rows)
 
 
 def test_rows_unlike_the_others_score_lower():
@@ -145,6 +154,13 @@ def test_a_row_with_a_gap_is_refused():
     assert learner.n_seen_ == 3
 
 
+def test_a_rate_that_would_overshoot_is_made_smaller_and_counted():
+    rows = np.random.default_rng(7).normal(size=(200, 2)) * 3
+    learner = OnlineKernelPCA(1, kernel="linear", learning_rate=10.0).fit(rows)
+    assert 0 < learner.n_shrunk_ <= 200
+    assert np.isfinite(learner.transform(rows)).all()
+
+
 @pytest.mark.parametrize("kernel", [{"gamma": 0.2}, {"gamma": 0.01}, {"kernel": "poly", "gamma": 3.0, "degree": 2}])
 def test_the_automatic_rate_suits_the_kernel(kernel):
     rows = np.random.default_rng(4).normal(size=(3000, 3)) * [3.0, 2.0, 0.5]
@@ -161,10 +177,31 @@ def test_what_was_learned_is_saved_as_a_model(tmp_path):
     learner = OnlineKernelPCA(2, gamma=0.1, budget=80).fit(rows)
     learner.save(tmp_path / "learned.mercer")
     model = mercer.load(tmp_path / "learned.mercer")
-    scores = model.transform(rows[:100])
-    # Components are nearly orthonormal by now, so the scores are nearly the outputs.
-    np.testing.assert_allclose(scores, learner.transform(rows[:100]), atol=0.1)
+    scores, outputs = model.transform(rows[:100]), learner.transform(rows[:100])
+    # Components are nearly orthonormal by now, so the scores are nearly the outputs, but for their signs.
+    np.testing.assert_allclose(scores, outputs * np.sign((scores * outputs).sum(axis=0)), atol=0.1)
     assert model.record_["n_samples"] == 2000 and model.record_["solver"] == "simultaneous"
+    np.testing.assert_allclose(model.eigenvalues_, 2000 * learner.explained_variance_, rtol=1e-12)
+    np.testing.assert_allclose(model.explained_variance_ratio_, learner.explained_variance_ratio_, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rule", ["simultaneous", "apex"])
+def test_a_saved_model_is_ordered_and_outputs_stay_with_their_components(tmp_path, rule):
+    rng = np.random.default_rng(6)
+    rows = rng.normal(size=(400, 2)) * [2.0, 0.5]
+    # The wrong way round, and a rate at which nothing is learned.
+    learner = OnlineKernelPCA(2, rule=rule, kernel="linear", learning_rate=1e-9, start=[[0.0, 1.0], [1.0, 0.2]])
+    outputs = learner.fit(rows).transform(rows)
+    assert outputs[:, 0].var() < outputs[:, 1].var()
+    learner.save(tmp_path / "learned.mercer")
+    scores = mercer.load(tmp_path / "learned.mercer").transform(rows)
+    assert scores[:, 0].var() > scores[:, 1].var()
+    # All rows are among the last ones, so what is said of them is exact.
+    np.testing.assert_allclose(scores.T @ scores / 400, np.diag(learner.explained_variance_), atol=1e-9)
+    assert learner.explained_variance_ratio_.sum() == pytest.approx(1.0)
+    before = learner.transform(rows[:5])
+    np.testing.assert_array_equal(before, outputs[:5])
+    np.testing.assert_allclose(learner.partial_fit(rows[:50]).transform(rows[:5]), before, atol=0.3)
 
 
 def test_a_row_of_another_width_is_refused_and_changes_nothing():

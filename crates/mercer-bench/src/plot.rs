@@ -73,7 +73,8 @@ const RIGHT: f64 = 190.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 45.0;
 /// Colours that stay apart for most eyes.
-const COLORS: [&str; 6] = ["#0072b2", "#56b4e9", "#d55e00", "#e69f00", "#009e73", "#cc79a7"];
+const COLORS: [&str; 9] =
+    ["#0072b2", "#56b4e9", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#000000", "#8c6d31", "#999999"];
 /// Lines across the picture.
 const TICKS: i32 = 5;
 

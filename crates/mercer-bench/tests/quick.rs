@@ -157,6 +157,18 @@ fn hebbian_convergence_writes_a_complete_record() {
 }
 
 #[test]
+fn hebbian_convergence_has_a_table_of_all_nine_rules() {
+    let record = quick_record("hebbian_convergence");
+    let tables = list(&record, "tables");
+    assert_eq!(tables.len(), 2);
+    for table in tables {
+        let names: Vec<&str> = list(table, "rows").iter().filter_map(|row| row["name"].as_str()).collect();
+        assert_eq!(names, ["constant", "t", "et*", "et", "smd*", "smd", "s", "ts", "es"], "{}", table["what"]);
+        assert!(list(table, "rows").iter().all(|row| list(row, "values").iter().all(Value::is_number)), "{table}");
+    }
+}
+
+#[test]
 fn hebbian_mnist_writes_a_complete_record() {
     let ratios = ["t", "et*", "smd*", "et", "smd"].map(|rule| {
         ["error to the floor", "error to the paper's", "the paper's time to ours"]

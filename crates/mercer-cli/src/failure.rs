@@ -79,6 +79,15 @@ pub(crate) enum Failure {
     /// Standard output took no more.
     #[error("writing to standard output: {}", system_message(.0))]
     StandardOutput(io::Error),
+
+    /// A failure after which what was done before it has been saved.
+    #[error("{source}")]
+    Saved {
+        /// What went wrong.
+        source: Box<Failure>,
+        /// Where that is, and what the source has to say beside its message.
+        hint: String,
+    },
 }
 
 impl Failure {
@@ -99,6 +108,15 @@ impl Failure {
         }
     }
 
+    /// The same failure, which also says where what was done before it is.
+    pub(crate) fn after_saving(self, saved: String) -> Self {
+        let hint = match self.hint() {
+            Some(hint) => format!("{hint}; {saved}"),
+            None => saved,
+        };
+        Self::Saved { source: Box::new(self), hint }
+    }
+
     /// Whether the reader of standard output went away, which is not a failure.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::StandardOutput(error) if error.kind() == io::ErrorKind::BrokenPipe)
@@ -114,6 +132,7 @@ impl Failure {
                 ErrorKind::Interrupted => ExitStatus::Interrupted,
             },
             Self::StandardOutput(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitStatus::Done,
+            Self::Saved { source, .. } => source.status(),
             Self::Input(_) | Self::Usage { .. } | Self::File { .. } | Self::StandardOutput(_) => ExitStatus::BadInput,
         }
     }
@@ -131,6 +150,7 @@ impl Failure {
             Self::Input(_) => "input",
             Self::Usage { .. } => "usage",
             Self::File { .. } | Self::StandardOutput(_) => "file",
+            Self::Saved { source, .. } => source.kind(),
         }
     }
 
@@ -138,6 +158,7 @@ impl Failure {
     pub(crate) fn hint(&self) -> Option<&str> {
         match self {
             Self::Input(error) => error.hint.as_deref(),
+            Self::Saved { hint, .. } => Some(hint),
             Self::Library(mercer::Error::FeatureMismatch { .. })
             | Self::Data { source: mercer::Error::FeatureMismatch { .. }, .. } => {
                 Some("give the same columns as at the fit; --label takes one out")
@@ -298,6 +319,17 @@ mod tests {
         let refuse = Failure::in_data("points.npy");
         let failure = refuse(mercer::Error::TooFewRows { needed: 2, found: 1 });
         assert_eq!(failure.to_string(), "points.npy: kernel PCA needs at least 2 rows, but there is 1");
+    }
+
+    #[test]
+    fn a_failure_after_saving_is_the_same_and_says_where_things_are() {
+        let ragged = InputError::new("rows", "2 columns, but line 1 has 3").hint("a delimiter is missing");
+        let failure = Failure::from(ragged).after_saving("the model is in rows.mercer".to_owned());
+        assert_eq!(failure.to_string(), "rows: 2 columns, but line 1 has 3");
+        assert_eq!((failure.kind(), failure.status()), ("input", ExitStatus::BadInput));
+        assert_eq!(failure.hint(), Some("a delimiter is missing; the model is in rows.mercer"));
+        let failure = Failure::usage("no").after_saving("the model is in rows.mercer".to_owned());
+        assert_eq!(failure.hint(), Some("the model is in rows.mercer"));
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl OnlineLearner {
         array(py, square.as_ref(), Precision::F64)
     }
 
-    /// For each component, what the budget has taken from it.
+    /// For each component, how far it is from what it would be if no row had been given up.
     fn budget_error<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         vector(py, self.learner().budget_error(), Precision::F64)
     }
@@ -128,6 +128,13 @@ impl OnlineLearner {
     /// The mean of the squared outputs of each component.
     fn variances<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         vector(py, self.learner().variances(), Precision::F64)
+    }
+
+    /// The variance of the last rows along the directions of the model, and its share of all.
+    fn captured<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let captured = py.detach(|| self.learner().captured()).map_err(to_python)?;
+        let ratio = captured.ratio();
+        Ok((vector(py, &captured.variances, Precision::F64), vector(py, &ratio, Precision::F64)))
     }
 
     /// The mean of the squared lengths of the rows' images.

@@ -71,7 +71,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("upscale", &["data", "denoise", "error", "kernel", "model", "preimage", "watch"]),
     (
         "online",
-        &["choices", "data", "error", "gram", "kernel", "memory", "model", "plan", "record", "scalar", "simd", "tile"],
+        &[
+            "choices", "data", "eigen", "error", "gram", "kernel", "memory", "model", "plan", "record", "scalar",
+            "simd", "tile",
+        ],
     ),
     // `gram` is the only part of the crate that `eigen` sees, and of it only the operator.
     ("lib", &[]),

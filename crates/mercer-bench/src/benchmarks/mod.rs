@@ -130,12 +130,16 @@ impl Benchmark {
 
     /// Whether it draws a picture beside its record.
     pub(crate) const fn has_plot(self) -> bool {
-        matches!(self, Self::StreamQuality | Self::FastVsDirect | Self::AkpcaMnist)
+        matches!(self, Self::StreamQuality | Self::FastVsDirect | Self::AkpcaMnist | Self::HebbianConvergence)
     }
 
     /// The picture that its record is enough for.
     pub(crate) fn picture(self, findings: &Findings) -> Option<String> {
-        (self == Self::FastVsDirect).then(|| fast_vs_direct::picture(findings))
+        match self {
+            Self::FastVsDirect => Some(fast_vs_direct::picture(findings)),
+            Self::HebbianConvergence => Some(hebbian_convergence::picture(findings)),
+            _ => None,
+        }
     }
 
     /// What is compared with what, in sentences for the page of results.

@@ -61,6 +61,9 @@ pub(crate) struct FitArgs {
     pub(crate) solver: FitSolver,
     #[command(flatten)]
     pub(crate) hebbian: HebbianArgs,
+    /// Model whose components --solver hebbian starts from [default: components at random]
+    #[arg(long, value_name = "MODEL", help_heading = "Kernel Hebbian algorithm (--solver hebbian)")]
+    pub(crate) initial_model: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) autoencoder: AutoencoderArgs,
     #[command(flatten)]

@@ -32,13 +32,13 @@ pub(crate) struct StreamArgs {
     pub(crate) learning: LearningArgs,
     #[command(flatten)]
     pub(crate) checkpoint: StreamCheckpointArgs,
-    /// What is written to standard output for every row, as soon as it has come
+    /// What is written to standard output for every row, as soon as it has come; scores are of the components as they learn, pc1 always of the same one
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum, help_heading = "Output")]
     pub(crate) emit: Vec<Emit>,
     /// How it is written [default: csv]
     #[arg(long, value_name = "FORMAT", value_enum, requires = "emit", help_heading = "Output")]
     pub(crate) emit_format: Option<EmitFormat>,
-    /// Where the model of what was learned goes at the end
+    /// Where the model of what was learned goes at the end, or when a bad row ends the stream; its components are ordered by variance
     #[arg(short, long, value_name = "MODEL", help_heading = "Output")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

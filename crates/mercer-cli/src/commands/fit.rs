@@ -31,6 +31,9 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         }
     }
     nystrom::check_flags(args)?;
+    if args.initial_model.is_some() && args.solver != FitSolver::Hebbian {
+        return Err(Failure::usage("--initial-model is for --solver hebbian only"));
+    }
     let kept = args.checkpoint.checkpoint.as_deref().filter(|_| !args.dry_run);
     session.check_outputs(args.output.as_deref().into_iter().chain(kept), &[("data", &args.points)])?;
     if let (FitMethod::Autoencoder, Some(output)) = (args.method, &args.output) {
@@ -47,7 +50,7 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
     };
     let solver = match args.solver {
         FitSolver::Eigen(solver) => solver,
-        FitSolver::Hebbian => return hebbian::run(args, output, &data, &session),
+        FitSolver::Hebbian => return hebbian::run(args, output, &data, &mut session),
     };
     if nystrom::is_allowed(args)
         && let Some(status) = nystrom::run(args, output, &data, &session)?

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mercer::hebbian::{HistoryEntry, Start};
-use mercer::{HebbianLearner, RunRecord};
+use mercer::{HebbianLearner, Model, RunRecord};
 use serde::Serialize;
 
 use super::fit::{checkpoint, settle};
@@ -71,8 +71,23 @@ pub(super) fn refuse_unread(args: &HebbianArgs) -> Result<()> {
     Ok(())
 }
 
+/// The model that a run starts from, for points that have been scaled as its own were.
+fn initial_model(path: &Path, data: &Data, session: &mut Session<'_>) -> Result<Model> {
+    let model = session.load(path, "a start")?;
+    if model.scaling() != data.scaling.as_ref() {
+        return Err(Failure::usage(format!(
+            "{} was fitted with another --scale or --standardize than is asked for here: its components are of other points",
+            path.display()
+        )));
+    }
+    Ok(model.without_scaling())
+}
+
 /// Learns, and saves the model of what was learned.
-pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<'_>) -> Result<ExitStatus> {
+pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Session<'_>) -> Result<ExitStatus> {
+    let model = args.initial_model.as_deref().map(|path| initial_model(path, data, session)).transpose()?;
+    let start = Start { model: model.as_ref(), ..Start::default() };
+    let session = &*session;
     let checkpoint = checkpoint(&args.checkpoint);
     let settings = hebbian_settings(&args.kernel, &args.solve, exact_gram(args.gram), &args.hebbian);
     let settings = match &checkpoint {
@@ -80,7 +95,7 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<
         None => settings,
     };
     let time = session.time_left(args.solve.time_limit);
-    let (learner, _) = watched(session, data, time, |watch| settings.fit_from(&data.points, &Start::default(), watch))?;
+    let (learner, _) = watched(session, data, time, |watch| settings.fit_from(&data.points, &start, watch))?;
     let model = scaled(learner.model().map_err(Failure::in_data(&data.name))?, data)?;
     model.save(output)?;
     session.console.note(&format!("model saved as {}", output.display()));

@@ -82,10 +82,19 @@ pub(super) fn for_ragged(first: &[u8], wrong: &[u8], used: u8) -> String {
     }
 }
 
+/// What a command can do about a column of text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Remedy {
+    /// It may be a label, which `--label` takes out.
+    Label,
+    /// It can be left out with `--drop`: rows of a stream have no labels.
+    Drop,
+}
+
 /// What to do about a field that is not a finite number.
 ///
-/// `column` is how `--label` would name its column, one of `n_columns`.
-pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: usize) -> String {
+/// `column` is how flags would name its column, one of `n_columns`.
+pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: usize, remedy: Remedy) -> String {
     let trimmed = field.trim_ascii();
     let text = String::from_utf8_lossy(trimmed);
     if is_missing(trimmed) || number(trimmed).is_some() {
@@ -98,7 +107,12 @@ pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: us
     if let Some(other) = likely_delimiter(trimmed, delimiter) {
         return format!("the columns seem to be separated by {0}: use --delimiter {0}", typed(other));
     }
-    format!("if the column is a label, take it out with --label {column}; otherwise remove or encode it")
+    match remedy {
+        Remedy::Label => {
+            format!("if the column is a label, take it out with --label {column}; otherwise remove or encode it")
+        }
+        Remedy::Drop => format!("if no row has a number there, leave the column out with --drop {column}"),
+    }
 }
 
 /// The delimiter that would split the text into numbers.
@@ -175,7 +189,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_trouble_gets_its_own_advice() {
-        let advice = |text: &str, delimiter| for_field(text.as_bytes(), delimiter, "2", 3);
+        let advice = |text: &str, delimiter| for_field(text.as_bytes(), delimiter, "2", 3, Remedy::Label);
         assert!(advice("", b',').contains("fill the gap"));
         assert!(advice("NA", b',').contains("fill the gap"));
         assert!(advice("nan", b',').contains("fill the gap"));
@@ -183,7 +197,8 @@ mod tests {
         assert!(advice("1\t2", b',').ends_with("use --delimiter tab"));
         assert!(advice("1,5", b';').contains("decimal dot"));
         assert!(advice("setosa", b',').contains("--label 2"));
-        assert!(for_field(b"1,5", b';', "1", 1).ends_with("use --delimiter ','"), "the only column");
+        assert!(for_field(b"setosa", b',', "2", 3, Remedy::Drop).ends_with("--drop 2"));
+        assert!(for_field(b"1,5", b';', "1", 1, Remedy::Label).ends_with("use --delimiter ','"), "the only column");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::io::Read;
 use csv::{ByteRecord, ReaderBuilder};
 use rayon::prelude::*;
 
+use super::advice::Remedy;
 use super::array::Array;
 use super::blocks::{Blocks, line_breaks, pieces};
 use super::columns::{Selection, numbered};
@@ -148,6 +149,7 @@ pub(super) struct Table<'a> {
     first: ByteRecord,
     first_line: u64,
     selection: Selection,
+    remedy: Remedy,
 }
 
 impl<'a> Table<'a> {
@@ -162,7 +164,8 @@ impl<'a> Table<'a> {
         let n_columns = first.len();
         let names = if is_header(first, options) { Some(header_names(file, first, line)?) } else { None };
         let selection = Selection::new(options, file, names.as_deref(), n_columns)?;
-        Ok(Self { file, delimiter, names, n_columns, first: first.clone(), first_line: line, selection })
+        let (first, remedy) = (first.clone(), options.remedy);
+        Ok(Self { file, delimiter, names, n_columns, first, first_line: line, selection, remedy })
     }
 
     /// Whether the first row is a header.
@@ -273,7 +276,7 @@ impl<'a> Table<'a> {
             Some(names) if names[column].chars().all(|c| c.is_alphanumeric() || c == '_') => names[column].clone(),
             _ => (column + 1).to_string(),
         };
-        let mut hint = advice::for_field(field, self.delimiter, &typed, self.n_columns);
+        let mut hint = advice::for_field(field, self.delimiter, &typed, self.n_columns, self.remedy);
         if line == self.first_line && advice::number(field).is_none() {
             hint.push_str("; if the first row is a header, say --header");
         }

@@ -2,6 +2,7 @@
 
 use mercer::MemoryBudget;
 
+use super::advice::Remedy;
 use super::format;
 use crate::args::{ColumnName, DataArgs, Delimiter, Format, ImageSize, Pixels, RowRange};
 use crate::failure::{Failure, Result};
@@ -46,6 +47,8 @@ pub(crate) struct ReadOptions {
     pub(super) n_features: Option<usize>,
     /// Bytes that a sparse file may take as a dense matrix.
     pub(super) dense_limit: u64,
+    /// What is advised about columns of text.
+    pub(super) remedy: Remedy,
 }
 
 impl From<&DataArgs> for ReadOptions {
@@ -78,6 +81,7 @@ impl From<&DataArgs> for ReadOptions {
             format: args.format,
             n_features: None,
             dense_limit: MemoryBudget::Auto.bytes(),
+            remedy: Remedy::Label,
         }
     }
 }

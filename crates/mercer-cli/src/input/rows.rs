@@ -6,6 +6,7 @@
 use csv::ByteRecord;
 use serde_json::Value;
 
+use super::advice::Remedy;
 use super::columns::Selection;
 use super::csv::{Rows, Table, Wrong, first_record};
 use super::{ReadOptions, advice};
@@ -44,6 +45,7 @@ enum Layout {
 impl RowSource {
     /// A source of rows in this format, or the one that the first line is in.
     pub(crate) fn new(options: ReadOptions, format: Option<RowFormat>) -> Self {
+        let options = ReadOptions { remedy: Remedy::Drop, ..options };
         Self { options, format, layout: None, unfinished: Vec::new(), line: 0 }
     }
 

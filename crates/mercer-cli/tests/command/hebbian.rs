@@ -113,6 +113,44 @@ fn flags_that_mean_nothing_are_refused_before_anything_is_read() {
 }
 
 #[test]
+fn a_run_starts_from_a_model_and_does_not_make_it_worse() {
+    let directory = with_points(ROWS);
+    directory.run("fit points.npy -n 3 --gamma 0.5 -o exact.mercer").done();
+    directory.run("fit points.npy --rows 0:60 -n 3 --gamma 0.5 -o part.mercer").done();
+    let held = |name: &str| Model::load(&directory.path(name)).unwrap().eigenvalues().iter().sum::<f64>();
+    let best = held("exact.mercer");
+    directory.run(&format!("{FIT} --initial-model exact.mercer")).done();
+    assert!((held("points.mercer") - best).abs() < 1e-9 * best, "{} of {best}", held("points.mercer"));
+    // From the components of a few points it learns on.
+    directory.run(&format!("{FIT} --passes 1 --initial-model part.mercer")).done();
+    let warm = held("points.mercer");
+    assert!(warm > 0.9 * best && warm <= best * (1.0 + 1e-9), "{warm} of {best}");
+
+    // Scaled points start from components of points that were scaled alike.
+    directory.run("fit points.npy --rows 0:60 --standardize -n 3 --gamma 0.5 -o scaled.mercer").done();
+    directory.run("fit points.npy --rows 0:60 --scale 0.5 -n 3 --gamma 0.5 -o half.mercer").done();
+    directory.run(&format!("{FIT} --scale 0.5 --initial-model half.mercer")).done();
+    for (words, message) in [
+        (
+            "--solver hebbian --initial-model scaled.mercer",
+            "error: scaled.mercer was fitted with another --scale or --standardize than is asked for here: its components are of other points",
+        ),
+        ("--solver krylov --initial-model exact.mercer", "error: --initial-model is for --solver hebbian only"),
+        ("--solver hebbian --initial-model nowhere.mercer", "error: reading nowhere.mercer: no such file or directory"),
+        (
+            "--solver hebbian --columns 1-3 --initial-model exact.mercer",
+            "error: points.npy: the data has 3 columns, but the model was fitted on 4",
+        ),
+    ] {
+        let outcome = directory.run(&format!("fit points.npy -n 3 --gamma 0.5 -o wrong.mercer {words}"));
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        let said = outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default();
+        assert_eq!(said, message, "{words}");
+    }
+    assert!(!directory.files().iter().any(|name| name == "wrong.mercer"));
+}
+
+#[test]
 fn bad_values_and_divergence_are_errors_and_leave_nothing() {
     let directory = with_points(ROWS);
     for (words, message) in [
@@ -128,6 +166,17 @@ fn bad_values_and_divergence_are_errors_and_leave_nothing() {
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
     }
     assert_eq!(directory.files(), ["points.npy"]);
+    let outcome = directory.run("fit points.npy --solver hebbian -n 401 -o points.mercer");
+    assert_eq!(outcome.code, Some(2));
+    let message = "error: --n-components must be between 1 and the number of samples (400), but it is 401\n";
+    assert_eq!(outcome.stderr.lines().last().map(|line| format!("{line}\n")).as_deref(), Some(message));
+    let equal: Vec<u8> = [1.0_f64, 2.0, 3.0, 4.0].repeat(20).iter().flat_map(|x| x.to_le_bytes()).collect();
+    directory.write("equal.npy", npy("<f8", "(20, 4)", &equal));
+    let outcome = directory.run("fit equal.npy --solver hebbian -n 2 -o equal.mercer");
+    assert_eq!(outcome.code, Some(2));
+    let message = "error: equal.npy: all 20 rows are equal to the kernel: there is no variance to explain";
+    assert_eq!(outcome.stderr.lines().last(), Some(message));
+    assert_eq!(directory.files(), ["equal.npy", "points.npy"]);
 }
 
 #[test]

@@ -143,8 +143,11 @@ fn bad_rows_fail_with_their_line_or_are_left_out() {
     let outcome = directory.stream(&format!("{LEARN} --emit novelty --checkpoint state"), &text);
     assert_eq!(outcome.code, Some(2));
     assert_eq!(outcome.stdout.lines().count(), 1 + 5, "the rows before it are answered");
-    let first = outcome.stderr.lines().next();
-    assert_eq!(first, Some("error: standard input, line 6, column 2: \"wide\" is not a number"));
+    assert_eq!(
+        outcome.stderr,
+        "error: standard input, line 6, column 2: \"wide\" is not a number\n\
+         hint: if no row has a number there, leave the column out with --drop 2; of the 5 rows learned before, the state is in state\n"
+    );
     let record = directory.stream(&format!("{LEARN} --bad-rows skip --record run.json"), &text).done();
     assert!(
         record
@@ -157,6 +160,94 @@ fn bad_rows_fail_with_their_line_or_are_left_out() {
     assert!(record.stderr.contains("warning: 3 of 12 rows were left out\n"), "{}", record.stderr);
     let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
     assert_eq!((&record["rows_read"], &record["bad_rows"], &record["n_samples"]), (&12.into(), &3.into(), &9.into()));
+}
+
+#[test]
+fn a_bad_row_that_ends_a_stream_leaves_what_was_learned_before_it() {
+    let directory = Directory::new();
+    let text = format!("{}1,nan,3\n{}", rows(0..70), rows(70..90));
+    let outcome = directory.stream(&format!("{LEARN} -o rows.mercer"), &text);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert_eq!(
+        outcome.stderr,
+        "error: standard input, line 71, column 2: \"nan\" is not a finite number\n\
+         hint: every value must be a finite number: fill the gap or remove the row; of the 70 rows learned before, the model is in rows.mercer\n"
+    );
+    let whole = directory.stream(&format!("{LEARN} -o whole.mercer"), &rows(0..70)).done();
+    assert!(whole.stderr.contains("model saved as whole.mercer"), "{}", whole.stderr);
+    directory.write("new.csv", rows(5000..5020));
+    let scores = |model: &str| directory.run(&format!("transform {model} new.csv")).done().stdout;
+    assert_eq!(scores("rows.mercer"), scores("whole.mercer"), "the model of the rows before it");
+
+    // State and model, and a program that reads the error.
+    let outcome = directory.stream(&format!("{LEARN} -o both.mercer --checkpoint state --json"), &text);
+    let record: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((outcome.code, &record["exit_code"]), (Some(2), &2.into()));
+    let hint = record["error"]["hint"].as_str().unwrap();
+    let saved = "; of the 70 rows learned before, the state is in state and the model is in both.mercer";
+    assert!(hint.ends_with(saved), "{hint}");
+    let resumed = directory.stream("stream state --emit novelty", &rows(70..90)).done();
+    assert!(resumed.stderr.contains("going on after 70 rows"), "{}", resumed.stderr);
+
+    // A row that the learner and not the reader refuses; and one so early that there is no model yet.
+    let huge = format!("{}1e200,1e200,1e200\n", rows(0..5));
+    let outcome = directory.stream("stream --kernel polynomial --degree 3 -o huge.mercer", &huge);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.starts_with("error: standard input, line 6: "), "{}", outcome.stderr);
+    assert!(outcome.stderr.ends_with("the model is in huge.mercer\n"), "{}", outcome.stderr);
+    let outcome = directory.stream(&format!("{LEARN} -o early.mercer"), "1,2,3\n1,x,3\n");
+    assert_eq!(outcome.code, Some(2));
+    assert!(
+        outcome.stderr.ends_with(
+            "of the 1 row learned before, the model could not be saved (kernel PCA needs at least 3 rows, but there is 1)\n"
+        ),
+        "{}",
+        outcome.stderr
+    );
+    // With nowhere to save it there is nothing to say.
+    let outcome = directory.stream(LEARN, &text);
+    assert!(outcome.code == Some(2) && !outcome.stderr.contains("learned before"), "{}", outcome.stderr);
+    assert_eq!(directory.files(), ["both.mercer", "huge.mercer", "new.csv", "rows.mercer", "state", "whole.mercer"]);
+}
+
+#[test]
+fn the_model_is_ordered_and_the_record_speaks_of_its_directions() {
+    let directory = Directory::new();
+    // So few rows and so small a rate that components are as they began.
+    let words = "stream -n 3 --gamma 0.5 --learning-rate 0.001 -o rows.mercer --json";
+    let record: serde_json::Value = serde_json::from_str(&directory.stream(words, &rows(0..60)).done().stdout).unwrap();
+    let list = |name: &str| -> Vec<f64> {
+        record[name].as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).collect()
+    };
+    let model = Model::load(&directory.path("rows.mercer")).unwrap();
+    let (variances, shares) = (list("variances"), list("explained_variance_ratio"));
+    assert!(variances.is_sorted_by(|a, b| a >= b), "{variances:?}");
+    for ((variance, share), eigenvalue) in variances.iter().zip(&shares).zip(model.eigenvalues()) {
+        assert!(
+            (60.0 * variance - eigenvalue).abs() < 1e-12
+                && (share * record["total_variance"].as_f64().unwrap() - variance).abs() < 1e-12
+        );
+    }
+    directory.write("rows.csv", rows(0..60));
+    let scores = numbers(&directory.run("transform rows.mercer rows.csv").done().stdout);
+    for (j, variance) in variances.iter().enumerate() {
+        let found = scores.iter().map(|row| row[j] * row[j]).sum::<f64>() / 60.0;
+        assert!((found - variance).abs() < 1e-9, "component {j}: {found} for {variance}");
+    }
+}
+
+#[test]
+fn a_rate_that_was_made_smaller_is_said_with_and_without_a_model() {
+    let directory = Directory::new();
+    for words in ["", " -o rows.mercer"] {
+        let outcome =
+            directory.stream(&format!("stream --kernel linear --learning-rate 50{words}"), &rows(0..60)).done();
+        assert!(
+            outcome.stderr.contains("warning: the learning rate was made smaller for "),
+            "{words}: {}",
+            outcome.stderr
+        );
+    }
 }
 
 #[test]

@@ -23,6 +23,7 @@ use super::learner::HebbianLearner;
 use super::schedule::GainParameters;
 use super::settings::RecordError;
 use super::state::State;
+use super::trial::Standing;
 use crate::choices::{Center, Gain, GainRule, Refresh};
 use crate::data::{Points, RowsRef};
 use crate::error::Result;
@@ -63,6 +64,8 @@ pub(super) struct Header {
     pub(super) parameters: GainParameters,
     pub(super) mean: Option<f64>,
     pub(super) limit: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) start_standing: Option<Standing>,
     pub(super) updates: usize,
     pub(super) origin: usize,
     pub(super) earlier_passes: usize,
@@ -147,6 +150,7 @@ impl HebbianLearner {
             parameters: self.parameters,
             mean: self.engine.centering().map(|centering| centering.mean),
             limit: self.limit,
+            start_standing: self.start_standing,
             updates: self.state.small.updates,
             origin: self.state.origin,
             earlier_passes: self.state.earlier_passes,

@@ -64,12 +64,11 @@ impl HebbianLearner {
         learner.resumed_after_passes = Some(learner.state.pass());
         let made = learner.state.small.updates - learner.state.origin;
         let rest = (settings.passes * points.n_samples()).saturating_sub(made);
-        let tunes = settings.tunes();
-        match learner.run(Order::Permutations(rest), learner.parameters, watch, stopwatch)? {
-            Ended::Diverged(_) if tunes => Ok(None),
-            Ended::Diverged(diverged) => Err(learner.diverged(diverged)),
-            Ended::Done if tunes && learner.is_useless()? => Ok(None),
-            Ended::Done | Ended::Stopped => Ok(Some(learner)),
+        let ended = learner.run(Order::Permutations(rest), learner.parameters, watch, stopwatch)?;
+        match ended {
+            Ended::Diverged(diverged) if !settings.tunes() => Err(learner.diverged(diverged)),
+            ended if learner.has_failed(&ended, watch)? => Ok(None),
+            _ => Ok(Some(learner)),
         }
     }
 }

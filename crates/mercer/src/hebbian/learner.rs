@@ -11,8 +11,9 @@ use super::settings::{KernelHebbianPca, Start};
 use super::setup::Setup;
 use super::start;
 use super::state::State;
+use super::trial::Standing;
 use super::tune::LENGTH_LIMIT;
-use crate::choices::Refresh;
+use crate::choices::{Gain, Refresh};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -46,6 +47,8 @@ pub struct HebbianLearner {
     pub(super) parameters: GainParameters,
     /// Squared lengths above this are divergence.
     pub(super) limit: f64,
+    /// How good the start was, if it was given and gains are to leave it no worse.
+    pub(super) start_standing: Option<Standing>,
     pub(super) history: Vec<HistoryEntry>,
     pub(super) store_bytes: u64,
     pub(super) memory_bytes: u64,
@@ -96,6 +99,7 @@ impl HebbianLearner {
             state,
             parameters,
             limit: LENGTH_LIMIT * longest,
+            start_standing: None,
             history: Vec::new(),
             store_bytes,
             memory_bytes,
@@ -104,6 +108,9 @@ impl HebbianLearner {
             keeping,
             resumed_after_passes: None,
         };
+        if start.is_given() && learner.settings.eta0 == Gain::Auto {
+            learner.start_standing = Some(learner.standing(watch)?);
+        }
         let order = start.order.map_or(Order::Permutations(n * learner.settings.passes), Order::Given);
         learner.tuned_run(order, watch, stopwatch)?;
         if learner.n_updates() == 0 {

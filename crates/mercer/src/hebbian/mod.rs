@@ -85,6 +85,7 @@ mod start;
 mod state;
 mod step;
 mod sweep;
+mod trial;
 mod tune;
 
 pub use history::HistoryEntry;

@@ -129,6 +129,7 @@ impl Reader<'_> {
             state,
             parameters: header.parameters,
             limit: header.limit,
+            start_standing: header.start_standing,
             history: header.history.clone(),
             store_bytes,
             memory_bytes,

@@ -1,20 +1,18 @@
-//! Running over samples: batch by batch, and again with a lower gain as long as gains are being tuned.
+//! Running over samples, batch by batch.
 
 use super::batch::Diverged;
 use super::engine::Task;
 use super::history::HistoryEntry;
-use super::learner::{HebbianLearner, total_variance};
+use super::learner::HebbianLearner;
 use super::schedule::{GainParameters, Schedule};
 use super::settings::RecordError;
 use super::start;
 use super::state::State;
-use super::tune::{Tuned, trial_updates};
-use crate::choices::Gain;
 use crate::error::{Error, Result};
 use crate::watch::{Context, Phase, Stopwatch, Watch};
 
 /// Up to this many points the reconstruction error is cheap enough to be recorded without being asked for.
-const ERROR_UP_TO: usize = 4096;
+pub(super) const ERROR_UP_TO: usize = 4096;
 
 /// The samples of a run.
 #[derive(Clone, Copy)]
@@ -34,7 +32,7 @@ impl Order<'_> {
     }
 
     /// The first `count` of them.
-    fn first(self, count: usize) -> Self {
+    pub(super) fn first(self, count: usize) -> Self {
         match self {
             Self::Given(samples) => Self::Given(&samples[..count.min(samples.len())]),
             Self::Permutations(all) => Self::Permutations(count.min(all)),
@@ -50,61 +48,10 @@ pub(super) enum Ended {
 }
 
 impl HebbianLearner {
-    /// Runs with the gains that were given, or with the largest that do not diverge.
-    pub(super) fn tuned_run(&mut self, order: Order<'_>, watch: &Watch<'_>, stopwatch: Stopwatch) -> Result<()> {
-        let adapts = self.settings.rule.adapts();
-        let tau = self.tau(self.points.n_samples());
-        let mut eta0 = Tuned::from(self.settings.eta0);
-        let tunes = self.settings.tunes();
-        // There is nothing to come back to if nothing is tuned.
-        let saved = if tunes { Some((self.state.duplicate(), 0)) } else { None };
-        if adapts && self.settings.eta0 == Gain::Auto {
-            let trial = order.first(trial_updates(self.points.n_samples()));
-            // What a trial learns is not worth keeping.
-            let keeping = self.keeping.take();
-            while let Ended::Diverged(diverged) =
-                self.run(trial, GainParameters { eta0: eta0.value(), tau, mu: Some(0.0) }, watch, stopwatch)?
-            {
-                if !eta0.lower() {
-                    return Err(self.diverged(diverged));
-                }
-                self.go_back_if(saved.as_ref());
-            }
-            self.go_back_if(saved.as_ref());
-            self.keeping = keeping;
-        }
-        let mut mu = Tuned::from(self.settings.mu);
-        loop {
-            let parameters = GainParameters { eta0: eta0.value(), tau, mu: adapts.then(|| mu.value()) };
-            let diverged = match self.run(order, parameters, watch, stopwatch)? {
-                Ended::Stopped => return Ok(()),
-                Ended::Done if !tunes || !self.is_useless()? => return Ok(()),
-                Ended::Done => Diverged(self.n_updates()),
-                Ended::Diverged(diverged) => diverged,
-            };
-            // What is tuned last is lowered first.
-            let lowered = (adapts && mu.lower()) || eta0.lower();
-            let (true, Some(saved)) = (lowered, &saved) else { return Err(self.diverged(diverged)) };
-            self.go_back(saved);
-        }
-    }
-
-    /// Whether the components describe the points worse than none at all would: what a blow-up leaves behind.
-    pub(super) fn is_useless(&self) -> Result<bool> {
-        let total = total_variance(self.engine.as_ref())?;
-        Ok(self.feature_error()? > total)
-    }
-
     /// The `τ` of the gain rule, if it has one.
     pub(super) fn tau(&self, n_samples: usize) -> Option<f64> {
         let rule = self.settings.rule;
         rule.uses_tau().then(|| self.settings.tau.unwrap_or_else(|| rule.default_tau(n_samples)))
-    }
-
-    fn go_back_if(&mut self, saved: Option<&(State, usize)>) {
-        if let Some(saved) = saved {
-            self.go_back(saved);
-        }
     }
 
     pub(super) fn go_back(&mut self, saved: &(State, usize)) {

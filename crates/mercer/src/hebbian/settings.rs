@@ -74,6 +74,8 @@ pub enum RecordError {
 
 /// Where a fit starts and what it sees; everything is optional.
 ///
+/// From coefficients or a model that are given, a run with gains that are found by trying never ends worse than it began, to rounding.
+///
 /// ```
 /// use mercer::hebbian::Start;
 /// use mercer::{Kernel, KernelHebbianPca, Points, Watch};
@@ -140,7 +142,7 @@ impl KernelHebbianPca {
         self
     }
 
-    /// Sets the gain (default: the largest that does not diverge).
+    /// Sets the gain (default: the largest that does not diverge and leaves a [start](Start) that is given no worse than it was).
     #[must_use]
     pub fn eta0(mut self, eta0: impl Into<Gain>) -> Self {
         self.eta0 = eta0.into();

@@ -35,6 +35,11 @@ pub(super) fn coefficients(
 }
 
 impl Start<'_> {
+    /// Whether there is anything but a random start.
+    pub(super) fn is_given(&self) -> bool {
+        self.coefficients.is_some() || self.model.is_some()
+    }
+
     /// The first components, whose start is given: so many of them, or as many as there are.
     fn n_given(&self, n_components: usize) -> usize {
         match (self.coefficients, self.model) {

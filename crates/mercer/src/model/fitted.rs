@@ -142,6 +142,24 @@ impl Model {
         Ok(self)
     }
 
+    /// The same model for points that have gone through its scaling already.
+    ///
+    /// ```
+    /// use mercer::{Kernel, KernelPca, Points, data::{Moments, Scaling}};
+    ///
+    /// let points = Points::from_f64((0..40).map(|i| f64::from(i * i)).collect::<Vec<_>>(), 20, 2)?;
+    /// let scaling = Scaling::standardizing(&Moments::of(&points));
+    /// let scaled = scaling.apply(&points)?;
+    /// let model = KernelPca::new(Kernel::gaussian(0.5)?).fit(&scaled)?.with_scaling(scaling)?;
+    /// assert_eq!(model.transform(&points)?, model.without_scaling().transform(&scaled)?);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    #[must_use]
+    pub fn without_scaling(mut self) -> Self {
+        self.scaling = None;
+        self
+    }
+
     pub(crate) fn set_seconds(&mut self, seconds: BTreeMap<String, f64>) {
         self.record.seconds = seconds;
         self.record.peak_memory_bytes = memory::peak();

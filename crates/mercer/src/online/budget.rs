@@ -113,11 +113,11 @@ impl Learner {
         }
         self.mean_squared =
             (self.mean_squared - 2.0 * lost_mean * with_mean + lost_mean * lost_mean * square) * rest * rest;
-        for (error, lost) in self.budget_error.iter_mut().zip(&lost) {
-            *error += lost.abs() * square.max(0.0).sqrt();
-        }
         memory.swap_remove(slot);
         memory.mean.iter_mut().for_each(|mean| *mean *= rest);
+        for (component, lost) in lost.iter().enumerate() {
+            self.note_loss(component, lost.abs() * square.max(0.0).sqrt());
+        }
         Ok(())
     }
 

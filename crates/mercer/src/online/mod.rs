@@ -10,15 +10,22 @@
 //! rows seen, `w_p = Σ_i α_pi φ(x_i)`, so that a step costs one row of kernel values and `O(m P)` operations for `m` rows in
 //! memory. A [budget](OnlineKernelPca::budget) bounds `m`, and with it the time and memory of a step, for ever.
 //!
+//! The outputs of a learner are those of its components as the rule leaves them: component `p` stays component `p`, so that outputs neither
+//! change places nor signs from one row to the next. The [model](Learner::model) of what was learned has orthonormal directions in the span of the
+//! components instead, in the order of the variance along them, with signs as all models have.
+//!
 //! - \[K01\] H. Kashima, "On-line kernel principal component analysis", IBM Research Report RT0401, 2001.
 
 mod block;
 mod budget;
+mod directions;
 mod factor;
 mod learner;
+mod look;
 mod memory;
 mod model;
 mod passes;
+mod recent;
 mod settings;
 mod start;
 mod state;
@@ -26,6 +33,7 @@ mod step;
 mod triangle;
 mod update;
 
+pub use directions::Captured;
 pub use learner::{Learner, Seen};
 pub use settings::{OnlineKernelPca, OnlineRecord, Policy, Rule, Schedule};
 

@@ -2,17 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use faer::Mat;
-use faer::linalg::solvers::Llt;
-
-use super::learner::{DEPENDENT, Learner};
+use super::directions::Captured;
+use super::learner::Learner;
 use super::memory::Memory;
 use super::passes;
 use crate::data::Points;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gram::{Centering, StoreFormat};
 use crate::memory;
-use crate::model::{BasisKind, Model, Parts};
+use crate::model::{BasisKind, Model, Parts, fix_signs};
 use crate::plan::Plan;
 use crate::record::{KernelRecord, RECORD_VERSION, RunRecord};
 use crate::scalar::Precision;
@@ -20,9 +18,10 @@ use crate::scalar::Precision;
 impl Learner {
     /// The model of what has been learned so far: it transforms, scores and saves as any other.
     ///
-    /// Its components are orthonormal: each is the learner's without what that still has in common with the ones before it, so scores
-    /// and the learner's outputs differ by as much as the components are not orthonormal yet. Its basis points are the rows in memory.
-    /// Eigenvalues are the mean squared outputs times the number of rows; there are no residuals, because rows are seen once.
+    /// Its components are orthonormal directions in the span of the learner's, in the order of the variance that the last rows have along
+    /// them (Rayleigh and Ritz), and their signs are those of any model: scores and the learner's outputs are the same up to a rotation, and near
+    /// one another, but for signs, once components have settled. Its basis points are the rows in memory. Eigenvalues are the
+    /// [variances](super::Captured) of the last rows times the number of all; there are no residuals, because rows are seen once.
     ///
     /// ```
     /// use mercer::online::{OnlineKernelPca, OnlineLearner};
@@ -33,20 +32,18 @@ impl Learner {
     /// learner.learn(&rows)?;
     /// let model = learner.model()?;
     /// assert_eq!((model.n_components(), model.basis().n_samples()), (2, 30));
+    /// assert!(model.eigenvalues()[0] >= model.eigenvalues()[1]);
     /// assert_eq!(model.transform(&rows)?.nrows(), 200);
     /// # Ok::<(), mercer::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// If fewer rows than components have been seen, or components have become dependent on one another.
+    /// If fewer different rows than components have been seen, or components have become dependent on one another.
     pub fn model(&self) -> Result<Model> {
-        let p = self.settings.n_components;
-        let memory = match &self.memory {
-            Some(memory) if self.started == p => memory,
-            _ => return Err(Error::TooFewRows { needed: p, found: self.n_seen }),
-        };
-        let coefficients = self.orthonormal(memory)?;
+        let (memory, directions) = self.directions()?;
+        let mut coefficients = directions.coefficients(memory);
+        fix_signs(&mut coefficients);
         let centering = if self.is_centered() { Some(centering(memory)?) } else { None };
         let m = memory.len();
         let rows: Vec<f64> = (0..m).flat_map(|slot| memory.rows.row(slot)).collect();
@@ -57,37 +54,25 @@ impl Learner {
             precision: Precision::F64,
             coefficients,
             centering,
-            record: self.record(memory),
+            record: self.record(memory, &directions.captured),
         }))
     }
 
-    /// Coefficients of the orthonormal components, one column each: with `w·w = R Rᵀ` they are `R⁻¹ w`.
-    fn orthonormal(&self, memory: &Memory) -> Result<Mat<f64>> {
-        let p = self.settings.n_components;
-        let dependent =
-            || Error::invalid("n_components", "small enough for components that do not depend on one another", p);
-        let factor = Llt::new(self.inner.as_ref(), faer::Side::Lower).map_err(|_| dependent())?;
-        let r = factor.L();
-        if (0..p).any(|i| r[(i, i)] * r[(i, i)] <= DEPENDENT * self.inner[(i, i)]) {
-            return Err(dependent());
-        }
-        let mut columns = Mat::from_fn(memory.len(), p, |i, j| memory.components[j][i]);
-        for j in 0..p {
-            for before in 0..j {
-                let common = r[(j, before)];
-                for i in 0..memory.len() {
-                    columns[(i, j)] -= common * columns[(i, before)];
-                }
-            }
-            let length = r[(j, j)];
-            columns.col_mut(j).iter_mut().for_each(|x| *x /= length);
-        }
-        Ok(columns)
-    }
-
-    fn record(&self, memory: &Memory) -> RunRecord {
-        let n = self.n_seen as f64;
-        let lost = self.budget_error.iter().fold(0.0_f64, |m, error| m.max(*error));
+    /// What the user should know about what was learned: rates that had to be made smaller, and what the budget has cost.
+    ///
+    /// ```
+    /// use mercer::online::OnlineKernelPca;
+    /// use mercer::{Center, Kernel};
+    ///
+    /// let settings = OnlineKernelPca::new(Kernel::linear()).n_components(1).center(Center::No);
+    /// let mut learner = settings.learning_rate(10.0).learner()?;
+    /// for row in 0..50 {
+    ///     learner.learn_row(&[f64::from(row % 7), 1.0])?;
+    /// }
+    /// assert!(learner.warnings()[0].starts_with("the learning rate was made smaller for "));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.n_shrunk > 0 {
             warnings.push(format!(
@@ -95,20 +80,24 @@ impl Learner {
                 self.n_shrunk, self.n_seen
             ));
         }
+        let lost = self.budget_error.iter().fold(0.0_f64, |m, error| m.max(*error));
         if lost > WORTH_SAYING {
             warnings.push(format!(
-                "the budget has cost a component up to {lost:.2} of its length: a larger one would cost less"
+                "the budget has moved a component by {lost:.2}, where one is its length: a larger one would cost less"
             ));
         }
-        let shortest =
-            (0..self.inner.nrows()).map(|p| self.inner[(p, p)].max(0.0).sqrt()).fold(f64::INFINITY, f64::min);
+        let shortest = (0..self.started).map(|p| self.inner[(p, p)].max(0.0).sqrt()).fold(f64::INFINITY, f64::min);
         if self.drops_rows() && shortest < SHRUNK {
             warnings.push(format!(
                 "a component has shrunk to {shortest:.1e} of unit length, because rows are dropped faster than it learns: a larger budget or \
                  the policy project would keep it"
             ));
         }
-        let share = |variance: &f64| if self.total_variance > 0.0 { variance / self.total_variance } else { 0.0 };
+        warnings
+    }
+
+    fn record(&self, memory: &Memory, captured: &Captured) -> RunRecord {
+        let n = self.n_seen as f64;
         let settings = &self.settings;
         RunRecord {
             record_version: RECORD_VERSION,
@@ -121,9 +110,9 @@ impl Learner {
             gram: GRAM.to_owned(),
             solver: settings.rule.name().to_owned(),
             precision: Precision::F64,
-            eigenvalues: self.variances.iter().map(|variance| n * variance).collect(),
-            explained_variance_ratio: self.variances.iter().map(share).collect(),
-            total_variance: n * self.total_variance,
+            eigenvalues: captured.variances.iter().map(|variance| n * variance).collect(),
+            explained_variance_ratio: captured.ratio(),
+            total_variance: n * captured.total_variance,
             residuals: Vec::new(),
             tolerance: 0.0,
             converged: false,
@@ -137,7 +126,7 @@ impl Learner {
             threads: 1,
             seed: 0,
             plan: self.described(memory),
-            warnings,
+            warnings: self.warnings(),
             control_limits: None,
             expansion: None,
             nystrom: None,
@@ -177,8 +166,8 @@ impl Learner {
 /// How a record says that there is no matrix.
 const GRAM: &str = "rows";
 
-/// A loss of this share of a component's length is worth a warning.
-const WORTH_SAYING: f64 = 0.5;
+/// A component that has been moved by this share of its length is worth a warning: an angle of about 14 degrees.
+const WORTH_SAYING: f64 = 0.25;
 /// And a length of a component that should be near one.
 const SHRUNK: f64 = 0.5;
 

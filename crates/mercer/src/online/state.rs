@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::factor::{Factor, SavedFactor};
 use super::learner::Learner;
 use super::memory::Memory;
+use super::recent::Recent;
 use super::settings::OnlineKernelPca;
 use crate::choices::Center;
 use crate::error::{Error, Result};
@@ -16,11 +17,17 @@ use crate::kernel::Kernel;
 use crate::model::{digest, recorded_kernel};
 use crate::record::KernelRecord;
 
-/// Version of the layout.
-const FORMAT_VERSION: u32 = 1;
+/// Version of the layout: the last rows are in it since the second.
+const FORMAT_VERSION: u32 = 2;
 
 /// What the bytes begin with.
 const MAGIC: &str = "mercer learner";
+
+/// What every version begins with.
+#[derive(Deserialize)]
+struct VersionOnly {
+    format_version: u32,
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,6 +50,7 @@ struct State {
     n_shrunk: usize,
     given_up: usize,
     kernel_entries: u64,
+    recent: Recent,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -143,6 +151,7 @@ impl Learner {
             n_shrunk: self.n_shrunk,
             given_up: self.given_up,
             kernel_entries: self.kernel_entries,
+            recent: self.recent.clone(),
         };
         let json =
             serde_json::to_string(&state).map_err(|error| unreadable(&format!("it cannot be written: {error}")))?;
@@ -170,11 +179,12 @@ impl Learner {
         if checksum(json) != expected.trim() {
             return Err(unreadable("it has been altered or ends too early: its contents do not match its digest"));
         }
-        let state: State = serde_json::from_str(json).map_err(|error| unreadable(&error.to_string()))?;
-        if state.format_version != FORMAT_VERSION {
-            let found = state.format_version;
+        let wrong = |error: serde_json::Error| unreadable(&error.to_string());
+        let VersionOnly { format_version: found } = serde_json::from_str(json).map_err(wrong)?;
+        if found != FORMAT_VERSION {
             return Err(unreadable(&format!("it has format {found}, but this version reads format {FORMAT_VERSION}")));
         }
+        let state: State = serde_json::from_str(json).map_err(wrong)?;
         if !state.is_consistent() {
             return Err(unreadable("its parts do not fit together"));
         }
@@ -207,6 +217,7 @@ impl Learner {
         learner.n_shrunk = state.n_shrunk;
         learner.given_up = state.given_up;
         learner.kernel_entries = state.kernel_entries;
+        learner.recent = state.recent;
         Ok((learner, state.note))
     }
 }
@@ -223,6 +234,7 @@ impl State {
             && self.started <= p
             && self.finished <= self.started
             && self.memory.as_ref().is_none_or(|memory| memory.is_consistent(p))
+            && self.recent.is_consistent(self.memory.as_ref().map_or(1, |memory| memory.n_features))
     }
 }
 
@@ -289,8 +301,8 @@ mod tests {
         };
         let refused = |why: &str| format!("`state` must be that of an online learner, but it is not readable ({why})");
         assert_eq!(
-            say("\"format_version\":1", "\"format_version\":9"),
-            refused("it has format 9, but this version reads format 1")
+            say("\"format_version\":2", "\"format_version\":9"),
+            refused("it has format 9, but this version reads format 2")
         );
         assert_eq!(say("\"n_components\":2", "\"n_components\":3"), refused("its parts do not fit together"));
         assert_eq!(say("\"started\":2", "\"started\":5"), refused("its parts do not fit together"));

@@ -52,6 +52,7 @@ impl Learner {
         self.follow(update, place, raw, lost);
         self.start_component(place, block, i, square);
         self.keep_to_budget(forgotten, block, i, work)?;
+        self.recent.push(block.row(i));
         Ok(seen)
     }
 
@@ -237,8 +238,17 @@ impl Learner {
                 self.inner[(i, j)] -= a * b * residual;
             }
             self.with_mean[i] -= a * lost_mean * residual;
-            self.budget_error[i] += a.abs() * residual.sqrt();
+        }
+        for (i, a) in lost.iter().enumerate() {
+            self.note_loss(i, a.abs() * residual.sqrt());
         }
         self.mean_squared -= lost_mean * lost_mean * residual;
+    }
+
+    /// A part of this length has gone from a component; see [`budget_error`](Self::budget_error).
+    pub(super) fn note_loss(&mut self, component: usize, length: f64) {
+        let (before, own) = (self.budget_error[component], self.inner[(component, component)].max(0.0).sqrt());
+        let after = if self.drops_rows() { before + length } else { (before * before + length * length).sqrt() };
+        self.budget_error[component] = after.min(1.0 + own);
     }
 }

@@ -9,3 +9,4 @@ mod iterates;
 mod measures;
 mod promises;
 mod support;
+mod warm;

@@ -62,6 +62,21 @@ fn bad_rows_are_refused_and_the_rows_before_them_are_learned() {
 }
 
 #[test]
+fn a_row_without_a_length_starts_no_component() {
+    // K(x, x) is zero for the first rows: components start from those after them.
+    let settings = OnlineKernelPca::new(Kernel::linear()).n_components(2).center(Center::No);
+    let mut learner = settings.learner().unwrap();
+    learner.learn(&Points::from_f64(vec![0.0; 6], 3, 2).unwrap()).unwrap();
+    assert_eq!(
+        refusal(learner.model()),
+        "`n_components` must be at most the number of different rows so far whose kernel with themselves is positive (0), but it is 2"
+    );
+    let outputs = learner.learn(&plane(50, 6)).unwrap();
+    assert!(outputs.norm_max().is_finite());
+    assert_eq!(learner.model().unwrap().n_components(), 2);
+}
+
+#[test]
 fn a_rate_that_would_overshoot_is_made_smaller_and_counted() {
     let settings = OnlineKernelPca::new(Kernel::linear()).n_components(1).center(Center::No).learning_rate(10.0);
     let mut learner = settings.learner().unwrap();

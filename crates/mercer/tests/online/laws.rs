@@ -42,6 +42,21 @@ fn how_rows_are_grouped_changes_nothing() {
     }
 }
 
+#[test]
+fn one_row_seven_rows_and_ten_thousand_rows_are_the_same() {
+    let stream = plane(10_000, 45);
+    let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(2).budget(20);
+    let learn = |size: usize| {
+        let mut learner = settings.learner().unwrap();
+        for first in (0..10_000).step_by(size) {
+            learner.learn(&stream.slice(first..10_000.min(first + size))).unwrap();
+        }
+        learner.to_bytes().unwrap()
+    };
+    let one = learn(1);
+    assert!(learn(7) == one && learn(10_000) == one);
+}
+
 /// The share of the variance of the centred images that the span of the components holds, relative to the best span.
 fn captured(learner: &Learner, points: &Points, kernel: &Kernel) -> f64 {
     let (n, p) = (points.n_samples(), learner.coefficients().nrows());
@@ -101,6 +116,25 @@ fn projecting_keeps_more_of_the_variance_than_dropping_and_says_what_it_lost() {
     let (oldest, _) = learn(settings.clone().budget(40).policy(Policy::Oldest));
     assert!(nothing == 0.0 && small > 0.0, "lost: {nothing} without a budget, {small} with one");
     assert!(project > whole - small && project > oldest + 0.02, "{whole} whole, {project} projected, {oldest} dropped");
+}
+
+#[test]
+fn outputs_move_by_no_more_than_a_step_from_one_row_to_the_next() {
+    // Neither signs nor places of components change between two rows: what a row is to them moves by the rate at most, and a little.
+    let (points, eta) = (plane(300, 42), 0.05);
+    let probes = plane(20, 43);
+    for rule in [Rule::Simultaneous, Rule::Apex] {
+        let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(3).rule(rule);
+        let mut learner = settings.learning_rate(eta).start(plane(3, 44)).learner().unwrap();
+        learner.learn(&points.slice(0..100)).unwrap();
+        for i in 100..points.n_samples() {
+            let before = learner.outputs(&probes).unwrap();
+            learner.learn(&points.slice(i..i + 1)).unwrap();
+            let moved = (&learner.outputs(&probes).unwrap() - &before).norm_max();
+            // Images and components have lengths of about one; the mean moves by one part in a hundred.
+            assert!(moved < 4.0 * eta + 0.04, "{rule}, row {i}: {moved}");
+        }
+    }
 }
 
 #[test]

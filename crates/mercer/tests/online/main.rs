@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "what cannot be read fails the test")]
 
 mod bad_input;
+mod budget;
 mod laws;
 mod reference;
 mod saved;

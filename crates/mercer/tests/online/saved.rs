@@ -85,9 +85,82 @@ fn what_was_learned_is_a_model_like_any_other() {
         assert!(novelty.reconstruction_error.iter().all(|&error| (0.0..1.5).contains(&error)));
         let shares = model.explained_variance_ratio();
         assert!(shares.iter().sum::<f64>() < 1.0 && shares.iter().all(|&share| share > 0.0), "{shares:?}");
-        assert!((model.total_variance() / 2000.0 - learner.total_variance()).abs() < 1e-12);
+        let captured = learner.captured().unwrap();
+        assert!((model.total_variance() / 2000.0 - captured.total_variance).abs() < 1e-12);
+        assert!(model.eigenvalues().iter().zip(&captured.variances).all(|(x, y)| (x / 2000.0 - y).abs() < 1e-12));
+        // The last rows are like all the others.
+        assert!((captured.total_variance / learner.total_variance() - 1.0).abs() < 0.2, "{policy}: {captured:?}");
         assert!(model.residuals().is_empty() && !model.converged());
     }
+}
+
+/// The mean of the squared scores of each component, and the largest mean product of two of them.
+fn moments(scores: &Mat<f64>) -> (Vec<f64>, f64) {
+    let n = scores.nrows() as f64;
+    let product =
+        |i: usize, j: usize| scores.col(i).iter().zip(scores.col(j).iter()).map(|(a, b)| a * b).sum::<f64>() / n;
+    let p = scores.ncols();
+    let mixed = (0..p).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| product(i, j).abs()).fold(0.0, f64::max);
+    ((0..p).map(|i| product(i, i)).collect(), mixed)
+}
+
+#[test]
+fn the_model_is_ordered_and_orthonormal_whatever_the_components_are() {
+    // Components that start the wrong way round and not orthogonal, and hardly learn.
+    let (points, kernel) = (plane(400, 30), Kernel::polynomial(0.5, 1.0, 2).unwrap());
+    let start = mercer::Points::from_f64(vec![0.0, 1.0, 0.3, -1.0, 1.0, 0.1], 3, 2).unwrap();
+    for (rule, p, center) in [
+        (Rule::Simultaneous, 3, Center::Yes),
+        (Rule::Simultaneous, 3, Center::No),
+        (Rule::Apex, 3, Center::Yes),
+        (Rule::Oja, 1, Center::Yes),
+    ] {
+        let settings = OnlineKernelPca::new(kernel.clone()).rule(rule).n_components(p).center(center);
+        let mut learner = settings.learning_rate(1e-6).start(start.slice(0..p)).learner().unwrap();
+        learner.learn(&points).unwrap();
+        let outputs = learner.outputs(&points).unwrap();
+        let (raw, _) = moments(&outputs);
+        assert!(p == 1 || raw.windows(2).any(|pair| pair[0] < pair[1]), "{rule}: the components are ordered: {raw:?}");
+
+        let model = learner.model().unwrap();
+        let scores = model.transform(&points).unwrap();
+        // All rows are among the last ones, so what the record says is exact.
+        let (variances, mixed) = moments(&scores);
+        assert!(variances.windows(2).all(|pair| pair[0] >= pair[1]), "{rule}: {variances:?}");
+        assert!(mixed < 1e-9 * variances[0], "{rule}: scores are correlated by {mixed}");
+        for (variance, eigenvalue) in variances.iter().zip(model.eigenvalues()) {
+            assert!((400.0 * variance - eigenvalue).abs() < 1e-9 * model.eigenvalues()[0], "{rule}: {eigenvalue}");
+        }
+        let share: f64 = model.explained_variance_ratio().iter().sum();
+        assert!(share > 0.0 && share <= 1.0 + 1e-12, "{rule}: {share}");
+        let (basis, alpha) = (model.basis(), model.dual_coefficients());
+        let m = basis.n_samples();
+        let gram = Mat::from_fn(m, m, |i, j| kernel.evaluate(&basis.row(i), &basis.row(j)).unwrap());
+        let inner = alpha.transpose() * &gram * alpha;
+        assert!((&inner - Mat::<f64>::identity(p, p)).norm_max() < 1e-9, "{rule}: {inner:?}");
+        for j in 0..p {
+            let largest = alpha.col(j).iter().fold(0.0_f64, |m, &x| if x.abs() > m.abs() { x } else { m });
+            assert!(largest > 0.0, "{rule}: the sign of component {j}");
+        }
+        // Nothing of that changes what the learner itself says.
+        assert_eq!(learner.outputs(&points).unwrap(), outputs, "{rule}");
+    }
+}
+
+#[test]
+fn variances_are_those_of_the_last_rows_under_the_components_of_today() {
+    let kernel = Kernel::gaussian(0.5).unwrap();
+    let mut learner = OnlineKernelPca::new(kernel).n_components(2).budget(40).forgetting(0.01).learner().unwrap();
+    learner.learn(&plane(1000, 31)).unwrap();
+    let before = learner.captured().unwrap();
+    // The same rows, much closer together.
+    let near: Vec<f64> = plane(1000, 32).rows(0..1000).to_f64().iter().map(|x| 0.1 * x).collect();
+    learner.learn(&mercer::Points::from_f64(near, 1000, 2).unwrap()).unwrap();
+    let after = learner.captured().unwrap();
+    assert!(after.total_variance < 0.1 * before.total_variance, "{before:?} {after:?}");
+    assert!(after.ratio().iter().sum::<f64>() <= 1.0, "{after:?}");
+    let again = Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap();
+    assert_eq!(again.captured().unwrap(), after, "the last rows are saved");
 }
 
 #[test]

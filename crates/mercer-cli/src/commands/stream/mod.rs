@@ -7,7 +7,7 @@ mod rows;
 use std::path::Path;
 
 use mercer::Points;
-use mercer::online::{Learner, OnlineLearner, OnlineRecord};
+use mercer::online::{Captured, Learner, OnlineLearner, OnlineRecord};
 use serde::Serialize;
 
 use self::emit::Emitter;
@@ -128,13 +128,32 @@ impl<'a> Stream<'a> {
                 Ok(true) => {}
                 Ok(false) => return Ok(End::OfInput),
                 Err(failure) if failure.is_broken_pipe() => return Ok(End::OfReader),
+                // What was learned before is not lost.
                 Err(failure) => {
-                    // What was learned before is not lost.
-                    self.keeper.keep(self.learner.as_ref())?;
-                    return Err(failure);
+                    return Err(match self.save_what_there_is() {
+                        Some(saved) => failure.after_saving(saved),
+                        None => failure,
+                    });
                 }
             }
         }
+    }
+
+    /// Saves what was learned before a failure, and says where it is; nothing if nothing was learned or no file was named.
+    fn save_what_there_is(&self) -> Option<String> {
+        let learner = self.learner.as_ref().filter(|learner| learner.n_seen() > 0)?;
+        let kept = self.keeper.path().map(|path| ("the state", path, self.keeper.keep(Some(learner))));
+        let model = self.args.output.as_deref().map(|path| ("the model", path, save_model(learner, path)));
+        let places: Vec<String> = kept
+            .into_iter()
+            .chain(model)
+            .map(|(what, path, saved)| match saved {
+                Ok(()) => format!("{what} is in {}", path.display()),
+                Err(failure) => format!("{what} could not be saved ({failure})"),
+            })
+            .collect();
+        let (n, rows) = (learner.n_seen(), if learner.n_seen() == 1 { "row" } else { "rows" });
+        (!places.is_empty()).then(|| format!("of the {n} {rows} learned before, {}", places.join(" and ")))
     }
 
     /// Learns from what comes next; `false` at the end of the input.
@@ -227,11 +246,7 @@ impl<'a> Stream<'a> {
         self.keeper.keep(self.learner.as_ref())?;
         let model = match (&self.args.output, &self.learner) {
             (Some(output), Some(learner)) => {
-                let model = learner.model()?;
-                for warning in &model.record().warnings {
-                    session.warn(warning.clone());
-                }
-                model.save(output)?;
+                save_model(learner, output)?;
                 session.console.note(&format!("model saved as {}", output.display()));
                 Some(output.display().to_string())
             }
@@ -240,6 +255,9 @@ impl<'a> Stream<'a> {
             }
             (None, _) => None,
         };
+        for warning in self.learner.iter().flat_map(Learner::warnings) {
+            session.warn(warning);
+        }
         if self.keeper.bad_rows() > 0 {
             session.warn(format!("{} of {} rows were left out", self.keeper.bad_rows(), self.keeper.rows_read()));
         }
@@ -259,8 +277,9 @@ impl<'a> Stream<'a> {
 
     fn body(&self, model: Option<String>, end: End, session: &Session<'_>) -> StreamBody {
         let learner = self.learner.as_ref();
+        // Before all components have begun there are no directions to speak of.
+        let captured = learner.and_then(|learner| learner.captured().ok());
         let total = learner.map_or(0.0, Learner::total_variance);
-        let variances = learner.map_or_else(Vec::new, |learner| learner.variances().to_vec());
         StreamBody {
             common: session.common(),
             settings: learner.map(|learner| learner.settings().record()),
@@ -270,9 +289,9 @@ impl<'a> Stream<'a> {
             n_features: learner.and_then(Learner::n_features).unwrap_or(0),
             n_components: learner.map_or(0, Learner::n_components),
             n_remembered: learner.map_or(0, Learner::n_remembered),
-            explained_variance_ratio: variances.iter().map(|x| if total > 0.0 { x / total } else { 0.0 }).collect(),
-            variances,
-            total_variance: total,
+            explained_variance_ratio: captured.as_ref().map_or_else(Vec::new, Captured::ratio),
+            total_variance: captured.as_ref().map_or(total, |captured| captured.total_variance),
+            variances: captured.map_or_else(Vec::new, |captured| captured.variances),
             budget_error: learner.map_or_else(Vec::new, |learner| learner.budget_error().to_vec()),
             n_shrunk: learner.map_or(0, Learner::n_shrunk),
             resumed_after_rows: self.resumed_after_rows,
@@ -281,6 +300,11 @@ impl<'a> Stream<'a> {
             checkpoint: self.keeper.path().map(|path| path.display().to_string()),
         }
     }
+}
+
+/// Writes the model of what was learned.
+fn save_model(learner: &Learner, path: &Path) -> Result<()> {
+    Ok(learner.model()?.save(path)?)
 }
 
 /// What the library says about a row, with its line.
@@ -301,7 +325,7 @@ fn table(body: &StreamBody) -> String {
         let rate = settings.learning_rate.map_or_else(|| "automatic".to_owned(), short);
         lines.insert(1, format!("learning    {} rule, {} rate {rate}", settings.rule, settings.schedule));
         if settings.budget.is_some() {
-            lines.push(format!("budget      has cost a component {} of its length at most", percent(lost)));
+            lines.push(format!("budget      has moved a component by {} of its length at most", percent(lost)));
         }
     }
     lines.push(String::new());

@@ -1,0 +1,138 @@
+//! Orthonormal directions inside the span of the components, in the order of the variance along them.
+//!
+//! # Method
+//!
+//! Components as a rule leaves them are nearly orthonormal and nearly ordered. With `P = w·w` their inner products and `M` the mean of
+//! `y yᵀ` over the [last rows](super::recent), outputs `y` being those of components as they are now, the solutions of `M u = λ P u` with
+//! `uᵀ P u = 1` are directions `Σ_p u_p w_p` of length one in the same span, orthogonal to one another, with variances `λ` along them:
+//! Rayleigh and Ritz. No direction in the span has a larger variance than the first. `P = R Rᵀ` makes it the ordinary problem of
+//! `R⁻¹ M R⁻ᵀ`, whose eigenvectors `v` give `u = R⁻ᵀ v`.
+
+use faer::linalg::solvers::Llt;
+use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
+use faer::{Mat, MatRef, Par};
+
+use super::block::Block;
+use super::learner::{DEPENDENT, Learner};
+use super::memory::Memory;
+use crate::eigen::{Order, small_eigen, small_product};
+use crate::error::{Error, Result};
+
+/// The variance that a learner's components hold.
+///
+/// ```
+/// use mercer::online::{OnlineKernelPca, OnlineLearner};
+/// use mercer::{Kernel, Points};
+///
+/// let rows = Points::from_f64((0..400).map(|i| f64::from(i * i % 101) * 0.02).collect::<Vec<_>>(), 200, 2)?;
+/// let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5)?).n_components(2).learner()?;
+/// learner.learn(&rows)?;
+/// let captured = learner.captured()?;
+/// assert!(captured.variances[0] >= captured.variances[1]);
+/// assert!(captured.ratio().iter().sum::<f64>() <= 1.0);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Captured {
+    /// The variances of the last rows along the directions of the [model](Learner::model), in decreasing order.
+    pub variances: Vec<f64>,
+    /// The mean of the squared lengths of their centred images: what the variances of all directions there are would add up to.
+    pub total_variance: f64,
+}
+
+impl Captured {
+    /// The share of the total variance along each direction.
+    pub fn ratio(&self) -> Vec<f64> {
+        let share = |variance: &f64| if self.total_variance > 0.0 { variance / self.total_variance } else { 0.0 };
+        self.variances.iter().map(share).collect()
+    }
+}
+
+/// Orthonormal, ordered directions.
+pub(super) struct Directions {
+    pub(super) captured: Captured,
+    /// Each direction as a combination of the components, one column each.
+    combinations: Mat<f64>,
+}
+
+impl Directions {
+    /// Coefficients of the directions over the rows in memory, one column each.
+    pub(super) fn coefficients(&self, memory: &Memory) -> Mat<f64> {
+        let components = Mat::from_fn(memory.len(), memory.components.len(), |i, j| memory.components[j][i]);
+        small_product(components.as_ref(), self.combinations.as_ref())
+    }
+}
+
+impl Learner {
+    /// How much of the variance of the last rows (512, or as many as there have been) the components as they are now hold, along the
+    /// directions of the [model](Self::model).
+    ///
+    /// [`variances`](Self::variances) are something else: of each component as it is learned, over all rows, each with the output that it
+    /// had when it was learned.
+    ///
+    /// # Errors
+    ///
+    /// As [`model`](Self::model).
+    pub fn captured(&self) -> Result<Captured> {
+        Ok(self.directions()?.1.captured)
+    }
+
+    /// Orthonormal, ordered directions in the span of the components, and the rows in memory that they are written with.
+    pub(super) fn directions(&self) -> Result<(&Memory, Directions)> {
+        let p = self.settings.n_components;
+        let memory = match &self.memory {
+            Some(memory) if self.started == p => memory,
+            _ if self.n_seen < p => return Err(Error::TooFewRows { needed: p, found: self.n_seen }),
+            _ => {
+                let requirement = format!(
+                    "at most the number of different rows so far whose kernel with themselves is positive ({})",
+                    self.started
+                );
+                return Err(Error::invalid("n_components", requirement, p));
+            }
+        };
+        let dependent =
+            || Error::invalid("n_components", "small enough for components that do not depend on one another", p);
+        let factor = Llt::new(self.inner.as_ref(), faer::Side::Lower).map_err(|_| dependent())?;
+        let r = factor.L();
+        if (0..p).any(|i| r[(i, i)] * r[(i, i)] <= DEPENDENT * self.inner[(i, i)]) {
+            return Err(dependent());
+        }
+        let (moments, total_variance) = self.moments(memory)?;
+        let (values, mut combinations) = small_eigen(whitened(r, moments).as_ref(), Order::Algebraic)?;
+        solve_upper_triangular_in_place(r.transpose(), combinations.as_mut(), Par::Seq);
+        let variances = values.into_iter().map(|value| value.max(0.0)).collect();
+        Ok((memory, Directions { captured: Captured { variances, total_variance }, combinations }))
+    }
+
+    /// Mean products of the outputs of the last rows, and the mean of their squared lengths.
+    fn moments(&self, memory: &Memory) -> Result<(Mat<f64>, f64)> {
+        let p = self.settings.n_components;
+        let (mut moments, mut total, mut n) = (Mat::<f64>::zeros(p, p), 0.0, 0.0);
+        let mut block = Block::default();
+        for rows in self.recent.values().chunks(self.rows_ahead() * memory.rows.n_features()) {
+            block.load(rows.to_vec(), memory)?;
+            for i in 0..block.len() {
+                let (outputs, length_squared) = self.image(memory, &block, i, 0)?;
+                for (a, x) in outputs.iter().enumerate() {
+                    for (b, y) in outputs.iter().enumerate() {
+                        moments[(a, b)] += x * y;
+                    }
+                }
+                total += length_squared.max(0.0);
+                n += 1.0;
+            }
+        }
+        let share = if n > 0.0 { 1.0 / n } else { 0.0 };
+        Ok((faer::Scale(share) * moments, share * total))
+    }
+}
+
+/// `R⁻¹ M R⁻ᵀ` for a symmetric `M`.
+fn whitened(r: MatRef<'_, f64>, mut moments: Mat<f64>) -> Mat<f64> {
+    solve_lower_triangular_in_place(r, moments.as_mut(), Par::Seq);
+    let mut both = moments.transpose().to_owned();
+    solve_lower_triangular_in_place(r, both.as_mut(), Par::Seq);
+    // Symmetric but for rounding.
+    Mat::from_fn(both.nrows(), both.ncols(), |i, j| 0.5 * (both[(i, j)] + both[(j, i)]))
+}

@@ -1,0 +1,79 @@
+//! What a budget costs, as a learner says it and against learners without one.
+
+use faer::Mat;
+use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule};
+use mercer::{Center, Kernel, Points};
+
+use super::support::plane;
+
+/// The distances between the components of two learners of the same rows.
+fn distances(one: &Learner, other: &Learner, points: &Points, kernel: &Kernel) -> Vec<f64> {
+    let n = points.n_samples();
+    let gram = Mat::from_fn(n, n, |i, j| kernel.evaluate(&points.row(i), &points.row(j)).unwrap());
+    let over_all = |learner: &Learner| {
+        let (basis, coefficients) = (learner.basis(), learner.coefficients());
+        let mut all = Mat::<f64>::zeros(coefficients.nrows(), n);
+        for (slot, row) in basis.iter().enumerate() {
+            let place = (0..n).find(|&i| points.row(i) == *row).unwrap();
+            all.col_mut(place).copy_from(coefficients.col(slot));
+        }
+        all
+    };
+    let apart = over_all(one) - over_all(other);
+    let squares = &apart * &gram * apart.transpose();
+    (0..apart.nrows()).map(|p| squares[(p, p)].max(0.0).sqrt()).collect()
+}
+
+/// The length of the first component.
+fn length(learner: &Learner, kernel: &Kernel) -> f64 {
+    let (basis, alpha) = (learner.basis(), learner.coefficients());
+    let gram = Mat::from_fn(basis.len(), basis.len(), |i, j| kernel.evaluate(&basis[i], &basis[j]).unwrap());
+    (&alpha * &gram * alpha.transpose())[(0, 0)].max(0.0).sqrt()
+}
+
+#[test]
+fn the_error_of_the_budget_is_that_against_a_learner_without_one() {
+    let (points, kernel) = (plane(300, 40), Kernel::gaussian(0.5).unwrap());
+    for center in [Center::Yes, Center::No] {
+        let settings = OnlineKernelPca::new(kernel.clone()).n_components(2).center(center).learning_rate(0.1);
+        let mut whole = settings.learner().unwrap();
+        whole.learn(&points).unwrap();
+        assert_eq!(whole.budget_error(), [0.0, 0.0]);
+        for (policy, budget) in
+            [(Policy::Project, 10), (Policy::Project, 20), (Policy::Oldest, 30), (Policy::Smallest, 30)]
+        {
+            let mut learner = settings.clone().budget(budget).policy(policy).learner().unwrap();
+            learner.learn(&points).unwrap();
+            for (p, distance) in distances(&learner, &whole, &points, &kernel).into_iter().enumerate() {
+                let estimate = learner.budget_error()[p];
+                let ratio = estimate / distance;
+                assert!(
+                    (0.2..5.0).contains(&ratio),
+                    "{policy}, {budget} rows, {center:?}, component {p}: {estimate} for {distance}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_worn_component_has_lost_does_not_fade() {
+    // A rate so small that the few rows in memory cannot keep a component up.
+    let (points, kernel) = (plane(1500, 41), Kernel::gaussian(0.5).unwrap());
+    let settings = OnlineKernelPca::new(kernel.clone()).rule(Rule::Oja).n_components(1).center(Center::No);
+    for policy in [Policy::Oldest, Policy::Smallest] {
+        let mut learner = settings.clone().learning_rate(0.01).budget(5).policy(policy).learner().unwrap();
+        let mut shortest = f64::INFINITY;
+        for i in 0..points.n_samples() {
+            learner.learn(&points.slice(i..i + 1)).unwrap();
+            let length = length(&learner, &kernel);
+            shortest = shortest.min(length);
+            // It would have kept its length of one, but for what a step adds.
+            let (lost, missing) = (learner.budget_error()[0], 1.0 - length);
+            assert!(lost >= missing - 0.02, "{policy}, row {i}: {lost} of {missing} missing");
+            // The learner follows the square of the length from update to update, to rounding.
+            assert!(lost <= 1.0 + length + 1e-6, "{policy}, row {i}: {lost}, length {length}");
+        }
+        assert!(shortest < 0.5, "{policy}: the component is not worn: {shortest}");
+    }
+}
