@@ -18,6 +18,8 @@ pub(super) struct Outcomes {
     pub(super) found: usize,
     pub(super) solver: &'static str,
     pub(super) limits: ControlLimits,
+    /// What was added to the diagonal of the landmarks' matrix, relative to its mean.
+    pub(super) shift: f64,
 }
 
 impl NystromPca {
@@ -51,6 +53,13 @@ impl NystromPca {
             warnings.push(format!(
                 "{left_out} of {m} landmarks are left out: to rounding in {}, they are combinations of the others",
                 task.precision
+            ));
+        }
+        if outcome.shift > 0.0 {
+            warnings.push(format!(
+                "landmarks are so nearly combinations of the others that rounding in {} would grow: {:.1e} of the mean diagonal was added to \
+                 their kernel matrix",
+                task.precision, outcome.shift
             ));
         }
         if k < outcome.found || outcome.found < self.n_components {
