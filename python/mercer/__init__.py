@@ -1,7 +1,7 @@
 """Kernel PCA that is exact at any size within a memory budget.
 
 ``from mercer import KernelPCA`` is a drop-in for scikit-learn's class of that name. Importing this package costs next to
-nothing: NumPy is imported with the first name that needs it, scikit-learn with the first estimator that is made.
+nothing: NumPy is imported with the first name that needs it, and scikit-learn by whoever needs it: estimators are its own as soon as it is there.
 """
 
 import importlib
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._denoise import denoise_image, denoise_rows
     from ._functions import Plan, kernel_product, plan
     from ._hebbian import KernelHebbianPCA
-    from ._kernel_pca import KernelPCA
+    from ._kernel_pca import KernelPCA, RankWarning
     from ._kernels import block_kernel
     from ._load import load
     from ._nystroem import Nystroem
@@ -36,6 +36,7 @@ _LAZY = {
     "Nystroem": "_nystroem",
     "OnlineKernelPCA": "_online",
     "Plan": "_functions",
+    "RankWarning": "_kernel_pca",
     "SpectralClustering": "_cluster",
     "TuneResult": "_tune",
     "block_kernel": "_kernels",
@@ -62,6 +63,7 @@ __all__ = [
     "Nystroem",
     "OnlineKernelPCA",
     "Plan",
+    "RankWarning",
     "SpectralClustering",
     "TuneResult",
     "__version__",

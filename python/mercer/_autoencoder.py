@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _checks, _mercer, _progress
 from ._arrays import DTYPES, dense, vectors
-from ._base import ConvergenceWarning, Estimator, check_is_fitted, validate_data
+from ._base import Estimator, check_is_fitted, convergence_warning, validate_data
 
 _SPANS = ("full", "data")
 _OPTIMIZERS = ("sgd", "svrg")
@@ -292,10 +292,10 @@ class AutoencoderKernelPCA(Estimator):
     def _warn(self) -> None:
         if self._model.diverged:
             message = f"learning diverged with learning_rate={self.learning_rate_}: the best there was is kept; use a smaller one, or 'auto'"
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(message, convergence_warning(), stacklevel=4)
         elif self._model.was_stopped:
             message = f"learning was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(message, convergence_warning(), stacklevel=4)
 
     # Using
 

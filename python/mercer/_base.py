@@ -1,52 +1,46 @@
-"""What estimators are built on: scikit-learn where it is installed, a small stand-in of our own where it is not.
+"""What estimators are built on: a small stand-in of our own until something imports scikit-learn, and scikit-learn's classes from then on.
 
-This is the only module that imports scikit-learn, and it is imported with the first estimator.
+Importing scikit-learn takes a second, and a fit of an array needs nothing of it. So estimators begin on ``_standalone``. The moment ``sklearn.base`` is
+imported, by whomever, its classes take the stand-in's place below every estimator there is, to the same effect as if they had been there first. What the
+two do differently (frames, sparse rows, what wrong input is told, ``set_output``, classes of warnings and exceptions) imports scikit-learn where it is installed.
 """
 
-from typing import Any
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _standalone
 from ._mercer import __version__
+from ._scikit_learn import load, when_imported
 
-try:
-    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-    from sklearn.exceptions import ConvergenceWarning, NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-    from sklearn.utils.validation import validate_data as _validate_data
-except ModuleNotFoundError as error:
-    if error.name != "sklearn":
-        raise
-    from ._standalone import (
-        BaseEstimator,
-        ClassNamePrefixFeaturesOutMixin,
-        ClusterMixin,
-        ConvergenceWarning,
-        NotFittedError,
-        TransformerMixin,
-        check_is_fitted,
-    )
-    from ._standalone import validate_data as _validate_data
-except ImportError as error:
-    raise ImportError(f"mercer needs scikit-learn 1.6 or newer where it is installed: {error}") from error
+if TYPE_CHECKING:
+    from ._standalone import ConvergenceWarning, NotFittedError
 
-__all__ = ["Clusterer", "ConvergenceWarning", "Estimator", "NotFittedError", "check_is_fitted", "validate_data"]
+__all__ = [
+    "Clusterer",
+    "ConvergenceWarning",
+    "Estimator",
+    "NotFittedError",
+    "check_is_fitted",
+    "convergence_warning",
+    "not_fitted",
+    "validate_data",
+]
+
+# What of scikit-learn the stand-in has been replaced by, if it has.
+_theirs: ModuleType | None = None
 
 
-def validate_data(estimator: Any, X: Any, **options: Any) -> Any:
-    """The rows of ``X`` as an array, checked against what the estimator was fitted on unless ``reset``.
-
-    It is scikit-learn's function of that name, except that text is refused, as scikit-learn's estimators refuse it: asked for a type,
-    the function would read numbers from it.
-    """
-    if isinstance(X, (str, bytes, list, tuple)):
-        X = np.asarray(X)
-    if getattr(getattr(X, "dtype", None), "kind", None) in ("U", "S", "V"):
-        raise ValueError(f"X must hold numbers, but it holds text or bytes ({X.dtype}): convert it to numbers explicitly")
-    return _validate_data(estimator, X, **options)
+# To a type checker what estimators inherit from is anything, as scikit-learn's classes are.
+_estimator: Any = _standalone.BaseEstimator
+_transformer: Any = _standalone.TransformerMixin
+_clusterer: Any = _standalone.ClusterMixin
+_with_names: Any = _standalone.ClassNamePrefixFeaturesOutMixin
 
 
-class Fitted(BaseEstimator):  # type: ignore[misc]
+class Fitted(_estimator):  # type: ignore[misc]
     """What all estimators of this package share.
 
     A fitted estimator keeps its model, an object of the extension module, in ``_model``. In pickles it is the bytes of its file.
@@ -63,6 +57,9 @@ class Fitted(BaseEstimator):  # type: ignore[misc]
         state = dict(state)
         state.pop("_mercer_version", None)
         model = state.pop("_model", None)
+        if "_sklearn_output_config" in state:
+            # Its outputs are frames, which scikit-learn makes.
+            load()
         super().__setstate__(state)
         if model is not None:
             self._model = self._model_from_bytes(model)
@@ -75,9 +72,83 @@ class Fitted(BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError(f"{type(self).__name__} must say how its model is read")
 
 
-class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fitted):  # type: ignore[misc]
+class Estimator(_with_names, _transformer, Fitted):  # type: ignore[misc]
     """What estimators share that transform points."""
 
 
-class Clusterer(ClusterMixin, Fitted):  # type: ignore[misc]
+class Clusterer(_clusterer, Fitted):  # type: ignore[misc]
     """What estimators share that put points into clusters."""
+
+
+def _stand_on(base: ModuleType) -> None:
+    """Puts the classes of ``sklearn.base`` in the place of the stand-in's."""
+    global _theirs
+    if not hasattr(sys.modules["sklearn.utils.validation"], "validate_data"):
+        return  # Too old: whoever needs it is told so.
+    _theirs = base
+    Fitted.__bases__ = (base.BaseEstimator,)
+    Estimator.__bases__ = (base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, Fitted)
+    Clusterer.__bases__ = (base.ClusterMixin, Fitted)
+    # What scikit-learn does to a class that is made: outputs as frames, requests for metadata. Classes before those made from them.
+    for made in sorted(_with_subclasses(Fitted), key=lambda made: len(made.__mro__)):
+        above = next(shared for shared in (Estimator, Clusterer, Fitted) if issubclass(made, shared))
+        super(above, made).__init_subclass__(**vars(made).get("_made_with", {}))
+
+
+def _with_subclasses(made: type[Any]) -> set[type[Any]]:
+    subclasses: list[type[Any]] = made.__subclasses__()
+    return {made}.union(*map(_with_subclasses, subclasses))
+
+
+when_imported(_stand_on)
+
+
+def validate_data(estimator: Any, X: Any, **options: Any) -> Any:
+    """The rows of ``X`` as an array, checked against what the estimator was fitted on unless ``reset``.
+
+    It is scikit-learn's function of that name, except that text is refused, as scikit-learn's estimators refuse it: asked for a type,
+    the function would read numbers from it. Arrays of numbers that nothing is wrong with do not need it.
+    """
+    if isinstance(X, (str, bytes, list, tuple)):
+        X = np.asarray(X)
+    if getattr(getattr(X, "dtype", None), "kind", None) in ("U", "S", "V"):
+        raise ValueError(f"X must hold numbers, but it holds text or bytes ({X.dtype}): convert it to numbers explicitly")
+    is_plain = type(X) is np.ndarray and X.dtype.kind in "fiub"
+    if _theirs is None and is_plain and not hasattr(estimator, "feature_names_in_"):
+        try:
+            return _standalone.validate_data(estimator, X, **options)
+        except ValueError:
+            if load() is None:
+                raise
+    if load() is None:
+        return _standalone.validate_data(estimator, X, **options)
+    return sys.modules["sklearn.utils.validation"].validate_data(estimator, X, **options)
+
+
+def check_is_fitted(estimator: Any) -> None:
+    """Raises if the estimator has not been fitted."""
+    if not estimator.__sklearn_is_fitted__():
+        name = type(estimator).__name__
+        raise not_fitted(
+            f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments before using this estimator."
+        )
+
+
+def not_fitted(message: str) -> Exception:
+    """The exception for an estimator that is used before it was fitted: scikit-learn's where that is installed."""
+    return _exceptions().NotFittedError(message)  # type: ignore[no-any-return]
+
+
+def convergence_warning() -> type[Warning]:
+    """The class of warnings about answers that did not reach the asked accuracy: scikit-learn's where that is installed."""
+    return _exceptions().ConvergenceWarning  # type: ignore[no-any-return]
+
+
+def _exceptions() -> ModuleType:
+    return _standalone if load() is None else sys.modules["sklearn.exceptions"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("ConvergenceWarning", "NotFittedError"):
+        return getattr(_exceptions(), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,6 +1,8 @@
 """Checks of parameters, with messages that name the parameter, what is allowed and what was given."""
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, Literal, overload
 
@@ -14,6 +16,20 @@ class InvalidParameterError(ValueError, TypeError):
 def refuse(owner: str, name: str, allowed: str, value: Any) -> InvalidParameterError:
     """The exception for a parameter that is not what it must be."""
     return InvalidParameterError(f"The {name!r} parameter of {owner} must be {allowed}. Got {value!r} instead.")
+
+
+@contextmanager
+def called(**names: str) -> Iterator[None]:
+    """Says in messages of the library what parameters that it calls otherwise are called here."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        for theirs, ours in names.items():
+            message = message.replace(f"`{theirs}`", f"`{ours}`")
+        if message == str(error):
+            raise
+        raise type(error)(message) from None
 
 
 @overload
@@ -76,6 +92,14 @@ def precision(owner: str, value: Any) -> str | None:
     if value is None or (isinstance(value, str) and value in ("float32", "float64")):
         return value
     raise refuse(owner, "precision", "a str among {'float32', 'float64'} or None", value)
+
+
+def tolerance(owner: str, name: str, value: Any) -> float:
+    """A tolerance as scikit-learn takes it: below one, and zero for the default."""
+    checked = real(owner, name, value, 0)
+    if checked is None or checked >= 1:
+        raise refuse(owner, name, "a float in the range [0, 1)", value)
+    return checked
 
 
 def memory_limit(owner: str, value: Any) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from . import _checks, _mercer, _progress
 from ._arrays import DTYPES, dense
-from ._base import Clusterer, ConvergenceWarning, check_is_fitted, validate_data
+from ._base import Clusterer, check_is_fitted, convergence_warning, validate_data
 from ._hebbian import KernelHebbianPCA
 from ._kernels import describe
 
@@ -193,7 +193,7 @@ class SpectralClustering(Clusterer):
         count = int(self.record_["n_clusters"] < settings["n_clusters"]) + int(not self.converged_)
         said = self.record_["warnings"]
         for message in said[len(said) - count :]:
-            warnings.warn(message, ConvergenceWarning, stacklevel=2)
+            warnings.warn(message, convergence_warning(), stacklevel=2)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Any:
@@ -222,7 +222,7 @@ class SpectralClustering(Clusterer):
             "gram": _checks.choice(owner, "gram", self.gram, _GRAMS),
             "solver": solver,
             "hebbian": hebbian,
-            "precision": self.precision,
+            "precision": _checks.precision(owner, self.precision),
             "tolerance": self._wanted_tolerance(),
             "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),
@@ -234,13 +234,12 @@ class SpectralClustering(Clusterer):
         if isinstance(self.affinity, str) and self.affinity in _NEIGHBOURS:
             allowed = "a kernel: give a graph of nearest neighbours as a matrix, with affinity='precomputed'"
             raise _checks.refuse(owner, "affinity", allowed, self.affinity)
-        if not callable(self.affinity) and not isinstance(self.affinity, str):
-            raise _checks.refuse(owner, "affinity", "the name of a kernel or a callable", self.affinity)
         # scikit-learn's default width gives way to a bandwidth that was asked for.
         gamma = None if self.bandwidth is not None and self.gamma == 1.0 else self.gamma
         return describe(
             owner,
             self.affinity,
+            name="affinity",
             gamma=gamma,
             bandwidth=self.bandwidth,
             degree=self.degree,
@@ -254,7 +253,7 @@ class SpectralClustering(Clusterer):
         if isinstance(self.eigen_tol, str):
             _checks.choice(owner, "eigen_tol", self.eigen_tol, ("auto",))
             return tolerance
-        eigen_tol = _checks.real(owner, "eigen_tol", self.eigen_tol, 0)
+        eigen_tol = _checks.tolerance(owner, "eigen_tol", self.eigen_tol)
         if eigen_tol and tolerance is not None:
             raise ValueError("eigen_tol and tolerance say the same thing: give one of them")
         return eigen_tol or tolerance

@@ -92,6 +92,16 @@ def denoise_image(
     -------
     ndarray of the shape and type of the picture
         Integers are rounded, and cut off at the ends of their type. ``(picture, record)`` with ``return_record``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import denoise_image, metrics
+    >>> row, column = np.indices((32, 32))
+    >>> clean = 100 + 50 * np.sin((row + column) / 4)
+    >>> noisy = clean + 10 * np.random.default_rng(0).normal(size=(32, 32))
+    >>> metrics.snr(clean, denoise_image(noisy, noise=10.0)) > metrics.snr(clean, noisy) + 3
+    True
     """
     owner = "denoise_image"
     pixels = np.asarray(image)
@@ -151,6 +161,15 @@ def denoise_rows(
     -------
     ndarray of shape (n_samples, n_features)
         In the precision of ``X``; ``(rows, record)`` with ``return_record``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import denoise_rows, metrics
+    >>> clean = np.sin(np.arange(200)[:, None] / 10 + np.arange(6))
+    >>> noisy = clean + 0.2 * np.random.default_rng(0).normal(size=clean.shape)
+    >>> metrics.noise_removed(clean, noisy, denoise_rows(noisy, window=5)) > 0.5
+    True
     """
     owner = "denoise_rows"
     settings = _settings(

@@ -265,7 +265,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         count = _checks.integer(owner, "passes", self.passes if passes is None else passes, 1)
         if "_model" not in self.__dict__:
             if X is None:
-                raise _base.NotFittedError(
+                raise _base.not_fitted(
                     f"This {owner} instance is not fitted yet: partial_fit needs points, or a call of 'fit' before it."
                 )
             return self._first_fit(X, count)
@@ -317,7 +317,7 @@ class KernelHebbianPCA(Metrics, Estimator):
             "record_every": _checks.integer(owner, "record_every", self.record_every, 1, optional=True),
             "record_error": record_error,
             "gram": _checks.choice(owner, "gram", self.gram, _mercer.GRAMS),
-            "precision": self.precision,
+            "precision": _checks.precision(owner, self.precision),
             "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
@@ -363,7 +363,7 @@ class KernelHebbianPCA(Metrics, Estimator):
     def _warn_if_stopped(self) -> None:
         if self._model.was_stopped:
             message = f"the run was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
-            warnings.warn(message, _base.ConvergenceWarning, stacklevel=3)
+            warnings.warn(message, _base.convergence_warning(), stacklevel=3)
 
     # Using
 

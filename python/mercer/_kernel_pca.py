@@ -11,7 +11,11 @@ import numpy as np
 from . import _base, _checks, _mercer, _progress
 from ._arrays import DTYPES, dense
 from ._base import check_is_fitted, validate_data
-from ._kernel_pca_inverse import INVERSES, Inverse
+from ._kernel_pca_inverse import Inverse
+
+
+class RankWarning(UserWarning):
+    """There are fewer components with a variance than were asked for."""
 
 
 class KernelPCA(Inverse):
@@ -22,7 +26,8 @@ class KernelPCA(Inverse):
     Parameters
     ----------
     n_components : int, default=None
-        Number of components; ``None`` keeps all whose eigenvalue is not zero.
+        Number of components; ``None`` keeps all whose eigenvalue is not zero. If there are fewer directions than that, the last columns of
+        scores are zero, as in scikit-learn, and a :class:`mercer.RankWarning` says so.
     kernel : str or callable, default="linear"
         ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"cosine"``, ``"precomputed"`` as in scikit-learn, and ``"laplacian"``,
         ``"exponential"``, ``"matern32"``, ``"matern52"``, ``"rational-quadratic"``, ``"epanechnikov"``. A function is called for
@@ -78,7 +83,10 @@ class KernelPCA(Inverse):
         How scores become points: by a learned regression; by repeated weighted means (gaussian kernel); from distances to neighbours; by descent
         of the distance in feature space (kernels with a derivative); by an eigenvector (polynomial kernel, ``degree=2``, ``coef0=0``).
     progress : bool or callable, default=False
-        Whether to show a bar, or a function ``f(phase, pass, expected_passes, fraction, residual)`` to call instead.
+        Whether to show a bar, or a function ``f(phase, pass, expected_passes, fraction, residual)`` to call instead, in the thread that called
+        the method and every 50 ms at most: with the phase as a word, the pass over the kernel matrix (from 1, or 0 where there are none),
+        about how many there will be (or ``None``), the share of the pass that is done, and the largest residual so far (or ``None``). What
+        it raises ends the fit as Ctrl-C does.
     time_limit : float, default=None
         Seconds after which the best answer so far is returned, with ``converged_ = False`` and a ``ConvergenceWarning``. An inverse
         transform that they were not enough for is not available then.
@@ -96,6 +104,8 @@ class KernelPCA(Inverse):
         With ``gram="nystrom"``, how landmarks are chosen; ``None`` is ``"rpcholesky"``.
     n_landmarks : int, default=None
         With ``gram="nystrom"``, how many there are; ``None`` is 100, or ten for each component if that is more.
+    variance : float, default=None
+        In place of ``n_components``: as many components as explain this share of the total variance, and no more.
 
     Attributes
     ----------
@@ -169,6 +179,7 @@ class KernelPCA(Inverse):
         scaling: Any = None,
         landmarks: Any = None,
         n_landmarks: int | None = None,
+        variance: float | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -200,6 +211,7 @@ class KernelPCA(Inverse):
         self.scaling = scaling
         self.landmarks = landmarks
         self.n_landmarks = n_landmarks
+        self.variance = variance
 
     # Learning
 
@@ -223,17 +235,18 @@ class KernelPCA(Inverse):
         # A fit that fails leaves nothing of the one before it that could be taken for its own.
         for name in ("_model", "_X_fit", "dual_coef_", "X_transformed_fit_"):
             self.__dict__.pop(name, None)
-        inverse = _checks.boolean(owner, "fit_inverse_transform", self.fit_inverse_transform)
-        if inverse and isinstance(self.kernel, str) and self.kernel == "precomputed":
-            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
+        learns_inverse = self._learns_inverse()
         alpha = _checks.real(owner, "alpha", self.alpha, 0)
-        ridge = _checks.choice(owner, "inverse", self.inverse, INVERSES) == "ridge"
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         copy = _checks.boolean(owner, "copy_X", self.copy_X)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
-        if inverse and hasattr(X, "tocsr"):
+        if self.fit_inverse_transform and hasattr(X, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
         points = dense(X)
+        if learns_inverse:
+            # Before the components are learned, which would be in vain.
+            n_samples, n_features = points.shape
+            _mercer.check_ridge_memory(n_samples, n_features, _checks.memory_limit(owner, self.memory_limit))
         over_landmarks = isinstance(self.gram, str) and self.gram == "nystrom"
         settings = self._nystrom_settings(points) if over_landmarks else self._settings(points.shape[0])
 
@@ -245,7 +258,7 @@ class KernelPCA(Inverse):
                 model = _mercer.Model.fit_nystrom(points, settings, time_limit=time_limit, progress=report)
             else:
                 model = _mercer.Model.fit(points, settings, time_limit=time_limit, progress=report, on_partial=keep)
-        return self._finish(model, X, points, alpha if inverse and ridge else None, time_limit, started)
+        return self._finish(model, X, points, alpha if learns_inverse else None, time_limit, started)
 
     def _finish(
         self,
@@ -258,7 +271,9 @@ class KernelPCA(Inverse):
     ) -> "KernelPCA":
         self._adopt(model, X)
         if not model.converged:
-            warnings.warn(self._why_not_converged(), _base.ConvergenceWarning, stacklevel=3)
+            warnings.warn(self._why_not_converged(), _base.convergence_warning(), stacklevel=3)
+        elif (missing := self._what_is_missing()) is not None:
+            warnings.warn(missing, RankWarning, stacklevel=3)
         if alpha is not None:
             left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
             try:
@@ -266,7 +281,7 @@ class KernelPCA(Inverse):
             except _mercer.ConvergenceError:
                 self.converged_ = False
                 message = f"time_limit={time_limit!r} was not enough to learn the inverse transform, which is not available"
-                warnings.warn(message, _base.ConvergenceWarning, stacklevel=3)
+                warnings.warn(message, _base.convergence_warning(), stacklevel=3)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
@@ -294,6 +309,21 @@ class KernelPCA(Inverse):
     def _why_not_converged(self) -> str:
         warned: list[str] = self.record_["warnings"]
         return warned[-1] if warned else "not every component reached the tolerance"
+
+    def _what_is_missing(self) -> str | None:
+        """What of the components that were asked for there is not, if all that there are have been found."""
+        found = int(np.count_nonzero(self.eigenvalues_))
+        if self.variance is not None:
+            explained = float(self.explained_variance_ratio_.sum())
+            # The last component of an exact share may miss it by rounding.
+            if explained >= self.variance * (1 - 1e-9):
+                return None
+            kept = f"the {found} components that can be told from rounding explain {explained:.6g} of the variance"
+            return f"{kept}, not variance={self.variance}"
+        if self.n_components is None or self.remove_zero_eig or found >= self.n_components:
+            return None
+        rest = "the scores along the others are zero" if found < self.eigenvalues_.size else "there are no others"
+        return f"{found} of the n_components={self.n_components} components asked for have a variance; {rest}"
 
     # Using
 

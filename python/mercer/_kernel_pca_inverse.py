@@ -15,18 +15,28 @@ INVERSES = ("ridge", "fixed-point", "distance", "gradient", "polynomial")
 class Inverse(Settings):
     """Pre-images by a learned regression, or by one of the methods that need no learning."""
 
+    def _learns_inverse(self) -> bool:
+        """Whether a fit learns the way back from scores."""
+        owner = type(self).__name__
+        wanted = _checks.boolean(owner, "fit_inverse_transform", self.fit_inverse_transform)
+        if wanted and isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
+        return _checks.choice(owner, "inverse", self.inverse, INVERSES) == "ridge" and wanted
+
     def _fit_inverse_transform(self, points: Any, alpha: Any, time_limit: float | None) -> None:
         scores = self._model.training_scores() if self._model.keeps_training_points else self._model.transform(points)
-        self.dual_coef_ = _mercer.ridge_coefficients(
-            dense(scores),
-            points,
-            self._kernel_settings(self.gamma_, None),
-            alpha=alpha,
-            memory_limit=_checks.memory_limit(type(self).__name__, self.memory_limit),
-            threads=_checks.threads(type(self).__name__, self.n_jobs),
-            dtype=self._model.precision,
-            time_limit=time_limit,
-        )
+        with _progress.bar(self.progress) as report:
+            self.dual_coef_ = _mercer.ridge_coefficients(
+                dense(scores),
+                points,
+                self._kernel_settings(self.gamma_, None),
+                alpha=alpha,
+                memory_limit=_checks.memory_limit(type(self).__name__, self.memory_limit),
+                threads=_checks.threads(type(self).__name__, self.n_jobs),
+                dtype=self._model.precision,
+                time_limit=time_limit,
+                progress=report,
+            )
         self.X_transformed_fit_ = scores
 
     def inverse_transform(self, X: Any, start: Any = None) -> Any:
@@ -84,13 +94,13 @@ class Inverse(Settings):
         if start is not None:
             raise ValueError("start must be left out with inverse='ridge', which searches from nowhere")
         if not self.fit_inverse_transform:
-            raise _base.NotFittedError(
+            raise _base.not_fitted(
                 "The fit_inverse_transform parameter was not set to True when instantiating and hence the inverse "
                 "transform is not available. Other values of inverse than 'ridge' need nothing to be learned: "
                 "set_params(inverse='fixed-point'), for example."
             )
         if hasattr(self, "eigenvalues_") and not hasattr(self, "dual_coef_"):
-            raise _base.NotFittedError(
+            raise _base.not_fitted(
                 "The inverse transform is not available: the fit was stopped before it was learned, or the model comes from a "
                 "file, which does not hold it."
             )

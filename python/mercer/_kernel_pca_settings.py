@@ -24,6 +24,7 @@ class Settings(Estimator):
             "iterated_power": "auto",
             "negative": None,
             "scaling": None,
+            "variance": None,
         }
         for name, default in defaults.items():
             if getattr(self, name) != default:
@@ -57,6 +58,7 @@ class Settings(Estimator):
         if self.landmarks is not None or self.n_landmarks is not None:
             raise ValueError("landmarks and n_landmarks are for gram='nystrom' only")
         count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
+        variance = self._wanted_variance()
         eigen_solver = _checks.choice(owner, "eigen_solver", self.eigen_solver, _EIGEN_SOLVERS)
         solver = _checks.choice(owner, "solver", self.solver, _mercer.SOLVERS)
         if eigen_solver == "dense":
@@ -69,7 +71,8 @@ class Settings(Estimator):
         remove = _checks.boolean(owner, "remove_zero_eig", self.remove_zero_eig)
         return {
             "kernel": self._kernel_settings(self.gamma, self.bandwidth),
-            "n_components": n_samples if count is None else min(count, n_samples),
+            "n_components": None if variance is not None else min(count or n_samples, n_samples),
+            "variance": variance,
             "center": _checks.boolean(owner, "center", self.center),
             "gram": _checks.choice(owner, "gram", self.gram, (*_mercer.GRAMS, "nystrom")),
             "solver": solver,
@@ -84,6 +87,15 @@ class Settings(Estimator):
             "zero_components": "drop" if remove or count is None else "keep",
             "scaling": self._wanted_scaling(),
         }
+
+    def _wanted_variance(self) -> float | None:
+        owner = type(self).__name__
+        share = _checks.real(owner, "variance", self.variance, 0, above=True, optional=True)
+        if share is not None and share > 1:
+            raise _checks.refuse(owner, "variance", "a float in the range (0, 1] or None", self.variance)
+        if share is not None and self.n_components is not None:
+            raise ValueError("n_components and variance say how many components there are: give one of them")
+        return share
 
     def _wanted_scaling(self) -> float | str | None:
         if isinstance(self.scaling, str):
@@ -108,7 +120,7 @@ class Settings(Estimator):
 
     def _wanted_tolerance(self) -> float | None:
         owner = type(self).__name__
-        tol = _checks.real(owner, "tol", self.tol, 0)
+        tol = _checks.tolerance(owner, "tol", self.tol)
         tolerance = _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True)
         if tol and tolerance is not None:
             raise ValueError("tol and tolerance say the same thing: give one of them")

@@ -14,6 +14,20 @@ def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA":
     """The estimator in a file that its ``save`` or the command ``mercer fit`` has written.
 
     Nothing in the file is executed. A file that is damaged, altered or not a model is refused with ``ValueError``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> import mercer
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> pca = mercer.KernelPCA(2, kernel="rbf").fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "model.mercer")
+    ...     pca.save(path)
+    ...     same = mercer.load(path)
+    >>> bool(np.array_equal(same.transform(X), pca.transform(X)))
+    True
     """
     model = load_any(os.fspath(path))
     if isinstance(model, Autoencoder):

@@ -11,6 +11,7 @@ __all__ = [
     "GAINS",
     "GRAMS",
     "INSTRUCTIONS",
+    "KERNELS",
     "Autoencoder",
     "ClusterModel",
     "NEGATIVES",
@@ -23,6 +24,7 @@ __all__ = [
     "OnlineLearner",
     "__version__",
     "agreement",
+    "check_ridge_memory",
     "denoise_image",
     "denoise_rows",
     "kernel_product",
@@ -43,6 +45,7 @@ __version__: Final[str]
 INSTRUCTIONS: Final[str]
 GAINS: Final[tuple[str, ...]]
 GRAMS: Final[tuple[str, ...]]
+KERNELS: Final[tuple[str, ...]]
 NEGATIVES: Final[tuple[str, ...]]
 REFRESHES: Final[tuple[str, ...]]
 SOLVERS: Final[tuple[str, ...]]
@@ -281,7 +284,9 @@ def preimages(
     start: NDArray[Any] | None = None,
     progress: _Progress | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_]]: ...
-def plan(data: NDArray[Any] | tuple[int, int, str], settings: dict[str, Any]) -> tuple[str, str]: ...
+def plan(
+    data: NDArray[Any] | tuple[int, int, str], settings: dict[str, Any], *, learns_inverse: bool = False
+) -> tuple[str, str]: ...
 def kernel_product(
     x: NDArray[Any], vectors: NDArray[np.float64], queries: NDArray[Any] | None, settings: dict[str, Any]
 ) -> tuple[NDArray[Any], str]: ...
@@ -293,6 +298,7 @@ def noise_removed(
     clean: NDArray[np.float64], noisy: NDArray[np.float64], estimate: NDArray[np.float64]
 ) -> float: ...
 def denoise_rows(x: NDArray[Any], window: int, settings: dict[str, Any]) -> tuple[NDArray[Any], str]: ...
+def check_ridge_memory(n_samples: int, n_features: int, memory_limit: str | None = None) -> None: ...
 def ridge_coefficients(
     scores: NDArray[Any],
     x: NDArray[Any],
@@ -303,6 +309,7 @@ def ridge_coefficients(
     threads: int | None = None,
     dtype: str,
     time_limit: float | None = None,
+    progress: _Progress | None = None,
 ) -> NDArray[Any]: ...
 def nystrom_map(
     x: NDArray[Any], settings: dict[str, Any]

@@ -119,7 +119,8 @@ class Nystroem(Estimator):
             **self._landmark_settings(points, count),
             "threads": _checks.threads(owner, self.n_jobs),
         }
-        components, indices, normalization, rank, kernel = _mercer.nystrom_map(points, settings)
+        with _checks.called(n_landmarks="n_components"):
+            components, indices, normalization, rank, kernel = _mercer.nystrom_map(points, settings)
         self.components_ = components
         self.component_indices_ = None if indices is None else np.asarray(indices, dtype=np.int64)
         self.normalization_ = normalization

@@ -18,7 +18,7 @@ _POLICIES = ("project", "oldest", "smallest")
 class OnlineKernelPCA(Estimator):
     """Kernel PCA that learns one row at a time, in bounded memory, and has an answer at any moment.
 
-    How rows are grouped into calls changes nothing, to the bit.
+    How rows are grouped into calls changes nothing, to the bit. Rows may be sparse, and are learned in double precision.
 
     ``learn`` and ``transform`` give the outputs of the components as the rule leaves them: a column always belongs to the same component, and
     neither changes places nor signs while learning goes on. The model that ``save`` writes has orthonormal directions in the span of the
@@ -161,7 +161,7 @@ class OnlineKernelPCA(Estimator):
         return self._learn(X, reset="_model" not in self.__dict__)
 
     def _learn(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=reset)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
         rows = dense(X)
         params = self.get_params(deep=False)
         if "_model" not in self.__dict__:
@@ -233,7 +233,7 @@ class OnlineKernelPCA(Estimator):
 
     def _look(self, X: Any) -> tuple[Any, Any]:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
         looked: tuple[Any, Any] = self._model.look(dense(X))
         return looked
 
@@ -331,3 +331,8 @@ class OnlineKernelPCA(Estimator):
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -114,7 +114,8 @@ def _search(owner: str, X: Any, kernel: Any, parameters: dict[str, Any]) -> Tune
         "threads": _checks.threads(owner, parameters["n_jobs"]),
         "seed": _checks.seed(owner, parameters["random_state"]),
     }
-    fields = json.loads(_mercer.tune_kernel(X, settings))
+    with _checks.called(n_components="n_leading"):
+        fields = json.loads(_mercer.tune_kernel(X, settings))
     # What is not a number is null in JSON.
     fields["gradients"] = [math.nan if slope is None else slope for slope in fields["gradients"]]
     return TuneResult(fields)
@@ -261,7 +262,7 @@ class KernelTuner(Estimator):
     def fit(self, X: Any, y: Any = None) -> "KernelTuner":
         """Finds the width for the rows of ``X``."""
         owner = type(self).__name__
-        X = validate_data(self, X, dtype=DTYPES, order="C", ensure_min_samples=2)
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", ensure_min_samples=2)
         described = describe(owner, self.kernel, degree=self.degree, coef0=self.coef0, kernel_params=self.kernel_params)
         self.result_ = _search(owner, dense(X), described, self.get_params(deep=False))
         self.gamma_: float = self.result_.best_gamma
@@ -269,14 +270,14 @@ class KernelTuner(Estimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """The rows of ``X``, scaled so that the kernel's bandwidth is one.
+        """The rows of ``X``, scaled so that the kernel's bandwidth is one; sparse rows stay sparse.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_features)
+        {ndarray, sparse matrix} of shape (n_rows, n_features)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False)
         scale = self.bandwidth_**2 if self.kernel in _OF_DISTANCE else self.bandwidth_
         return X / X.dtype.type(scale)
 
@@ -295,3 +296,9 @@ class KernelTuner(Estimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "result_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

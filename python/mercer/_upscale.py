@@ -47,6 +47,18 @@ def upscale(
     -------
     ndarray of shape (n, large height, large width) or (n, large height, large width, 3)
         Of the type of ``images``; integers are rounded, and cut off at the ends of their type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mercer import upscale
+    >>> row, column = np.indices((12, 12))
+    >>> shift = np.linspace(0, 6, 40)[:, None, None]
+    >>> known = 100 + 50 * np.sin((row + column) / 3 + shift)
+    >>> small = known[:2].reshape(2, 6, 2, 6, 2).mean(axis=(2, 4))
+    >>> large = upscale(small, known)
+    >>> large.shape, bool(np.abs(large - known[:2]).mean() < 5)
+    ((2, 12, 12), True)
     """
     owner = "upscale"
     small, large = _stack(images, "images"), _stack(known, "known")
@@ -57,6 +69,7 @@ def upscale(
     }
     flat = np.require(small.reshape(small.shape[0], -1), dtype=np.float64, requirements=["A"])
     known_rows = rows(large.reshape(large.shape[0], -1), "known")
-    found = _mercer.upscale(flat, small.shape[1:], known_rows, large.shape[1:], settings)
+    with _checks.called(image="images", pictures="known"):
+        found = _mercer.upscale(flat, small.shape[1:], known_rows, large.shape[1:], settings)
     shape = (small.shape[0], *large.shape[1:])
     return as_type(found.reshape(shape if np.ndim(images) == 4 else shape[:3]), np.asarray(images).dtype)

@@ -11,7 +11,14 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "joblib", "tq
 
 
 def show_versions() -> None:
-    """Prints the versions of everything that has a part in a result."""
+    """Prints the versions of everything that has a part in a result.
+
+    Examples
+    --------
+    >>> import mercer
+    >>> mercer.show_versions()  # doctest: +ELLIPSIS, +NORMALIZE_WHITESPACE
+    mercer: ...
+    """
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     lines = [
         ("mercer", __version__),

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _mercer
+from . import _checks, _mercer
 
 __all__ = [
     "adjusted_rand_index",
@@ -21,7 +21,7 @@ def variation_of_information(labels_true: Any, labels_pred: Any) -> float:
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n_samples,)
-        Two groupings, by numbers or names.
+        Two groupings, by whole numbers or names.
 
     Examples
     --------
@@ -38,7 +38,13 @@ def normalized_mutual_information(labels_true: Any, labels_pred: Any) -> float:
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n_samples,)
-        Two groupings, by numbers or names.
+        Two groupings, by whole numbers or names.
+
+    Examples
+    --------
+    >>> from mercer.metrics import normalized_mutual_information
+    >>> round(normalized_mutual_information([0, 0, 1, 1], [1, 1, 1, 0]), 6)
+    0.343711
     """
     return _agreement(labels_true, labels_pred)[1]
 
@@ -49,7 +55,13 @@ def adjusted_rand_index(labels_true: Any, labels_pred: Any) -> float:
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n_samples,)
-        Two groupings, by numbers or names.
+        Two groupings, by whole numbers or names.
+
+    Examples
+    --------
+    >>> from mercer.metrics import adjusted_rand_index
+    >>> adjusted_rand_index(["a", "a", "b", "b"], [2, 2, 1, 1])
+    1.0
     """
     return _agreement(labels_true, labels_pred)[2]
 
@@ -69,7 +81,8 @@ def snr(clean: Any, estimate: Any) -> float:
     20.0
     """
     clean, estimate = _signals(clean=clean, estimate=estimate)
-    return _mercer.snr(clean, estimate)
+    with _checks.called(reference="clean"):
+        return _mercer.snr(clean, estimate)
 
 
 def noise_removed(clean: Any, noisy: Any, estimate: Any) -> float:
@@ -87,7 +100,8 @@ def noise_removed(clean: Any, noisy: Any, estimate: Any) -> float:
     0.75
     """
     clean, noisy, estimate = _signals(clean=clean, noisy=noisy, estimate=estimate)
-    return _mercer.noise_removed(clean, noisy, estimate)
+    with _checks.called(reference="clean"):
+        return _mercer.noise_removed(clean, noisy, estimate)
 
 
 def _signals(**signals: Any) -> list[Any]:
@@ -105,11 +119,26 @@ def _signals(**signals: Any) -> list[Any]:
 
 
 def _agreement(labels_true: Any, labels_pred: Any) -> tuple[float, float, float]:
-    return _mercer.agreement(_numbers("labels_true", labels_true), _numbers("labels_pred", labels_pred))
+    first, second = _numbers("labels_true", labels_true), _numbers("labels_pred", labels_pred)
+    if first.size != second.size:
+        raise ValueError(f"labels_pred must have {first.size} labels, as labels_true has, but it has {second.size}")
+    return _mercer.agreement(first, second)
 
 
 def _numbers(name: str, labels: Any) -> Any:
+    """Labels as numbers of their groups."""
     labels = np.asarray(labels)
-    if labels.ndim != 1:
-        raise ValueError(f"{name} must be a 1D array, but it has {labels.ndim} dimension(s)")
-    return np.ascontiguousarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
+    if labels.ndim != 1 or labels.size == 0:
+        raise ValueError(f"{name} must be a 1D array of at least one label, but its shape is {labels.shape}")
+    if labels.dtype.kind == "f":
+        wrong = np.flatnonzero(~np.isfinite(labels) | (labels != np.rint(labels)))
+        if wrong.size:
+            place = int(wrong[0])
+            raise ValueError(f"{name} must hold whole numbers or names, but at position {place} it is {labels[place]}")
+    elif labels.dtype.kind not in "iubUSO":
+        raise TypeError(f"{name} must hold whole numbers or names, but its dtype is {labels.dtype}")
+    try:
+        groups = np.unique(labels, return_inverse=True)[1]
+    except TypeError as error:
+        raise TypeError(f"{name} must hold labels of one kind, but it holds several: {error}") from None
+    return np.ascontiguousarray(groups, dtype=np.int64)

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse
 from sklearn.decomposition import KernelPCA as Theirs
 
-from mercer import KernelPCA
+from mercer import KernelPCA, RankWarning
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "cosine")
 X = np.random.default_rng(11).normal(size=(40, 4))
@@ -46,7 +46,12 @@ def _compare(params, rows=X, queries=QUERIES, tolerance=1e-6):
                 ours.fit(rows)
             return None
         warnings.simplefilter("error")
-        scores = ours.fit_transform(rows)
+        warnings.simplefilter("always", RankWarning)
+        with warnings.catch_warnings(record=True) as said:
+            scores = ours.fit_transform(rows)
+    # Theirs are silent about columns of zeros. Nothing else is said, and not where all have a variance.
+    has_zeros = ours.n_components is not None and np.count_nonzero(ours.eigenvalues_) < ours.n_components
+    assert [item.category for item in said] == ([RankWarning] if has_zeros and not ours.remove_zero_eig else [])
     _close(ours.eigenvalues_, theirs.eigenvalues_, tolerance)
     _close(_aligned(scores, expected), expected, tolerance)
     new, expected_new = ours.transform(queries), theirs.transform(queries)
@@ -142,3 +147,39 @@ def test_more_components_than_there_are_directions_is_no_failure_to_converge():
         # `_compare` makes an error of a warning of ours; the plan is left to choose the solver as for "auto".
         ours, _ = _compare({**params, "eigen_solver": "arpack"} if count == 8 else params, rows)
         assert ours.converged_
+
+
+def test_components_that_there_are_not_are_zero_and_said_to_be():
+    with pytest.warns(RankWarning, match="4 of the n_components=6 components asked for have a variance; the scores along the others are zero"):
+        ours = KernelPCA(6).fit(X)
+    scores = ours.transform(QUERIES)
+    assert scores.shape == (7, 6) and not scores[:, 4:].any() and scores[:, :4].any(axis=0).all()
+    assert any("4 of 6 components have a variance" in warning for warning in ours.record_["warnings"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert KernelPCA(6, remove_zero_eig=True).fit_transform(X).shape == (40, 4)
+        assert KernelPCA(4).fit_transform(X).shape == (40, 4)
+    with pytest.warns(RankWarning, match="have a variance; there are no others"):
+        assert KernelPCA(6, gram="nystrom", n_landmarks=20).fit(X).eigenvalues_.size == 4
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("share", [0.3, 0.75, 0.9, 0.99])
+def test_a_share_of_the_variance_takes_the_fewest_components_that_reach_it(dtype, share):
+    rows = np.random.default_rng(15).normal(size=(300, 6)).astype(dtype)
+    every = Theirs(kernel="rbf", gamma=0.1).fit(rows.astype(float)).eigenvalues_
+    fewest = int(np.searchsorted(np.cumsum(every) / every.sum(), share)) + 1
+    for more in ({}, {"solver": "krylov"}, {"eigen_solver": "dense"}):
+        ours = KernelPCA(variance=share, kernel="rbf", gamma=0.1, **more).fit(rows)
+        assert ours.eigenvalues_.size == fewest and ours.converged_
+        np.testing.assert_allclose(ours.eigenvalues_, every[:fewest], rtol=1e-4 if dtype == np.float32 else 1e-8)
+        assert ours.explained_variance_ratio_.sum() >= share > ours.explained_variance_ratio_[:-1].sum()
+        assert ours.transform(rows).shape == (300, fewest) and len(ours.get_feature_names_out()) == fewest
+
+
+def test_all_of_the_variance_is_all_that_rounding_leaves():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert KernelPCA(variance=1.0).fit(X).eigenvalues_.size == 4
+    with pytest.warns(RankWarning, match="of the variance, not variance=1.0"):
+        KernelPCA(variance=1.0, kernel="rbf", gamma=0.01).fit(np.random.default_rng(16).normal(size=(200, 6)).astype(np.float32))

@@ -232,7 +232,7 @@ def test_wrong_data_are_refused(pictures):
     with pytest.raises(NotFittedError):
         model.inverse_transform(np.zeros((1, 2)))
     model.fit(pictures)
-    with pytest.raises(ValueError, match="`codes` must be of 2 columns"):
+    with pytest.raises(ValueError, match="`X` must be of 2 columns"):
         model.inverse_transform(np.zeros((1, 3)))
     with pytest.raises(ValueError, match="`reference` must be one point per code"):
         model.inverse_transform(np.zeros((1, 2)), reference=pictures)

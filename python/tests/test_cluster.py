@@ -1,6 +1,7 @@
 """Spectral clustering and the agreement of groupings, beside scikit-learn's."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -58,14 +59,20 @@ def test_measures_are_those_of_scikit_learn(seed):
 
 
 def test_groupings_have_names_of_any_kind():
-    assert metrics.variation_of_information(["a", "a", "b"], [2.5, 2.5, -1.0]) == 0.0
+    assert metrics.variation_of_information(["a", "a", "b"], [2.0, 2.0, -1.0]) == 0.0
     assert metrics.adjusted_rand_index([True, True, False], ["x", "x", "y"]) == 1.0
-    with pytest.raises(ValueError, match=r"`labels` must be as many as those they are compared with \(2\), but it is 3"):
-        metrics.adjusted_rand_index([1, 2], [1, 2, 3])
-    with pytest.raises(ValueError, match="`labels` must be at least one"):
-        metrics.adjusted_rand_index([], [])
-    with pytest.raises(ValueError, match="labels_pred must be a 1D array"):
-        metrics.adjusted_rand_index([1, 2], [[1, 2]])
+    for wrong, kind, message in (
+        ([1, 2, 3], ValueError, "labels_pred must have 2 labels, as labels_true has, but it has 3"),
+        ([], ValueError, "labels_pred must be a 1D array of at least one label, but its shape is (0,)"),
+        ([[1, 2]], ValueError, "labels_pred must be a 1D array of at least one label, but its shape is (1, 2)"),
+        ([1.0, np.nan], ValueError, "labels_pred must hold whole numbers or names, but at position 1 it is nan"),
+        ([0.37, 1.0], ValueError, "labels_pred must hold whole numbers or names, but at position 0 it is 0.37"),
+        ([1j, 2j], TypeError, "labels_pred must hold whole numbers or names, but its dtype is complex128"),
+        (np.array([1, "a"], dtype=object), TypeError, "labels_pred must hold labels of one kind, but it holds several"),
+    ):
+        for score in (metrics.variation_of_information, metrics.normalized_mutual_information, metrics.adjusted_rand_index):
+            with pytest.raises(kind, match=re.escape(message)):
+                score([1, 2], wrong)
 
 
 def test_is_an_estimator_with_their_parameters():

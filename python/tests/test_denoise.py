@@ -90,7 +90,7 @@ def test_wrong_pictures_and_settings_are_named():
     for wrong, message in [
         (np.zeros((4, 5, 4)), r"image must have the shape \(height, width\) or \(height, width, 3\), but it has \(4, 5, 4\)"),
         (np.zeros(5), "image must have the shape"),
-        (picture[:6], r"`patch` must be at most the smaller side of the picture \(6 pixels\), but it is 8"),
+        (picture[:6], r"`patch_size` must be at most the smaller side of the picture \(6 pixels\), but it is 8"),
         (np.where(picture > 100, np.nan, picture), "kernels need finite numbers"),
     ]:
         with pytest.raises(ValueError, match=message):

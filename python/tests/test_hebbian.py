@@ -133,7 +133,7 @@ def test_measures_need_a_fit_and_a_model_of_the_same_points(points):
         learner.subspace_angle(3)
     other = KernelPCA(2, kernel="rbf").fit(points[:20])
     for measure in (learner.excess_relative_error, learner.subspace_angle):
-        with pytest.raises(ValueError, match="`model` must be learned from the same"):
+        with pytest.raises(ValueError, match="`reference` must be learned from the same"):
             measure(other)
     with pytest.raises(ValueError, match="of as many components as have been learned"):
         learner.subspace_angle(KernelPCA(3, kernel="rbf").fit(points))

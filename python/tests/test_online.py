@@ -74,7 +74,7 @@ def test_oja_and_then_apex_give_the_reference_values(case):
     agrees(second.lateral_[1, :1], values["out_apex_a"])
 
 
-@parametrize_with_checks([OnlineKernelPCA(1), OnlineKernelPCA(1, rule="oja", budget=20, policy="smallest")])
+@parametrize_with_checks([OnlineKernelPCA(), OnlineKernelPCA(1), OnlineKernelPCA(1, rule="oja", budget=20, policy="smallest")])
 def test_common_check(estimator, check):
     check(estimator)
 

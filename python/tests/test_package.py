@@ -88,6 +88,109 @@ def test_importing_brings_in_neither_scikit_learn_nor_scipy(run_python):
     assert run_python(program) == "[]\n"
 
 
+def test_no_name_of_the_package_brings_them_in(run_python):
+    program = """
+    import sys, mercer
+    for name in mercer.__all__:
+        if name != "ConvergenceWarning":
+            getattr(mercer, name)
+    print([name for name in ("sklearn", "scipy", "pandas", "tqdm") if name in sys.modules])
+    """
+    assert run_python(program) == "[]\n"
+
+
+def test_a_fit_of_an_array_brings_in_nothing_either(run_python):
+    program = """
+    import pickle, sys
+    import numpy as np
+    from mercer import KernelPCA
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    for rows in (X, X.astype(np.float32), np.asfortranarray(X), X[::2], (X > 0).astype(np.uint8), (9 * X).astype(int)):
+        pca = KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(rows)
+        again = pickle.loads(pickle.dumps(pca))
+        assert np.array_equal(again.transform(rows), pca.transform(rows))
+        assert again.inverse_transform(again.transform(rows)).shape == rows.shape
+        assert repr(again) == "KernelPCA(fit_inverse_transform=True, kernel='rbf', n_components=2)"
+        assert list(again.get_feature_names_out()) == ["kernelpca0", "kernelpca1"]
+    print([name for name in ("sklearn", "scipy", "pandas", "tqdm") if name in sys.modules])
+    """
+    assert run_python(program) == "[]\n"
+
+
+def test_what_only_scikit_learn_can_do_imports_it(run_python):
+    program = """
+    import pickle, sys
+    import numpy as np, mercer
+    from mercer import KernelPCA
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    pca = KernelPCA(2, kernel="rbf")
+    assert "sklearn" not in sys.modules
+    {use}
+    assert "sklearn" in sys.modules
+    from sklearn.base import BaseEstimator
+    assert isinstance(pca, BaseEstimator) and issubclass(KernelPCA, BaseEstimator)
+    # Nothing stays behind of what waited for it.
+    assert not any(type(finder).__module__.startswith("mercer") for finder in sys.meta_path)
+    assert "exec_module" not in vars(sys.modules["sklearn.base"].__loader__)
+    print("fine")
+    """
+    for use in (
+        "assert list(pca.set_output(transform='pandas').fit(X).transform(X).columns) == ['kernelpca0', 'kernelpca1']",
+        "assert 'KernelPCA' in pca._repr_html_()",
+        "assert KernelPCA.set_output.__name__ == 'set_output'",
+        "assert pca.__sklearn_tags__().input_tags.sparse",
+        "assert 'ConvergenceWarning' in dir(mercer) and mercer.ConvergenceWarning.__module__ == 'sklearn.exceptions'",
+        "import pandas; assert list(pca.fit(pandas.DataFrame(X, columns=list('abcd'))).feature_names_in_) == list('abcd')",
+        "import scipy.sparse; assert pca.fit(scipy.sparse.csr_array(X)).n_features_in_ == 4",
+    ):
+        assert run_python(program.format(use=use)) == "fine\n"
+    told = """
+    try:
+        pca.{call}
+    except Exception as error:
+        assert type(error).__name__ == {kind!r} and {message!r} in str(error), repr(error)
+    """
+    for call, kind, message in (
+        ("transform(X)", "NotFittedError", "This KernelPCA instance is not fitted yet. Call 'fit' with"),
+        ("fit(X + np.nan)", "ValueError", "Input X contains NaN.\nKernelPCA does not accept missing values"),
+        ("fit(X[:1])", "ValueError", "Found array with 1 sample(s) (shape=(1, 4)) while a minimum of 2 is required by KernelPCA."),
+        ("fit(X).transform(X[:, 1:])", "ValueError", "X has 3 features, but KernelPCA is expecting 4 features as input."),
+    ):
+        assert run_python(program.format(use=told.format(call=call, kind=kind, message=message).strip())) == "fine\n"
+
+
+def test_outputs_stay_frames_in_another_process(run_python, tmp_path, points):
+    import pickle
+
+    model = KernelPCA(2, kernel="rbf").set_output(transform="pandas").fit(points)
+    (tmp_path / "model.pickle").write_bytes(pickle.dumps(model))
+    program = f"""
+    import pickle, pathlib
+    model = pickle.loads(pathlib.Path({str(tmp_path / "model.pickle")!r}).read_bytes())
+    print(list(model.transform(model.X_fit_).columns))
+    """
+    assert run_python(program) == "['kernelpca0', 'kernelpca1']\n"
+
+
+def test_classes_of_users_are_told_once_and_keep_what_they_were_made_with(run_python):
+    program = """
+    from mercer import KernelPCA
+    made = []
+    class Known(KernelPCA):
+        def __init_subclass__(cls, **keywords):
+            made.append(cls.__name__)
+            super().__init_subclass__(**keywords)
+    class Plain(Known, auto_wrap_output_keys=None):
+        pass
+    class Framed(Known):
+        pass
+    import sklearn
+    assert made == ["Plain", "Framed"], made
+    print(hasattr(Plain(2), "set_output"), hasattr(Framed(2), "set_output"))
+    """
+    assert run_python(program) == "False True\n"
+
+
 @pytest.mark.parametrize("first", ["mercer", "sklearn"])
 def test_estimators_are_scikit_learns_whatever_is_imported_first(run_python, first):
     program = """
@@ -174,6 +277,15 @@ def test_without_scikit_learn_everything_of_ours_works(run_python):
         warnings.simplefilter("always")
         mercer.KernelPCA(5, kernel="rbf", max_iter=1, solver="krylov").fit(np.random.default_rng(0).normal(size=(500, 20)))
     assert [item.category for item in caught] == [mercer.ConvergenceWarning], caught
+    online = mercer.OnlineKernelPCA(2, gamma=0.1, budget=20).partial_fit(X[:70]).partial_fit(X[70:])
+    assert online.n_seen_ == 150 and pickle.loads(pickle.dumps(online)).transform(X).shape == (150, 2)
+    assert mercer.Nystroem(n_components=20).fit_transform(X).shape == (150, 20)
+    assert mercer.AutoencoderKernelPCA(2, epochs=1).fit(X).transform(X).shape == (150, 2)
+    assert mercer.KernelTuner().fit_transform(X).shape == X.shape
+    clusters = mercer.SpectralClustering(3, solver=mercer.KernelHebbianPCA(gain="t", passes=3))
+    assert clusters.set_params(solver__passes=4).get_params()["solver__passes"] == 4
+    assert clusters.fit_predict(X).shape == (150,)
+    assert not hasattr(model, "set_output") and not hasattr(model, "_repr_html_")
     learner = mercer.KernelHebbianPCA(2, kernel="rbf", passes=2).fit(X).partial_fit(X[:5], passes=1)
     assert learner.n_updates_ == 2 * 150 + 155 and learner.transform(X).shape == (150, 2)
     assert np.array_equal(pickle.loads(pickle.dumps(learner)).coefficients_, learner.coefficients_)
@@ -226,8 +338,19 @@ def test_the_code_of_the_documentation_runs(tmp_path, monkeypatch, capsys):
 
 def test_examples_in_docstrings_run():
     import doctest
+    import importlib
 
-    from mercer import _kernel_pca
+    named = (getattr(mercer, name) for name in mercer.__all__)
+    modules = {value.__module__ for value in named if hasattr(value, "__module__")} | {"mercer.metrics"}
+    for name in sorted(name for name in modules if name.startswith("mercer.") and name != "mercer._mercer"):
+        results = doctest.testmod(importlib.import_module(name))
+        assert results.attempted > 0 and results.failed == 0, name
 
-    results = doctest.testmod(_kernel_pca)
-    assert results.attempted > 0 and results.failed == 0
+
+def test_everything_public_has_an_example():
+    for name in mercer.__all__:
+        value = getattr(mercer, name)
+        if callable(value) and not (isinstance(value, type) and issubclass(value, (Exception, mercer.Plan, mercer.TuneResult))):
+            assert ">>>" in value.__doc__, name
+    for name in mercer.metrics.__all__:
+        assert ">>>" in getattr(mercer.metrics, name).__doc__, name

@@ -56,7 +56,7 @@ def test_wrong_calls_are_refused(points):
     with pytest.raises(ValueError, match="does not work with the linear kernel"):
         linear.inverse_transform(np.zeros((1, 2)))
     rbf = KernelPCA(2, kernel="rbf", inverse="distance").fit(points)
-    with pytest.raises(ValueError, match="`scores` must be of 2 columns"):
+    with pytest.raises(ValueError, match="`X` must be of 2 columns"):
         rbf.inverse_transform(np.zeros((1, 3)))
     with pytest.raises(ValueError, match="start must be left out with inverse='distance'"):
         rbf.inverse_transform(np.zeros((1, 2)), start=points[:1])

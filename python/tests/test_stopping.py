@@ -94,6 +94,36 @@ def test_an_exception_of_the_progress_function_stops_the_fit_and_keeps_what_ther
     assert all(0 <= fraction <= 1 for *_, fraction, _ in seen)
 
 
+def test_a_progress_function_hears_the_latest_state_in_the_calling_thread():
+    X = np.random.default_rng(0).normal(size=(4000, 60))
+    heard = []
+
+    def progress(phase, number, expected, fraction, residual):
+        heard.append((time.monotonic(), threading.get_ident(), phase, number, expected, fraction, residual))
+
+    model = KernelPCA(20, kernel="rbf", gram="tiled", solver="krylov", tolerance=1e-12, progress=progress).fit(X)
+    times, callers, phases, numbers, expected, fractions, residuals = zip(*heard, strict=True)
+    assert set(callers) == {threading.get_ident()}
+    assert min(np.diff(times), default=1) > 0.04
+    assert set(phases) <= {"packing", "starting", "solving"} and "solving" in phases
+    passes = [number for phase, number in zip(phases, numbers, strict=True) if phase == "solving"]
+    assert passes == sorted(passes) and 1 <= passes[0] and passes[-1] <= model.record_["passes"]
+    assert all(type(number) is int for number in numbers) and all(0 <= fraction <= 1 for fraction in fractions)
+    assert all(about is None or about >= 1 for about in expected)
+    # Before the first check of the solver there is no residual; later ones do not grow by much.
+    assert all(residual is None or residual > 0 for residual in residuals)
+    assert any(residual is not None for residual in residuals)
+    heard.clear()
+    model.set_params(n_jobs=1).transform(np.tile(X, (4, 1)))
+    assert {phase for _, _, phase, *_ in heard} == {"transforming"}
+
+
+def test_what_is_over_before_anybody_looks_is_not_reported(points):
+    heard = []
+    KernelPCA(2, kernel="rbf", progress=lambda *state: heard.append(state)).fit(points[:10])
+    assert heard == []
+
+
 def test_a_time_limit_gives_the_best_model_so_far_and_a_warning():
     # A flat spectrum and power iteration: a pass takes milliseconds, and thousands of them are needed.
     X = np.random.default_rng(0).normal(size=(2000, 50))

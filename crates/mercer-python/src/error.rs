@@ -17,8 +17,36 @@ pyo3::create_exception!(
     "The answer did not reach the asked accuracy, or the run was stopped before there was one."
 );
 
+/// What users of the package call parameters that the library calls otherwise.
+const CALLED: [(&str, &str); 12] = [
+    ("accuracy", "tolerance"),
+    ("codes", "X"),
+    ("labels", "labels_pred"),
+    ("max_passes", "max_iter"),
+    ("memory", "memory_limit"),
+    ("model", "reference"),
+    ("patch", "patch_size"),
+    ("points", "X"),
+    ("restarts", "n_init"),
+    ("scores", "X"),
+    ("threads", "n_jobs"),
+    ("validation", "validation_fraction"),
+];
+
+/// The same error with the name that users of the package know.
+fn as_called(error: Error) -> Error {
+    match error {
+        Error::InvalidParameter { name, requirement, value } => {
+            let called = CALLED.iter().find(|(theirs, _)| *theirs == name).map_or(name, |&(_, ours)| ours);
+            Error::InvalidParameter { name: called, requirement, value }
+        }
+        other => other,
+    }
+}
+
 /// The exception for an error; an exception that a kernel raised is passed on as it is.
 pub(crate) fn to_python(error: Error) -> PyErr {
+    let error = as_called(error);
     let message = error.to_string();
     let error = match error {
         Error::CustomKernelFailed { source, .. } => match source.downcast::<PyErr>() {

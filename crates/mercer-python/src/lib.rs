@@ -18,6 +18,7 @@ mod online;
 mod plan;
 mod preimage;
 mod product;
+mod ridge;
 mod run;
 mod settings;
 mod tune;
@@ -49,7 +50,9 @@ mod _mercer {
     #[pymodule_export]
     use crate::preimage::preimages;
     #[pymodule_export]
-    use crate::product::{kernel_product, ridge_coefficients};
+    use crate::product::kernel_product;
+    #[pymodule_export]
+    use crate::ridge::{check_ridge_memory, ridge_coefficients};
     #[pymodule_export]
     use crate::tune::tune_kernel;
     #[pymodule_export]
@@ -70,6 +73,8 @@ mod _mercer {
         ] {
             module.add(name, PyTuple::new(module.py(), choices)?)?;
         }
+        let kernels = mercer::kernel::NAMES.into_iter().chain(mercer::kernel::ALIASES.map(|(alias, _)| alias));
+        module.add("KERNELS", PyTuple::new(module.py(), kernels.chain(["precomputed"]).collect::<Vec<_>>())?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("INSTRUCTIONS", format!("{:?}", mercer::simd::Isa::detect()).to_lowercase())
     }

@@ -1,12 +1,14 @@
 //! What a fit would do.
 
-use mercer::{Precision, Result};
+use mercer::preimage::RidgePreimage;
+use mercer::watch::Threads;
+use mercer::{Plan, Precision, Result};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::convert::points;
 use crate::error::to_python;
-use crate::settings::{Settings, precision};
+use crate::settings::{Settings, memory};
 
 /// What data a plan is made for: an array, or its shape and type.
 #[derive(FromPyObject)]
@@ -15,24 +17,40 @@ enum Data<'py> {
     Array(Bound<'py, PyAny>),
 }
 
-/// The plan of a fit, as JSON and as text.
+/// The plan of a fit, as JSON and as text; with `learns_inverse`, of a fit after which the way back from scores is learned.
 #[pyfunction]
-pub(crate) fn plan(py: Python<'_>, data: &Bound<'_, PyAny>, settings: Settings<'_>) -> PyResult<(String, String)> {
-    let pca = settings.kernel_pca()?;
-    let plan: Result<mercer::Plan> = match data.extract()? {
+#[pyo3(signature = (data, settings, *, learns_inverse=false))]
+pub(crate) fn plan(
+    py: Python<'_>,
+    data: &Bound<'_, PyAny>,
+    settings: Settings<'_>,
+    learns_inverse: bool,
+) -> PyResult<(String, String)> {
+    let (pca, memory) = (settings.kernel_pca()?, memory(settings.memory_limit.as_deref())?);
+    let threads = settings.threads.unwrap_or_else(Threads::available);
+    let (plan, shape): (Result<Plan>, _) = match data.extract()? {
         Data::Shape(n_samples, n_features, dtype) => {
-            let precision: Precision = precision(&dtype)?;
-            py.detach(|| pca.plan_shape(n_samples, n_features, precision))
+            let plan = py.detach(|| match dtype.as_str() {
+                "uint8" => pca.plan_bytes(n_samples, n_features),
+                "float32" => pca.plan_shape(n_samples, n_features, Precision::F32),
+                _ => pca.plan_shape(n_samples, n_features, Precision::F64),
+            });
+            (plan, (n_samples, n_features))
         }
         Data::Array(array) => {
             let (points, scaling) = (points(&array)?, settings.scaling);
-            py.detach(|| match scaling {
+            let shape = (points.n_samples(), points.n_features());
+            let plan = py.detach(|| match scaling {
                 None => pca.plan(&points),
                 Some(scaling) => pca.plan(&scaling.resolve(&points)?.apply(&points)?),
-            })
+            });
+            (plan, shape)
         }
     };
-    let plan = plan.map_err(to_python)?;
+    let mut plan = plan.map_err(to_python)?;
+    if learns_inverse {
+        plan = RidgePreimage::plan_after(plan, shape.0, shape.1, memory, threads).map_err(to_python)?;
+    }
     let json = serde_json::to_string(&plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok((json, plan.to_string()))
 }

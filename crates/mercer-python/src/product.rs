@@ -1,8 +1,6 @@
-//! Products with kernel matrices, and the regression that pre-images are made with.
+//! Products with kernel matrices.
 
-use mercer::preimage::RidgePreimage;
-use mercer::watch::Threads;
-use mercer::{KernelProduct, Precision};
+use mercer::{ExpansionMethod, GramChoice, KernelProduct};
 use numpy::PyReadonlyArray2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,7 +8,7 @@ use pyo3::prelude::*;
 use crate::convert::{array, matrix, points};
 use crate::error::to_python;
 use crate::run::run_through;
-use crate::settings::{KernelSettings, center, memory, precision};
+use crate::settings::{KernelSettings, center, kernel_for, memory, precision};
 
 /// What a product is asked for, as the package describes it.
 #[derive(FromPyObject)]
@@ -22,7 +20,8 @@ pub(crate) struct ProductSettings<'py> {
     method: String,
     precision: Option<String>,
     tolerance: Option<f64>,
-    checked_rows: usize,
+    /// Whether the error is measured.
+    is_checked: bool,
     memory_limit: Option<String>,
     threads: Option<usize>,
 }
@@ -38,47 +37,21 @@ pub(crate) fn kernel_product<'py>(
     settings: ProductSettings<'py>,
 ) -> PyResult<(Bound<'py, PyAny>, String)> {
     let (points, vectors, queries) = (points(x)?, matrix(&vectors), queries.map(points).transpose()?);
-    let mut product = KernelProduct::new(settings.kernel.resolve(&points)?)
-        .center(center(settings.center))
-        .gram(settings.gram.parse().map_err(to_python)?)
-        .method(settings.method.parse().map_err(to_python)?)
-        .checked_rows(settings.checked_rows)
-        .memory(memory(settings.memory_limit.as_deref())?);
-    if let Some(name) = &settings.precision {
-        product = product.precision(precision(name)?);
-    }
-    if let Some(tolerance) = settings.tolerance {
-        product = product.tolerance(tolerance);
-    }
-    if let Some(threads) = settings.threads {
-        product = product.threads(threads);
-    }
-    let (result, record) =
-        run_through(py, None, None, move |watch| product.multiply(&points, vectors.as_ref(), queries.as_ref(), watch))?;
+    let (kernel, gram) = (settings.kernel.choice()?, settings.gram.parse::<GramChoice>().map_err(to_python)?);
+    let method = settings.method.parse::<ExpansionMethod>().map_err(to_python)?;
+    let memory = memory(settings.memory_limit.as_deref())?;
+    let precision = settings.precision.as_deref().map(precision).transpose()?;
+    let (center, tolerance, threads) = (center(settings.center), settings.tolerance, settings.threads);
+    let is_checked = settings.is_checked;
+    let (result, record) = run_through(py, None, None, move |watch| {
+        let product =
+            KernelProduct::new(kernel_for(kernel, &points)?).center(center).gram(gram).method(method).memory(memory);
+        let product = if is_checked { product } else { product.checked_rows(0) };
+        let product = precision.into_iter().fold(product, KernelProduct::precision);
+        let product = tolerance.into_iter().fold(product, KernelProduct::tolerance);
+        let product = threads.into_iter().fold(product, KernelProduct::threads);
+        product.multiply(&points, vectors.as_ref(), queries.as_ref(), watch)
+    })?;
     let json = serde_json::to_string(&record).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok((array(py, result.as_ref(), record.precision)?, json))
-}
-
-/// The coefficients that pre-images are made with, from points and their scores.
-#[pyfunction]
-#[pyo3(signature = (scores, x, kernel, *, alpha, memory_limit=None, threads=None, dtype, time_limit=None))]
-#[expect(clippy::too_many_arguments, reason = "all but the first three are named in Python")]
-pub(crate) fn ridge_coefficients<'py>(
-    py: Python<'py>,
-    scores: &Bound<'py, PyAny>,
-    x: &Bound<'py, PyAny>,
-    kernel: KernelSettings<'py>,
-    alpha: f64,
-    memory_limit: Option<&str>,
-    threads: Option<usize>,
-    dtype: &str,
-    time_limit: Option<f64>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (scores, points, precision): (_, _, Precision) = (points(scores)?, points(x)?, precision(dtype)?);
-    let ridge = RidgePreimage::new(kernel.resolve(&points)?).alpha(alpha).memory(memory(memory_limit)?);
-    let coefficients = run_through(py, time_limit, None, move |watch| {
-        let threads = threads.map_or_else(Threads::all, Threads::new)?;
-        ridge.fit(&scores, &points, &threads, watch)
-    })?;
-    array(py, coefficients.as_ref(), precision)
 }

@@ -72,10 +72,7 @@ impl KernelSettings<'_> {
 
     /// The kernel for these points.
     pub(crate) fn resolve(&self, points: &Points) -> PyResult<Kernel> {
-        match self.choice()? {
-            KernelChoice::Known(kernel) => Ok(kernel),
-            KernelChoice::Spec(spec) => spec.resolve(points).map_err(to_python),
-        }
+        kernel_for(self.choice()?, points).map_err(to_python)
     }
 
     /// The kernel if it is a function.
@@ -106,20 +103,30 @@ impl KernelSettings<'_> {
     }
 }
 
+/// The kernel for these points; long work if its width has to be searched for.
+pub(crate) fn kernel_for(choice: KernelChoice, points: &Points) -> mercer::Result<Kernel> {
+    match choice {
+        KernelChoice::Known(kernel) => Ok(kernel),
+        KernelChoice::Spec(spec) => spec.resolve(points),
+    }
+}
+
 /// What kernel PCA is asked for, as the package describes it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Settings<'py> {
     kernel: KernelSettings<'py>,
-    n_components: usize,
+    n_components: Option<usize>,
+    /// The share of the variance to be explained, instead of a number of components.
+    variance: Option<f64>,
     center: bool,
     gram: String,
     solver: String,
     precision: Option<String>,
     tolerance: Option<f64>,
     max_passes: Option<usize>,
-    memory_limit: Option<String>,
-    threads: Option<usize>,
+    pub(crate) memory_limit: Option<String>,
+    pub(crate) threads: Option<usize>,
     seed: u64,
     negative: String,
     negative_scope: String,
@@ -155,7 +162,6 @@ impl From<&Scaling> for ScalingSettings {
 impl Settings<'_> {
     pub(crate) fn kernel_pca(&self) -> PyResult<KernelPca> {
         let mut pca = KernelPca::new(self.kernel.choice()?)
-            .n_components(self.n_components)
             .center(center(self.center))
             .gram(self.gram.parse::<GramChoice>().map_err(to_python)?)
             .solver(self.solver.parse::<SolverChoice>().map_err(to_python)?)
@@ -171,6 +177,12 @@ impl Settings<'_> {
                 "keep" => ZeroComponents::Keep,
                 _ => ZeroComponents::DropAll,
             });
+        if let Some(n_components) = self.n_components {
+            pca = pca.n_components(n_components);
+        }
+        if let Some(share) = self.variance {
+            pca = pca.variance(share);
+        }
         if let Some(name) = &self.precision {
             pca = pca.precision(precision(name)?);
         }
@@ -201,11 +213,7 @@ pub(crate) fn precision(name: &str) -> PyResult<Precision> {
     }
 }
 
-/// A budget; the message names the parameter as it is called in Python.
+/// A budget.
 pub(crate) fn memory(limit: Option<&str>) -> PyResult<MemoryBudget> {
-    let Some(limit) = limit else { return Ok(MemoryBudget::Auto) };
-    limit.parse().map_err(|error| {
-        let text = to_python(error).to_string();
-        PyValueError::new_err(text.trim_start_matches("ValueError: ").replace("`memory`", "`memory_limit`"))
-    })
+    limit.map_or(Ok(MemoryBudget::Auto), |limit| limit.parse().map_err(to_python))
 }

@@ -86,6 +86,9 @@ pub struct ExpansionRecord {
     pub bound: f64,
     /// The largest error of some entries that were computed directly.
     pub measured_error: f64,
+    /// Rows that those entries were in; zero in records that do not say.
+    #[serde(default)]
+    pub checked_rows: usize,
 }
 
 /// The record of a fit.

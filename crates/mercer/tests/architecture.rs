@@ -41,7 +41,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("product", &["choices", "data", "error", "expansion", "gram", "kernel", "record", "scalar", "watch"]),
-    ("preimage", &["choices", "data", "eigen", "error", "gram", "kernel", "model", "scalar", "watch"]),
+    ("preimage", &["choices", "data", "eigen", "error", "gram", "kernel", "model", "plan", "scalar", "watch"]),
     ("autoencoder", &["choices", "data", "eigen", "error", "kernel", "model", "preimage", "scalar", "watch"]),
     (
         "hebbian",

@@ -24,6 +24,8 @@ fn components_of_eigenvalue_zero_are_kept_as_zeros_or_dropped() {
         assert_eq!(kept.n_components(), 4, "{solver}");
         assert_eq!(kept.eigenvalues()[1..], [0.0; 3]);
         assert!(kept.converged(), "{solver}");
+        let said = &kept.record().warnings;
+        assert!(said.iter().any(|text| text.starts_with("1 of 4 components have a variance: the other")), "{said:?}");
         let scores = kept.transform(&line(30)).unwrap();
         assert!((0..30).all(|i| (1..4).all(|j| scores[(i, j)] == 0.0)));
         assert!((scores.col(0) - dropped.training_scores().col(0)).norm_max() < 1e-9);

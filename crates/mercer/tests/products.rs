@@ -82,6 +82,8 @@ fn a_tolerance_decides_between_the_precisions() {
     let stubborn = stubborn.to_string();
     assert!(stubborn.starts_with("`tolerance` must be at least"), "{stubborn}");
     assert!(stubborn.ends_with(", which is what f32 leaves, but it is 1e-12"), "{stubborn}");
+    // All rows are looked at where there are no more than a hundred.
+    assert_eq!(run(&product).unwrap().1.checked_rows, 90);
     let unchecked = run(&product.checked_rows(0)).unwrap().1;
     assert_eq!((unchecked.measured_error, unchecked.checked_rows), (None, 0));
 }

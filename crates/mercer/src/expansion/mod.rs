@@ -30,7 +30,7 @@ mod wanted;
 
 use faer::{Mat, MatMut, MatRef};
 
-pub use self::certificate::exact_rows;
+pub use self::certificate::{CHECKED_ROWS, exact_rows};
 pub(crate) use self::choose::Prediction;
 use self::choose::{Choice, Fast};
 use self::features::Features;
@@ -336,16 +336,15 @@ impl Expansion {
         Ok(all)
     }
 
-    /// The largest error of some entries of some columns, relative to the largest entry, measured against the kernel in double
-    /// precision.
+    /// The largest error of the entries of four columns in [`CHECKED_ROWS`] rows, relative to the largest entry, measured against the
+    /// kernel in double precision.
     ///
     /// # Errors
     ///
     /// If the run was stopped.
     pub fn measure(&self, seed: u64, context: &Context<'_>) -> Result<f64> {
-        const ROWS: usize = 64;
         let n = self.points.n_samples();
-        let (columns, rows) = (sample_rows(n, MEASURED, seed), sample_rows(n, ROWS, seed.wrapping_add(1)));
+        let (columns, rows) = (sample_rows(n, MEASURED, seed), sample_rows(n, CHECKED_ROWS, seed.wrapping_add(1)));
         let mut units = Mat::zeros(n, columns.len());
         for (j, &column) in columns.iter().enumerate() {
             units[(column, j)] = 1.0;

@@ -129,6 +129,19 @@ pub const NAMES: [&str; 11] = [
     "sigmoid",
 ];
 
+/// Other names that are accepted where people type, and the kernels they mean.
+///
+/// ```
+/// use mercer::kernel::{ALIASES, KernelSpec};
+///
+/// let points = mercer::Points::from_f64(vec![0.0, 0.5, 1.0, 0.25], 2, 2)?;
+/// for (alias, name) in ALIASES {
+///     assert_eq!(KernelSpec::new(alias).resolve(&points)?.name(), name);
+/// }
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub const ALIASES: [(&str, &str); 2] = [("poly", "polynomial"), ("rbf", "gaussian")];
+
 impl Kernel {
     /// [`Linear`].
     pub const fn linear() -> Self {

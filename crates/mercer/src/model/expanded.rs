@@ -14,7 +14,7 @@ use crate::choices::{Center, ExpansionMethod, GramChoice, SolverChoice};
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome, Request, small_eigen};
 use crate::error::{Error, Result};
-use crate::expansion::{self, Expansion, LEAST_TOLERANCE, Prediction, Targets, Wanted};
+use crate::expansion::{self, CHECKED_ROWS, Expansion, LEAST_TOLERANCE, Prediction, Targets, Wanted};
 use crate::kernel::Kernel;
 use crate::plan::{Plan, Task};
 use crate::record::ExpansionRecord;
@@ -189,6 +189,7 @@ pub(super) fn record(
         tolerance: entry_tolerance(tolerance),
         bound: expansion.bound(),
         measured_error: expansion.measure(seed, context)?,
+        checked_rows: CHECKED_ROWS.min(crate::gram::SymmetricOperator::dim(expansion)),
     })
 }
 

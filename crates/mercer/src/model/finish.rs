@@ -224,6 +224,7 @@ impl Finish<'_> {
     /// Makes the other eigenvalues zero, and those zero that a solver did not return because there is nothing left.
     fn keep_rounding_as_zero(&mut self) {
         let kept = self.n_real();
+        let precision = self.prepared.precision;
         let pairs = &mut self.spectrum.pairs;
         pairs.values[kept..].fill(0.0);
         let asked = self.requested.unwrap_or(0).min(self.points.n_samples());
@@ -232,6 +233,13 @@ impl Finish<'_> {
             pairs.residuals.resize(asked, 0.0);
             let (n, found) = (pairs.vectors.nrows(), pairs.vectors.ncols());
             pairs.vectors = Mat::from_fn(n, asked, |i, j| if j < found { pairs.vectors[(i, j)] } else { 0.0 });
+        }
+        let returned = pairs.values.len();
+        if kept < returned {
+            self.prepared.warnings.push(format!(
+                "{kept} of {returned} components have a variance: the other eigenvalues cannot be told from rounding in {precision} \
+                 and are zero"
+            ));
         }
     }
 

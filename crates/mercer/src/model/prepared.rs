@@ -211,6 +211,7 @@ pub(super) fn plan_shape(
     n_samples: usize,
     n_features: usize,
     precision: Precision,
+    is_bytes: bool,
 ) -> Result<Plan> {
     settings.validate(n_samples)?;
     if n_features == 0 {
@@ -234,7 +235,7 @@ pub(super) fn plan_shape(
     let task = Task {
         n_samples,
         n_features,
-        is_bytes: false,
+        is_bytes,
         kernel: &kernel,
         n_components: settings.first_components(n_samples),
         precision,

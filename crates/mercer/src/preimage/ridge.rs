@@ -3,7 +3,7 @@
 //! **Use it** when many points are to be reconstructed and the training points have faithful scores: learning is one
 //! factorisation, reconstructing one product with a kernel matrix. This is what scikit-learn's `fit_inverse_transform` does.
 //!
-//! **Cost**: `n³ / 3` multiply-adds for the factorisation, `2 n² d` for the solution. **Memory**: one matrix of `n²` numbers.
+//! **Cost**: `n³ / 6` multiply-adds for the factorisation, `n² d` for the solution. **Memory**: one matrix of `n²` numbers.
 //!
 //! # Method
 //!
@@ -33,6 +33,7 @@ use crate::eigen::SPLIT;
 use crate::error::{Error, Result};
 use crate::gram::{EntryAccess, KernelGram};
 use crate::kernel::Kernel;
+use crate::plan::{Plan, Speeds};
 use crate::watch::{Context, Phase, Threads, Watch};
 
 /// The learned way from scores back to points.
@@ -86,6 +87,68 @@ impl RidgePreimage {
         self
     }
 
+    /// Refuses to learn from this many points where that would not fit a memory budget; [`fit`](Self::fit) does so, too, but then there
+    /// are scores already.
+    ///
+    /// ```
+    /// use mercer::{ErrorKind, MemoryBudget};
+    /// use mercer::preimage::RidgePreimage;
+    ///
+    /// assert!(RidgePreimage::check_memory(1000, 20, MemoryBudget::Bytes(1 << 30)).is_ok());
+    /// let error = RidgePreimage::check_memory(60_000, 20, MemoryBudget::Bytes(1 << 30)).unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::OverBudget);
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OverBudget`], with the budget that would do.
+    pub fn check_memory(n_samples: usize, n_features: usize, memory: MemoryBudget) -> Result<()> {
+        let (needed, budget) = (memory_needed(n_samples, n_features), memory.bytes());
+        if needed <= budget {
+            return Ok(());
+        }
+        let advice = format!("a budget of {} would do", crate::error::bytes(needed));
+        let what = format!("learning pre-images of {n_samples} points");
+        Err(Error::OverBudget { what, needed, budget, advice })
+    }
+
+    /// The plan of a fit after which this is learned: what the two take, one after the other.
+    ///
+    /// ```
+    /// use mercer::preimage::RidgePreimage;
+    /// use mercer::{Kernel, KernelPca, MemoryBudget, Precision};
+    ///
+    /// let fit = KernelPca::new(Kernel::gaussian(0.1)?).plan_shape(5000, 20, Precision::F64)?;
+    /// let both = RidgePreimage::plan_after(fit.clone(), 5000, 20, MemoryBudget::Auto, 2)?;
+    /// assert!(both.expected_seconds > fit.expected_seconds);
+    /// assert!(both.expected_memory_bytes >= 8 * 5000 * 5000);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`check_memory`](Self::check_memory).
+    pub fn plan_after(
+        fit: Plan,
+        n_samples: usize,
+        n_features: usize,
+        memory: MemoryBudget,
+        threads: usize,
+    ) -> Result<Plan> {
+        Self::check_memory(n_samples, n_features, memory)?;
+        let (n, d) = (n_samples as f64, n_features as f64);
+        let seconds = (n * n * n / 6.0 + n * n * d) / Speeds::typical(n_features, threads).algebra;
+        let needed = memory_needed(n_samples, n_features);
+        let mut plan = fit;
+        plan.expected_seconds += seconds;
+        plan.expected_memory_bytes = plan.expected_memory_bytes.max(needed);
+        plan.reasons.push(format!(
+            "the way back from scores is learned after the fit, from a matrix of all pairs of points ({}, about {seconds:.1} s)",
+            crate::error::bytes(needed)
+        ));
+        Ok(plan)
+    }
+
     /// Learns from points and their scores: one row of coefficients per point, one column per feature.
     ///
     /// The pre-images of new scores are [`KernelProduct`](crate::KernelProduct)s of these coefficients.
@@ -127,20 +190,7 @@ impl RidgePreimage {
             let requirement = format!("as many rows as there are points ({n})");
             return Err(Error::invalid("scores", requirement, scores.n_samples()));
         }
-        let (n, d) = (n as u64, d as u64);
-        // The matrix, the solution, and the rows being made with their tiles.
-        let needed = 8 * (n * n + n * d + 2 * n * n.min(ROWS as u64));
-        let budget = self.memory.bytes();
-        if needed > budget {
-            let advice = format!("a budget of {} would do", crate::error::bytes(needed));
-            return Err(Error::OverBudget {
-                what: format!("learning pre-images of {n} points"),
-                needed,
-                budget,
-                advice,
-            });
-        }
-        Ok(())
+        Self::check_memory(n, d, self.memory)
     }
 
     /// `K(S, S) + α I`.
@@ -159,6 +209,13 @@ impl RidgePreimage {
         }
         Ok(matrix)
     }
+}
+
+/// Bytes that learning takes: the matrix, the solution, and the rows being made with their tiles.
+fn memory_needed(n_samples: usize, n_features: usize) -> u64 {
+    let (n, d) = (n_samples as u64, n_features as u64);
+    // Of shapes that no machine has, too.
+    n.saturating_mul(8).saturating_mul(n + d + 2 * n.min(ROWS as u64))
 }
 
 /// Replaces the lower triangle of a matrix by its Cholesky factor, a panel of columns at a time, with a safe point before each;

@@ -6,7 +6,9 @@ use super::KernelProduct;
 use crate::choices::Center;
 use crate::data::{Points, RowsRef, sample_rows};
 use crate::error::Result;
+use crate::expansion::exact_rows;
 use crate::kernel::Kernel;
+use crate::watch::Context;
 
 /// Where the choice of the rows comes from.
 pub(super) const CHECK_SEED: u64 = 0x6d65_7263;
@@ -19,31 +21,38 @@ impl KernelProduct {
         points: &Points,
         vectors: MatRef<'_, f64>,
         queries: Option<&Points>,
+        context: &Context<'_>,
     ) -> Result<Measured> {
         let rows = sample_rows(product.nrows(), self.checked_rows, CHECK_SEED);
-        let mut error = 0.0_f64;
-        for &row in &rows {
-            let values = self.kernel_row(row, points, queries)?;
-            for (j, vector) in vectors.col_iter().enumerate() {
-                let exact: f64 = values.iter().zip(vector.iter()).map(|(k, v)| k * v).sum();
-                error = error.max((product[(row, j)] - exact).abs());
+        if rows.is_empty() {
+            return Ok(Measured { error: 0.0, rows });
+        }
+        let exact = match self.kernel {
+            Kernel::Precomputed => given_rows(&rows, points, vectors, queries),
+            _ => exact_rows(&self.kernel, &queries.unwrap_or(points).select(&rows), points, vectors, context)?,
+        };
+        let error = |(i, &row): (usize, &usize)| {
+            let differences = (0..vectors.ncols()).map(|j| (product[(row, j)] - exact[(i, j)]).abs());
+            differences.fold(0.0, f64::max)
+        };
+        Ok(Measured { error: rows.iter().enumerate().map(error).fold(0.0, f64::max), rows })
+    }
+}
+
+/// Some rows of the product of a matrix that is given, of which the symmetric part counts.
+fn given_rows(rows: &[usize], points: &Points, vectors: MatRef<'_, f64>, queries: Option<&Points>) -> Mat<f64> {
+    let values = |row: usize| -> Vec<f64> {
+        match queries {
+            Some(queries) => queries.row(row),
+            None => {
+                points.row(row).into_iter().enumerate().map(|(j, x)| 0.5 * x + 0.5 * entry(points, j, row)).collect()
             }
         }
-        Ok(Measured { error, rows })
-    }
-
-    /// One row of the matrix, directly in double precision.
-    fn kernel_row(&self, row: usize, points: &Points, queries: Option<&Points>) -> Result<Vec<f64>> {
-        let n = points.n_samples();
-        if matches!(self.kernel, Kernel::Precomputed) {
-            return Ok(match queries {
-                Some(queries) => queries.row(row),
-                None => (0..n).zip(points.row(row)).map(|(j, x)| 0.5 * x + 0.5 * entry(points, j, row)).collect(),
-            });
-        }
-        let x = queries.unwrap_or(points).row(row);
-        (0..n).map(|j| self.kernel.evaluate(&x, &points.row(j))).collect()
-    }
+    };
+    let values: Vec<Vec<f64>> = rows.iter().map(|&row| values(row)).collect();
+    Mat::from_fn(rows.len(), vectors.ncols(), |i, j| {
+        values[i].iter().zip(vectors.col(j).iter()).map(|(k, v)| k * v).sum()
+    })
 }
 
 /// Rows of a product that were computed directly, and the largest difference.

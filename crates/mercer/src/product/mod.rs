@@ -14,6 +14,7 @@ pub use self::record::ProductRecord;
 use crate::choices::{Center, ExpansionMethod, GramChoice, MemoryBudget};
 use crate::data::Points;
 use crate::error::{Error, Result, short};
+use crate::expansion::CHECKED_ROWS;
 use crate::gram::{Element, KernelGram, Store, StoreFormat, SymmetricOperator, slab_product};
 use crate::kernel::Kernel;
 use crate::record::KernelRecord;
@@ -50,8 +51,6 @@ pub struct KernelProduct {
 const COLUMNS: usize = 256;
 /// Rows of queries that are packed at a time.
 const QUERIES_AT_ONCE: u64 = 7680;
-/// Rows that are computed directly.
-const CHECKED_ROWS: usize = 8;
 /// Below this tolerance single precision is not tried.
 const F32_TOLERANCE: f64 = 1e-5;
 
@@ -111,7 +110,7 @@ impl KernelProduct {
         self
     }
 
-    /// Sets how many rows are computed directly to measure the error (default 8); none if zero.
+    /// Sets how many rows are computed directly to measure the error (default: [`CHECKED_ROWS`]); none if zero.
     #[must_use]
     pub fn checked_rows(mut self, rows: usize) -> Self {
         self.checked_rows = rows;
@@ -206,7 +205,7 @@ impl KernelProduct {
                 return Err(not_finite("vectors", Error::NotFinite { row, column, value }));
             }
         }
-        points.check_finite()?;
+        points.check_finite().map_err(|error| not_finite("points", error))?;
         if queries.is_some() && self.gram == GramChoice::Stored {
             return Err(Error::invalid("gram", "auto or tiled with `queries`: no tile is used twice", self.gram));
         }
@@ -240,7 +239,7 @@ impl KernelProduct {
             (_, Some(queries)) => self.slab(precision, points, vectors.as_ref(), queries, context)?,
         };
         let mut seconds = stopwatch.seconds();
-        let measured = self.measure(&made.product, points, vectors.as_ref(), queries)?;
+        let measured = self.measure(&made.product, points, vectors.as_ref(), queries, context)?;
         let stopwatch = Stopwatch::start();
         let mut entries = made.entries;
         let mut product = made.product;
