@@ -359,13 +359,14 @@ class AutoencoderKernelPCA(Estimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the autoencoder to a file that :func:`mercer.load` reads."""
         check_is_fitted(self)
-        self._model.save(os.fspath(path))
+        self._model.save(os.fspath(path), self._feature_names())
 
     @classmethod
     def _from_model(cls, model: _mercer.Autoencoder) -> "AutoencoderKernelPCA":
         """The estimator that would have learned this autoencoder."""
         estimator = cls(model.n_components, span=model.span, sign=model.sign)
         estimator.n_features_in_ = model.n_features
+        estimator._adopt_feature_names(model.feature_names)
         estimator._adopt(model)
         return estimator
 

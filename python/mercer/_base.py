@@ -72,6 +72,19 @@ class Fitted(_estimator):  # type: ignore[misc]
         raise NotImplementedError(f"{type(self).__name__} must say how its model is read")
 
 
+    def _feature_names(self) -> list[str] | None:
+        """The names of the columns learned from, if there are any by which a column can be found."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None or len(set(names)) < len(names):
+            return None
+        return [str(name) for name in names]
+
+    def _adopt_feature_names(self, names: list[str] | None) -> None:
+        """Makes the names that a file tells this estimator's own."""
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+
+
 class Estimator(_with_names, _transformer, Fitted):  # type: ignore[misc]
     """What estimators share that transform points."""
 

@@ -400,7 +400,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         It cannot learn on; a pickle of this estimator can.
         """
         check_is_fitted(self)
-        self._finished.save(os.fspath(path))
+        self._finished.save(os.fspath(path), self._feature_names())
 
     def _model_from_bytes(self, data: bytes) -> _mercer.HebbianLearner:
         owner = type(self).__name__

@@ -399,11 +399,11 @@ class KernelPCA(Inverse):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to a file that :func:`mercer.load` and the command ``mercer`` read.
 
-        The file holds kernel, points, components and the record of the fit; it does not hold a learned inverse transform, the
-        names of features, or a kernel that is a function (``ValueError``). A pickle holds all of them.
+        The file holds kernel, points, components, the names of features and the record of the fit; it does not hold a learned
+        inverse transform or a kernel that is a function (``ValueError``). A pickle holds all of them.
         """
         check_is_fitted(self)
-        self._model.save(os.fspath(path))
+        self._model.save(os.fspath(path), self._feature_names())
 
     @classmethod
     def _from_model(cls, model: _mercer.Model) -> "KernelPCA":
@@ -426,6 +426,7 @@ class KernelPCA(Inverse):
             scaling=model.scaling,
         )
         estimator.n_features_in_ = model.n_features
+        estimator._adopt_feature_names(model.feature_names)
         estimator._adopt(model, None)
         return estimator
 

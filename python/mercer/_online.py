@@ -316,7 +316,7 @@ class OnlineKernelPCA(Estimator):
         It cannot learn on; a pickle of this estimator can.
         """
         check_is_fitted(self)
-        self._model.model().save(os.fspath(path))
+        self._model.model().save(os.fspath(path), self._feature_names())
 
     def _fitted(self) -> Any:
         if "_model" not in self.__dict__:

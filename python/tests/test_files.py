@@ -8,6 +8,7 @@ import subprocess
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.base import clone
@@ -113,6 +114,52 @@ def test_a_model_from_here_is_a_model_of_the_command(points, tmp_path, command):
     np.testing.assert_allclose(np.load(tmp_path / "scores.npy"), model.transform(points), rtol=1e-12, atol=1e-12)
     record = json.loads(run(command, "info", tmp_path / "m.mercer", "--json"))
     assert record["eigenvalues"] == model.record_["eigenvalues"]
+
+
+def frame(points):
+    return pd.DataFrame(points, columns=[f"c{i}" for i in range(points.shape[1])])
+
+
+ESTIMATORS = {
+    "kernel_pca": lambda: KernelPCA(3, kernel="rbf", gamma=0.1),
+    "landmarks": lambda: KernelPCA(3, kernel="rbf", gamma=0.1, gram="nystrom", n_landmarks=50),
+    "hebbian": lambda: mercer.KernelHebbianPCA(3, kernel="rbf", gamma=0.1, passes=2),
+    "online": lambda: mercer.OnlineKernelPCA(3, kernel="rbf", gamma=0.1),
+    "autoencoder": lambda: mercer.AutoencoderKernelPCA(2, epochs=1),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_names_of_features_are_in_the_file_and_the_command_goes_by_them(points, tmp_path, command, name):
+    X = frame(points)
+    ESTIMATORS[name]().fit(X).save(tmp_path / "m.mercer")
+    model = mercer.load(tmp_path / "m.mercer")
+    assert list(model.feature_names_in_) == list(X.columns)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(X[X.columns[::-1]])
+    X[X.columns[::-1]].to_csv(tmp_path / "turned.csv", index=False)
+    run(command, "transform", tmp_path / "m.mercer", tmp_path / "turned.csv", "-o", tmp_path / "scores.npy")
+    np.testing.assert_allclose(np.load(tmp_path / "scores.npy"), model.transform(X), rtol=1e-6, atol=1e-9)
+
+
+def test_names_of_the_command_are_known_here(points, tmp_path, command):
+    X = frame(points)
+    X.to_csv(tmp_path / "x.csv", index=False)
+    run(command, "fit", tmp_path / "x.csv", "-o", tmp_path / "m.mercer", "--gamma", "0.1")
+    model = mercer.load(tmp_path / "m.mercer")
+    assert list(model.feature_names_in_) == list(X.columns)
+    model.transform(X)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(X[X.columns[::-1]])
+
+
+def test_names_that_are_no_names_are_left_out_of_the_file(points, tmp_path):
+    X = frame(points)
+    X.columns = ["a"] * points.shape[1]
+    KernelPCA(2).fit(X).save(tmp_path / "m.mercer")
+    assert not hasattr(mercer.load(tmp_path / "m.mercer"), "feature_names_in_")
+    KernelPCA(2).fit(points).save(tmp_path / "m.mercer")
+    assert not hasattr(mercer.load(tmp_path / "m.mercer"), "feature_names_in_")
 
 
 def test_what_is_no_model_is_refused(tmp_path, points):

@@ -151,9 +151,20 @@ impl Autoencoder {
         py.detach(|| mercer::Autoencoder::from_bytes(data)).map(Self::new).map_err(to_python)
     }
 
-    /// Writes the autoencoder to a file.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.0.save(&path)).map_err(to_python)
+    /// Writes the autoencoder to a file, with the names of its features if there are any.
+    #[pyo3(signature = (path, feature_names=None))]
+    fn save(&self, py: Python<'_>, path: PathBuf, feature_names: Option<Vec<String>>) -> PyResult<()> {
+        py.detach(|| match feature_names {
+            Some(names) => (*self.0).clone().with_feature_names(names)?.save(&path),
+            None => self.0.save(&path),
+        })
+        .map_err(to_python)
+    }
+
+    /// Names of the features, if the file that the autoencoder comes from has them.
+    #[getter]
+    fn feature_names(&self) -> Option<Vec<String>> {
+        self.0.feature_names().map(<[String]>::to_vec)
     }
 
     /// The bytes of its file.

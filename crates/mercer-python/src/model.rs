@@ -94,9 +94,14 @@ impl Model {
         read.map(Self::new).map_err(to_python)
     }
 
-    /// Writes the model to a file.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.0.save(&path)).map_err(to_python)
+    /// Writes the model to a file, with the names of its features if there are any.
+    #[pyo3(signature = (path, feature_names=None))]
+    fn save(&self, py: Python<'_>, path: PathBuf, feature_names: Option<Vec<String>>) -> PyResult<()> {
+        py.detach(|| match feature_names {
+            Some(names) => (*self.0).clone().with_feature_names(names)?.save(&path),
+            None => self.0.save(&path),
+        })
+        .map_err(to_python)
     }
 
     /// The bytes of the model's file.
@@ -202,6 +207,12 @@ impl Model {
     /// The record of the fit, as JSON.
     fn record(&self) -> PyResult<String> {
         serde_json::to_string(self.0.record()).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Names of the features, if the file that the model comes from has them.
+    #[getter]
+    fn feature_names(&self) -> Option<Vec<String>> {
+        self.0.feature_names().map(<[String]>::to_vec)
     }
 
     /// Coordinates of a point.

@@ -69,7 +69,14 @@ impl Threads {
     }
 
     /// Runs `work` on the pool; parallel iterators inside it use these threads.
-    pub(crate) fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+    ///
+    /// ```
+    /// use mercer::watch::Threads;
+    ///
+    /// assert_eq!(Threads::new(1)?.run(|| 2 + 2), 4);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.0.install(work)
     }
 

@@ -69,6 +69,49 @@ fn a_scaling_is_saved_with_the_model_and_applied_to_new_points() {
     }
 }
 
+fn names(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+#[test]
+fn names_of_features_are_saved_with_the_model() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.mercer");
+    for words in [["a", "b", "c"], ["", "größer \"2\"", "a\nb"]] {
+        let before = model().with_feature_names(names(&words)).unwrap();
+        before.save(&path).unwrap();
+        let after = Model::load(&path).unwrap();
+        assert_eq!(after.feature_names().unwrap(), words);
+        assert!((before.transform(&data(9)).unwrap() - after.transform(&data(9)).unwrap()).norm_max() == 0.0);
+        assert_eq!(before.clone().to_bytes().unwrap(), after.to_bytes().unwrap(), "the same model, the same bytes");
+    }
+    model().save(&path).unwrap();
+    assert_eq!(Model::load(&path).unwrap().feature_names(), None);
+}
+
+#[test]
+fn names_that_are_not_those_of_the_features_are_refused() {
+    let refusal = |words: &[&str]| model().with_feature_names(names(words)).unwrap_err().to_string();
+    assert_eq!(refusal(&["a", "b"]), "`feature_names` must be as many names as there are features (3), but it is 2");
+    assert_eq!(
+        refusal(&["a", "b", "a"]),
+        "`feature_names` must be names that are all different, but it is \"a\" twice"
+    );
+}
+
+#[test]
+fn names_are_covered_by_the_digest() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.mercer");
+    model().with_feature_names(names(&["width", "height", "depth"])).unwrap().save(&path).unwrap();
+    let bytes = fs::read(&path).unwrap();
+    let place = bytes.windows(5).position(|window| window == b"width").unwrap();
+    let mut altered = bytes.clone();
+    altered[place] = b'W';
+    fs::write(&path, altered).unwrap();
+    assert!(Model::load(&path).unwrap_err().to_string().contains("altered"));
+}
+
 #[test]
 fn only_a_model_with_a_scaling_needs_a_newer_program() {
     let directory = tempfile::tempdir().unwrap();
@@ -80,6 +123,7 @@ fn only_a_model_with_a_scaling_needs_a_newer_program() {
         text[place..].chars().next().unwrap()
     };
     assert_eq!(version(&model()), '1');
+    assert_eq!(version(&model().with_feature_names(names(&["a", "b", "c"])).unwrap()), '1');
     assert_eq!(version(&model().with_scaling(Scaling::uniform(2.0, 3).unwrap()).unwrap()), '2');
 }
 

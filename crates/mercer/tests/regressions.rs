@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used)]
 
 use faer::Mat;
-use mercer::gram::{EntryAccess, KernelGram, Store, StoreFormat, SymmetricOperator};
+use mercer::gram::{Centered, EntryAccess, KernelGram, Store, StoreFormat, SymmetricOperator};
 use mercer::kernel::{PairFunction, Pairing};
 use mercer::watch::{Context, Phase, Threads, Watch};
-use mercer::{Center, Kernel, KernelPca, Points};
+use mercer::{Center, Kernel, KernelPca, Points, SolverChoice};
 
 fn points(n: usize, d: usize) -> Points {
     Points::from_f64((0..n * d).map(|i| ((i * 37) % 101) as f64 / 10.0).collect::<Vec<_>>(), n, d).unwrap()
@@ -100,4 +100,48 @@ fn the_cosine_of_huge_points_is_not_lost_to_overflow() {
     let mut row = Mat::zeros(1, 2);
     gram.rows(&[0], row.as_mut(), &Context::new(&threads, &watch, Phase::Solving)).unwrap();
     assert!((row[(0, 1)] - 0.6).abs() < 1e-15, "{}", row[(0, 1)]);
+}
+
+/// Points whose kernel with a width of 1e-5 differs from one in the fifth digit.
+fn nearly_equal(n: usize) -> Vec<f32> {
+    (0..3 * n).map(|i| ((i * 7919 % 1009) as f32 / 1009.0 - 0.5) * 6.0).collect()
+}
+
+#[test]
+fn the_dense_solver_called_a_wide_kernel_in_single_precision_not_converged() {
+    let n = 300;
+    let single = Points::from_f32(nearly_equal(n), n, 3).unwrap();
+    let double = Points::from_f64(nearly_equal(n).into_iter().map(f64::from).collect::<Vec<_>>(), n, 3).unwrap();
+    let settings = KernelPca::new(Kernel::gaussian(1e-5).unwrap()).n_components(4).solver(SolverChoice::Dense);
+    let (found, exact) = (settings.fit(&single).unwrap(), settings.fit(&double).unwrap());
+    assert!(found.converged(), "{:?}", found.residuals());
+    // Each entry is rounded by half a unit in the last place of one, which moves no eigenvalue by more than n times that.
+    let rounding = n as f64 * f64::from(f32::EPSILON) / 2.0;
+    for (a, b) in found.eigenvalues().iter().zip(exact.eigenvalues()) {
+        assert!((a - b).abs() <= rounding, "{a} and {b}");
+    }
+}
+
+#[test]
+fn a_centred_matrix_from_entries_is_that_of_products_and_as_symmetric_as_the_entries() {
+    let n = 40;
+    let points = Points::from_f64(nearly_equal(n).into_iter().map(f64::from).collect::<Vec<_>>(), n, 3).unwrap();
+    let gram = KernelGram::<f64>::new(&points, &Kernel::gaussian(0.3).unwrap(), None).unwrap();
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    let context = Context::new(&threads, &watch, Phase::Solving);
+    let centered = Centered::new(&gram);
+    let (entries, matrix) = (gram.to_dense(&context).unwrap(), centered.to_dense(&context).unwrap());
+    let sums = centered.row_sums().unwrap().to_vec();
+    let mut products = Mat::zeros(n, n);
+    Centered::new(&gram).apply(Mat::identity(n, n).as_ref(), products.as_mut(), &context).unwrap();
+    // Sums of n numbers of at most one.
+    let rounding = 4.0 * n as f64 * f64::EPSILON;
+    assert!((&matrix - &products).norm_max() <= rounding);
+    for j in 0..n {
+        assert!(matrix.col(j).iter().sum::<f64>().abs() <= n as f64 * rounding, "column {j}");
+        for i in (0..j).filter(|&i| entries[(i, j)].to_bits() == entries[(j, i)].to_bits()) {
+            assert_eq!(matrix[(i, j)].to_bits(), matrix[(j, i)].to_bits(), "row {i}, column {j}");
+        }
+    }
+    assert_eq!(sums.len(), n, "what new points are centred with is known, too");
 }

@@ -58,3 +58,14 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 }
+
+/// Flags that say how points are read that something learned earlier is applied to.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Reading the data")]
+pub(crate) struct QueryArgs {
+    #[command(flatten)]
+    pub(crate) data: DataArgs,
+    /// Take columns in the order they stand in, whatever their names [default: by the names of the fit, if there are any]
+    #[arg(long)]
+    pub(crate) by_position: bool,
+}

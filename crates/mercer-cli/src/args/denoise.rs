@@ -39,13 +39,16 @@ pub(crate) struct FilterArgs {
 
 /// Arguments of `mercer denoise`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "mercer denoise [OPTIONS] <IMAGE> <OUT>",
+    after_help = "\
 Kernel PCA of the patches of a picture: scores that are not larger than noise are set to zero, and what
 is left is put together again. Grey or colour (all channels of a patch together), of 8 or 16 bits. Levels are
 those of the file: up to 255, or up to 65535. Transparency is not touched.
 
 Example:
-  mercer denoise noisy.png -o clean.png")]
+  mercer denoise noisy.png -o clean.png"
+)]
 pub(crate) struct DenoiseArgs {
     /// Picture: .png, .jpg, .bmp, .pgm, .ppm
     #[arg(value_name = "IMAGE")]
@@ -105,6 +108,9 @@ pub(crate) struct DenoiseRowsArgs {
     pub(crate) reference: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: DataArgs,
+    /// Take the columns of the reference in the order they stand in, whatever their names [default: by the names of DATA]
+    #[arg(long, requires = "reference", help_heading = "Reading the data")]
+    pub(crate) by_position: bool,
     /// Where the rows go: .csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm by its name; - is CSV on
     /// standard output
     #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]

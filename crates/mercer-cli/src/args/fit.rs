@@ -17,7 +17,9 @@ use super::values::{Gamma, TimeLimit};
 
 /// Arguments of `mercer fit`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "mercer fit [OPTIONS] --output <MODEL> <DATA>",
+    after_help = "\
 Example:
   mercer fit points.csv --kernel gaussian --gamma median --n-components 10 -o points.mercer
 
@@ -25,14 +27,15 @@ Images in a NumPy array, as many components as explain 90 % of the variance, in 
   mercer fit images.npy --scale 1/255 --bandwidth 8 --variance 0.9 --memory 2GiB -o images.mercer
 
 By iteration, with gains that are found by trying:
-  mercer fit points.csv --solver hebbian --gain smd --passes 20 -n 3 -o points.mercer
+  mercer fit points.csv --solver hebbian --gain smd --passes 20 --tolerance 0.5 -o points.mercer
 
 Over 1000 landmarks, an approximation whose error is part of the record:
   mercer fit images.npy --gram nystrom --n-landmarks 1000 -n 20 -o images.mercer
 
 
 Codes from which points can be reconstructed:
-  mercer fit points.csv --method autoencoder --epochs 10 -n 2 -o codes.mercer")]
+  mercer fit points.csv --method autoencoder --epochs 10 -n 2 -o codes.mercer"
+)]
 pub(crate) struct FitArgs {
     /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
     /// standard input
@@ -87,7 +90,7 @@ pub(crate) struct FitArgs {
 #[command(next_help_heading = "Long fits")]
 pub(crate) struct CheckpointArgs {
     /// Keep the state of the fit in a file after passes, so that it can go on after a crash; removed when the model is saved and
-    /// has converged, or has made all --passes
+    /// has converged
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Go on from the checkpoint, if there is one

@@ -33,7 +33,7 @@ pub(crate) use classify::{ClassifyArgs, UnitChoice};
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use completions::CompletionsArgs;
-pub(crate) use data::DataArgs;
+pub(crate) use data::{DataArgs, QueryArgs};
 pub(crate) use demo::DemoArgs;
 pub(crate) use denoise::{DenoiseArgs, DenoiseRowsArgs, FilterArgs};
 pub(crate) use fit::{CheckpointArgs, FitArgs, KernelArgs, PrecisionChoice, SolveArgs};

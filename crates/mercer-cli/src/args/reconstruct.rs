@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use mercer::preimage::PreimageMethod;
 
-use super::data::DataArgs;
+use super::data::QueryArgs;
 use super::fit::choice;
 use super::numbers::whole;
 use super::report::{ProgressArgs, ReportArgs};
@@ -13,9 +13,9 @@ use super::report::{ProgressArgs, ReportArgs};
 /// Arguments of `mercer reconstruct`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-For every row: the point that the components keep of it (x1, x2, ...); feature_error, the squared
-distance in feature space between that point and what its scores stand for; and converged, 1 if the
-method found what it looks for. An autoencoder's rows have loss instead of the last two: the spectral
+For every row: the point that the components keep of it, under the names of its columns (x1, x2, ...
+if they have none); feature_error, the squared distance in feature space between that point and what its
+scores stand for; and converged, 1 if the method found what it looks for. An autoencoder's rows have loss instead of the last two: the spectral
 norm by which the decoded form misses the row.
 
 Example:
@@ -50,7 +50,7 @@ pub(crate) struct ReconstructArgs {
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: QueryArgs,
     /// Where the points go: .csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm by its name; - is CSV on
     /// standard output
     #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]

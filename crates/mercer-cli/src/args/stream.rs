@@ -61,6 +61,10 @@ pub(crate) struct RowArgs {
     /// Columns to leave out
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) drop: Vec<ColumnName>,
+    /// Take columns in the order they stand in, whatever their names [default: by the names of the rows that were learned, if there were
+    /// any]
+    #[arg(long)]
+    pub(crate) by_position: bool,
     /// The first row is a header, whatever it looks like
     #[arg(long, conflicts_with = "no_header")]
     pub(crate) header: bool,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::data::DataArgs;
+use super::data::QueryArgs;
 use super::numbers::whole;
 use super::report::{ProgressArgs, ReportArgs};
 
@@ -25,7 +25,7 @@ pub(crate) struct TransformArgs {
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
-    pub(crate) data: DataArgs,
+    pub(crate) data: QueryArgs,
     /// Where the scores go: .csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm by its name; - is CSV on
     /// standard output
     #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]

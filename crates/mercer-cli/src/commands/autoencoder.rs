@@ -11,7 +11,7 @@ use super::learn::watched;
 use super::session::Session;
 use crate::args::{AutoencoderStart, FitArgs, FitGram, FitSolver};
 use crate::failure::{ExitStatus, Failure, Result};
-use crate::output::summary::short;
+use crate::output::summary::{columns, short};
 use crate::records::Common;
 
 /// The record of an autoencoder.
@@ -22,6 +22,9 @@ struct Body<'a> {
     n_samples: usize,
     n_features: usize,
     n_components: usize,
+    /// Names of the columns; absent if they had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feature_names: Option<&'a [String]>,
     autoencoder: Learned<'a>,
 }
 
@@ -88,6 +91,7 @@ pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> R
     let time = session.time_left(args.solve.time_limit);
     let (model, _) = session
         .timed("fit", |session| watched(session, &data, time, |watch| settings.fit_watched(&data.points, watch)))?;
+    let model = data.names.iter().cloned().try_fold(model, Autoencoder::with_feature_names)?;
     model.save(output)?;
     session.console.note(&format!("model saved as {}", output.display()));
     if model.diverged() {
@@ -112,6 +116,7 @@ pub(super) fn show(model: &Autoencoder, status: ExitStatus, session: &Session<'_
         n_samples: model.n_samples(),
         n_features: model.n_features(),
         n_components: model.n_components(),
+        feature_names: model.feature_names(),
         autoencoder: Learned {
             span: model.span().name(),
             sign: model.sign().name(),
@@ -152,6 +157,7 @@ fn settings(args: &FitArgs) -> AutoencoderKernelPca {
 /// An autoencoder for people.
 fn table(model: &Autoencoder) -> String {
     let mut text = String::new();
+    text.push_str(&columns(model.feature_names()));
     let _ = writeln!(text, "points      {} of {} features", model.n_samples(), model.n_features());
     let _ = writeln!(text, "codes       {} quadratic forms, {} span", model.n_components(), model.span());
     let decay = model.decay().map_or_else(String::new, |decay| format!(", halved after {} updates", short(decay)));

@@ -47,7 +47,8 @@ struct Measured {
 
 /// Runs the command.
 pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
-    let mut session = Session::start("classify", &args.report, args.progress.progress)?;
+    let session = Session::start("classify", &args.report, args.progress.progress)?;
+    let mut session = session.on_threads(args.layer.threads);
     let threads = threads(args.layer.threads)?;
     session.check_outputs(None, &[("data", &args.points)])?;
     let classifier = classifier(args)?;

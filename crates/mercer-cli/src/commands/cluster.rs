@@ -16,13 +16,16 @@ use super::settings::{gains, kernel_spec, precision};
 use crate::args::{ClusterArgs, DataArgs, FitSolver};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Labels;
-use crate::output::{self, OutputFile, ScoreWriter};
+use crate::output::summary::counted;
+use crate::output::{self, OutputFile, ScoreWriter, Words};
 
 /// What the record of a clustering has beside the library's.
 #[derive(Serialize)]
 struct ClusterBody {
     #[serde(flatten)]
     record: ClusterRecord,
+    /// Clusters that were asked for.
+    n_clusters_asked: usize,
     data: String,
     output: String,
     /// How far the clusters are the known classes; absent without them.
@@ -41,7 +44,8 @@ struct Agreement {
 
 /// Runs the command.
 pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
-    let mut session = Session::start("cluster", &args.report, args.progress.progress)?;
+    let session = Session::start("cluster", &args.report, args.progress.progress)?;
+    let mut session = session.on_threads(args.solve.threads);
     session.meter.without_centring();
     session.check_standard_output(&args.output)?;
     let format = output::score_format(&args.output)?;
@@ -64,9 +68,8 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     session.timed("write", |_| {
         let (file, n) = (OutputFile::create(&args.output)?, model.labels().len());
         let names = vec!["cluster".to_owned()];
-        let mut writer =
-            ScoreWriter::with_columns(file, format, n, names, data.labels.as_ref())?.ids(data.ids.as_ref());
-        writer.write(Mat::from_fn(n, 1, |i, _| model.labels()[i] as f64).as_ref())?;
+        let mut writer = ScoreWriter::new(file, format, names, Some(n), &data)?;
+        writer.write(Mat::from_fn(n, 1, |i, _| model.labels()[i] as f64).as_ref(), Words::of(&data, 0..n))?;
         writer.finish()
     })?;
 
@@ -83,10 +86,16 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     record.seconds.insert("fit".to_owned(), record.seconds.get("total").copied().unwrap_or(0.0));
     record.seconds.extend(session.all_seconds());
     record.peak_memory_bytes = record.peak_memory_bytes.max(mercer::peak_memory());
-    // The kernel Hebbian algorithm makes as many passes as it was told to; no residual was asked for.
-    let as_asked = !was_stopped && (record.converged || args.solver == FitSolver::Hebbian);
+    // A cluster that was asked for and is not there is missing, as a component would be.
+    let as_asked = !was_stopped && record.converged && record.n_clusters == args.n_clusters;
     let status = if as_asked { ExitStatus::Done } else { ExitStatus::NotConverged };
-    let body = ClusterBody { record, data: data.name.clone(), output: args.output.display().to_string(), agreement };
+    let body = ClusterBody {
+        record,
+        n_clusters_asked: args.n_clusters,
+        data: data.name.clone(),
+        output: args.output.display().to_string(),
+        agreement,
+    };
     session.finish(status, &body, None)
 }
 
@@ -106,9 +115,8 @@ fn check_flags(args: &ClusterArgs) -> Result<()> {
     if args.solver != FitSolver::Hebbian {
         return refuse_flags(&args.hebbian);
     }
-    let others = [("--tolerance", args.solve.tolerance.is_some()), ("--max-passes", args.solve.max_passes.is_some())];
-    if let Some((flag, _)) = others.into_iter().find(|(_, given)| *given) {
-        return Err(Failure::usage(format!("{flag} is not for --solver hebbian: it makes exactly --passes")));
+    if args.solve.max_passes.is_some() {
+        return Err(Failure::usage("--max-passes is not for --solver hebbian: it makes exactly --passes"));
     }
     refuse_unread(&args.hebbian)
 }
@@ -154,5 +162,5 @@ impl Agreement {
 /// What was found, for people.
 fn sentence(record: &ClusterRecord) -> String {
     let sizes: Vec<String> = record.cluster_sizes.iter().map(ToString::to_string).collect();
-    format!("{} points in {} clusters of {}", record.n_samples, record.n_clusters, sizes.join(", "))
+    format!("{} points in {} of {}", record.n_samples, counted(record.n_clusters, "cluster"), sizes.join(", "))
 }

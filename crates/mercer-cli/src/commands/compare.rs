@@ -15,6 +15,7 @@ use crate::args::{CompareArgs, MethodName};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output::summary::seconds;
+use crate::output::table::{Column, Side, Table, terminal_width};
 use crate::records::Common;
 
 /// Up to this many points the dense solver is among the methods that are compared if none are named: it takes seconds.
@@ -71,7 +72,8 @@ type Run = (MethodRecord, Result<Model>);
 
 /// Runs the command.
 pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
-    let mut session = Session::start("compare", &args.report, args.progress.progress)?;
+    let session = Session::start("compare", &args.report, args.progress.progress)?;
+    let mut session = session.on_threads(args.solve.threads);
     let threads = threads(args.solve.threads)?;
     session.check_outputs(None, &[("data", &args.points)])?;
     check_standardize(&args.data, &args.kernel)?;
@@ -234,26 +236,30 @@ fn measure_angles(
 
 /// The comparison for people.
 fn table(records: &[MethodRecord], reference: Option<&str>) -> String {
-    let mut text =
-        format!("{:<16} {:>9} {:>7} {:>10} {:>9} {:>9}\n", "method", "time", "passes", "memory", "residual", "angle");
+    let column = |name, width, rank| Column { name, width, side: Side::Right, rank };
+    let columns = [
+        Column { side: Side::Left, ..column("method", 16, 0) },
+        column("time", 9, 0),
+        column("passes", 7, 2),
+        column("memory", 10, 1),
+        column("residual", 9, 0),
+        column("angle", 9, 0),
+    ];
+    let mut table = Table::new(&columns, " ", terminal_width());
     for record in records {
         let time = seconds(record.seconds);
         let Some(result) = &record.result else {
-            let why = record.error.as_deref().unwrap_or_default();
-            let _ = writeln!(text, "{:<16} {time:>9} {why}", record.method);
+            let why = format!(" {}", record.error.as_deref().unwrap_or_default());
+            table.row(&[record.method.clone(), time], &why);
             continue;
         };
         let memory = result.peak_growth_bytes.map_or_else(|| "-".to_owned(), format_bytes);
         let angle = result.largest_angle.map_or_else(|| "-".to_owned(), |angle| format!("{angle:.1e}"));
         let verdict = if result.converged { "" } else { "  not converged" };
-        let _ = writeln!(
-            text,
-            "{:<16} {time:>9} {:>7} {memory:>10} {:>9} {angle:>9}{verdict}",
-            record.method,
-            result.passes,
-            format!("{:.1e}", result.largest_residual)
-        );
+        let residual = format!("{:.1e}", result.largest_residual);
+        table.row(&[record.method.clone(), time, result.passes.to_string(), memory, residual, angle], verdict);
     }
+    let mut text = table.finish();
     if let Some(reference) = reference {
         let _ = writeln!(text, "\nangle: the largest, in radians, to the components of {reference}, the most exact");
     }

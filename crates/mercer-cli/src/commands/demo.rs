@@ -12,7 +12,7 @@ use super::session::Session;
 use crate::args::{DataArgs, DemoArgs, Format, ScaleFactor};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::{self, Data, Labels, ReadOptions};
-use crate::output::{self, OutputFile, ScoreWriter};
+use crate::output::{self, OutputFile, ScoreWriter, Words};
 use crate::picture::{Scatter, ScatterPoint, Scree};
 use crate::records;
 
@@ -44,7 +44,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
     let model = &learned.model;
     model.save(&args.out.join(MODEL))?;
     let scores = model.training_scores();
-    write_scores(&args.out.join(SCORES), scores.as_ref(), &labels)?;
+    write_scores(&args.out.join(SCORES), scores.as_ref(), &data)?;
     write_pictures(&args.out, model, scores.as_ref(), &labels)?;
 
     learned.admit(&args.out.join(MODEL), &session);
@@ -63,15 +63,15 @@ fn read_digits() -> Result<(Data, Labels)> {
         scale: Some(ScaleFactor(1.0 / WHITE)),
         ..DataArgs::default()
     };
-    let mut data = input::read_embedded("the bundled digits", DIGITS, &ReadOptions::from(&args))?;
-    let labels = data.labels.take().ok_or_else(|| Failure::usage("the bundled digits have no labels"))?;
+    let data = input::read_embedded("the bundled digits", DIGITS, &ReadOptions::from(&args))?;
+    let labels = data.labels.clone().ok_or_else(|| Failure::usage("the bundled digits have no labels"))?;
     Ok((data, labels))
 }
 
-fn write_scores(path: &Path, scores: MatRef<'_, f64>, labels: &Labels) -> Result<()> {
-    let shape = (scores.nrows(), scores.ncols());
-    let mut writer = ScoreWriter::new(OutputFile::create(path)?, Format::Csv, shape, Some(labels))?;
-    writer.write(scores)?;
+fn write_scores(path: &Path, scores: MatRef<'_, f64>, data: &Data) -> Result<()> {
+    let (n, names) = (scores.nrows(), output::component_names(scores.ncols()));
+    let mut writer = ScoreWriter::new(OutputFile::create(path)?, Format::Csv, names, Some(n), data)?;
+    writer.write(scores, Words::of(data, 0..n))?;
     writer.finish()
 }
 

@@ -13,7 +13,7 @@ use super::session::Session;
 use crate::args::DenoiseRowsArgs;
 use crate::failure::{ExitStatus, Failure, InputError, Result};
 use crate::input::Data;
-use crate::output::{self, OutputFile, ScoreWriter};
+use crate::output::{self, OutputFile, ScoreWriter, Words};
 use crate::records::Common;
 
 /// What the record of denoised rows has of its own.
@@ -34,7 +34,8 @@ struct DenoiseRowsBody {
 
 /// Runs the command.
 pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
-    let mut session = Session::start("denoise-rows", &args.report, args.progress.progress)?;
+    let session = Session::start("denoise-rows", &args.report, args.progress.progress)?;
+    let mut session = session.on_threads(args.filter.threads);
     session.check_standard_output(&args.output)?;
     let format = output::score_format(&args.output)?;
     if args.data.sample.is_some() {
@@ -44,7 +45,7 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
     session.check_outputs([args.output.as_path()], &inputs.into_iter().flatten().collect::<Vec<_>>())?;
     let data = session.read(&args.points, &args.data, args.filter.seed)?;
     let reference = match &args.reference {
-        Some(path) => Some(like(&data, session.read(path, &args.data, args.filter.seed)?)?),
+        Some(path) => Some(like(&data, session.read_reference(path, args, &data)?)?),
         None => None,
     };
     if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
@@ -66,12 +67,11 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
         }
     };
     session.timed("write", |_| {
-        let names = (1..=d).map(|k| format!("x{k}")).collect();
+        let names = data.column_names(&[]);
         let file = OutputFile::create(&args.output)?;
-        let mut writer =
-            ScoreWriter::with_columns(file, format, n, names, data.labels.as_ref())?.ids(data.ids.as_ref());
+        let mut writer = ScoreWriter::new(file, format, names, Some(n), &data)?;
         let values = all(&clean);
-        writer.write(Mat::from_fn(n, d, |i, k| values[i * d + k]).as_ref())?;
+        writer.write(Mat::from_fn(n, d, |i, k| values[i * d + k]).as_ref(), Words::of(&data, 0..n))?;
         writer.finish()
     })?;
 

@@ -15,7 +15,8 @@ use crate::output;
 
 /// Runs the command.
 pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
-    let mut session = Session::start(if args.dry_run { "plan" } else { "fit" }, &args.report, args.progress.progress)?;
+    let session = Session::start(if args.dry_run { "plan" } else { "fit" }, &args.report, args.progress.progress)?;
+    let mut session = session.on_threads(args.solve.threads);
     if args.output.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage("a model is not text: give the name of a file with --output"));
     }

@@ -7,7 +7,7 @@ use mercer::{HebbianLearner, Model, RunRecord};
 use serde::Serialize;
 
 use super::fit::{checkpoint, settle};
-use super::learn::{complete, scaled, watched};
+use super::learn::{complete, watched, with_data};
 use super::session::Session;
 use super::settings::{exact_gram, hebbian_settings};
 use crate::args::{FitArgs, FitSolver, HebbianArgs, SolveArgs};
@@ -45,7 +45,6 @@ pub(super) fn check_flags(solver: FitSolver, solve: &SolveArgs, hebbian: &Hebbia
     }
     let others = [
         ("--variance", solve.variance.is_some(), "give the number of components with --n-components"),
-        ("--tolerance", solve.tolerance.is_some(), "it makes as many --passes as it is told to"),
         ("--max-passes", solve.max_passes.is_some(), "it makes exactly --passes"),
     ];
     if let Some((flag, _, why)) = others.into_iter().find(|(_, given, _)| *given) {
@@ -96,13 +95,11 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
     };
     let time = session.time_left(args.solve.time_limit);
     let (learner, _) = watched(session, data, time, |watch| settings.fit_from(&data.points, &start, watch))?;
-    let model = scaled(learner.model().map_err(Failure::in_data(&data.name))?, data)?;
+    let model = with_data(learner.model().map_err(Failure::in_data(&data.name))?, data)?;
     model.save(output)?;
     session.console.note(&format!("model saved as {}", output.display()));
-    let status = if learner.was_stopped() { ExitStatus::NotConverged } else { ExitStatus::Done };
-    if learner.was_stopped() {
-        admit(&learner, output, session);
-    }
+    let status = if model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged };
+    admit(&learner, &model, output, session);
     if let Some(checkpoint) = &checkpoint {
         settle(checkpoint, model.record(), status, session)?;
     }
@@ -121,10 +118,23 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
     session.finish(status, &Body { record: &record, hebbian }, Some(&output::summary(&record)))
 }
 
-/// Says of a run that was stopped why, where its model is, and how far it came.
-fn admit(learner: &HebbianLearner, saved_as: &Path, session: &Session<'_>) {
-    let why = if session.interrupt.is_set() { "interrupted" } else { "out of time" };
+/// Says of a model that is not what was asked for why, where it is, and how far it came.
+fn admit(learner: &HebbianLearner, model: &Model, saved_as: &Path, session: &Session<'_>) {
     let (updates, passes) = (learner.n_updates(), learner.n_updates() / learner.points().n_samples());
+    if !learner.was_stopped() {
+        if !model.converged() {
+            let record = model.record();
+            let residual = record.residuals.iter().copied().fold(0.0, f64::max);
+            session.console.warning(&format!(
+                "not converged in {passes} passes: {} holds what was learned; largest residual {residual:.1e}, asked for {:.1e}; more \
+                 --passes, or another --tolerance, may do",
+                saved_as.display(),
+                record.tolerance
+            ));
+        }
+        return;
+    }
+    let why = if session.interrupt.is_set() { "interrupted" } else { "out of time" };
     session.console.warning(&format!(
         "{why}: {} holds the best model so far, after {updates} updates ({passes} complete passes)",
         saved_as.display()

@@ -1,6 +1,7 @@
 //! `mercer info`: what a model file holds.
 
-use mercer::AnyModel;
+use mercer::{AnyModel, RunRecord};
+use serde::Serialize;
 
 use super::autoencoder;
 use super::session::Session;
@@ -8,13 +9,25 @@ use crate::args::{InfoArgs, ProgressChoice};
 use crate::failure::{ExitStatus, Result};
 use crate::output;
 
+/// The record of the fit, and what is not in it.
+#[derive(Serialize)]
+struct InfoBody<'a> {
+    #[serde(flatten)]
+    record: &'a RunRecord,
+    /// Names of the columns; absent if they had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feature_names: Option<&'a [String]>,
+}
+
 /// Runs the command.
 pub(super) fn run(args: &InfoArgs) -> Result<ExitStatus> {
     let mut session = Session::start("info", &args.report, ProgressChoice::None)?;
     session.check_outputs(None, &[("model", &args.model)])?;
     match session.load_any(&args.model)? {
         AnyModel::KernelPca(model) => {
-            session.finish(ExitStatus::Done, model.record(), Some(&output::summary(model.record())))
+            let body = InfoBody { record: model.record(), feature_names: model.feature_names() };
+            let columns = output::summary::columns(model.feature_names());
+            session.finish(ExitStatus::Done, &body, Some(&(columns + &output::summary(model.record()))))
         }
         AnyModel::Autoencoder(model) => autoencoder::show(&model, ExitStatus::Done, &session),
     }

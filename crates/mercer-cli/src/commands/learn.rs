@@ -34,7 +34,7 @@ pub(super) struct Learned {
 /// Fits with progress on standard error, until it is done, interrupted, or out of time.
 pub(super) fn learn(settings: &KernelPca, data: &Data, limits: Limits, session: &Session<'_>) -> Result<Learned> {
     let (model, was_stopped) = watched(session, data, limits.time, |watch| settings.fit_watched(&data.points, watch))?;
-    let model = scaled(model, data)?;
+    let model = with_data(model, data)?;
     let explained: f64 = model.explained_variance_ratio().iter().sum();
     // A fit that has found all there is has converged, whatever the share.
     let missed = limits.share.filter(|share| !model.converged() && explained < share * (1.0 - ROUNDING));
@@ -76,12 +76,10 @@ pub(super) fn watched_in<T>(
     Ok((result, was_stopped))
 }
 
-/// The model with the scaling of its data, if there is one.
-pub(super) fn scaled(model: Model, data: &Data) -> Result<Model> {
-    Ok(match &data.scaling {
-        Some(scaling) => model.with_scaling(scaling.clone())?,
-        None => model,
-    })
+/// The model with what new points need that are to be compared with its data: their scaling, and the names of their columns.
+pub(super) fn with_data(model: Model, data: &Data) -> Result<Model> {
+    let model = data.scaling.iter().cloned().try_fold(model, Model::with_scaling)?;
+    Ok(data.names.iter().cloned().try_fold(model, Model::with_feature_names)?)
 }
 
 impl Learned {

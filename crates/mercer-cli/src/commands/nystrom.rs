@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mercer::{GramChoice, Model, Negative, SolverChoice};
 
-use super::learn::{complete, scaled, watched};
+use super::learn::{complete, watched, with_data};
 use super::session::Session;
 use super::settings::nystrom_settings;
 use crate::args::{FitArgs, FitGram, FitSolver};
@@ -69,7 +69,7 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<
         session.console.note("landmarks would not be much fewer than the rows for this accuracy: the fit is exact");
         return Ok(None);
     };
-    let model = scaled(model, data)?;
+    let model = with_data(model, data)?;
     model.save(output)?;
     session.console.note(&format!("model saved as {}", output.display()));
     let record = complete(model.record(), session);

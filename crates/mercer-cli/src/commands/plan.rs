@@ -17,7 +17,8 @@ use crate::output::summary::{counted, kernel, percent, seconds};
 
 /// Runs the command.
 pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
-    let mut session = Session::start("plan", &args.report, args.progress.progress)?;
+    let session = Session::start("plan", &args.report, args.progress.progress)?;
+    let mut session = session.on_threads(args.solve.threads);
     session.check_outputs(None, &[("data", &args.points)])?;
     check_standardize(&args.data, &args.kernel)?;
     hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;

@@ -9,13 +9,13 @@ use mercer::preimage::{Preimage, PreimageMethod};
 use mercer::{AnyModel, Kernel, Model};
 use serde::Serialize;
 
-use super::blocks::{in_blocks, warn_of_scales};
+use super::blocks::{Rows, Written};
 use super::session::{Session, threads};
 use crate::args::ReconstructArgs;
 use crate::failure::{ExitStatus, Failure, Result};
-use crate::input::Data;
+use crate::input::{Data, ReadOptions};
+use crate::output;
 use crate::output::summary::{percent, short};
-use crate::output::{self, OutputFile, ScoreWriter};
 use crate::records::Common;
 
 /// What the record of a reconstruction has of its own.
@@ -45,18 +45,23 @@ struct Tally {
     /// The mean of the last column but one, or of the losses.
     mean_error: f64,
     largest_error: f64,
+    #[serde(skip)]
+    n_samples: usize,
 }
 
 impl Tally {
-    fn add(&mut self, errors: &[f64], n: usize) {
-        self.mean_error += errors.iter().sum::<f64>() / n.max(1) as f64;
+    fn add(&mut self, errors: &[f64]) {
+        let before = self.mean_error * self.n_samples as f64;
+        self.n_samples += errors.len();
+        self.mean_error = (before + errors.iter().sum::<f64>()) / self.n_samples.max(1) as f64;
         self.largest_error = errors.iter().copied().fold(self.largest_error, f64::max);
     }
 }
 
 /// Runs the command.
 pub(super) fn run(args: &ReconstructArgs) -> Result<ExitStatus> {
-    let mut session = Session::start("reconstruct", &args.report, args.progress.progress)?;
+    let session = Session::start("reconstruct", &args.report, args.progress.progress)?;
+    let mut session = session.on_threads(args.threads);
     session.check_standard_output(&args.output)?;
     output::score_format(&args.output)?;
     session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
@@ -72,25 +77,23 @@ pub(super) fn run(args: &ReconstructArgs) -> Result<ExitStatus> {
 fn of_kernel_pca(args: &ReconstructArgs, model: &Model, mut session: Session<'_>) -> Result<ExitStatus> {
     let method = args.method.unwrap_or_else(|| default_method(model.kernel()));
     let settings = settings(args, method);
-    let data = session.read_queries(&args.points, &args.data, model)?;
-    warn_of_scales(model, &data.points, &mut session);
-    session.interrupt.wait_for_safe_points();
-    let (n, d) = (data.points.n_samples(), model.n_features());
+    let rows = rows(args, session.query_options(&args.data, model)?, Some(model))?;
+    let d = model.n_features();
     let mut tally = Tally { n_not_converged: Some(0), ..Tally::default() };
-    session.timed("reconstruct", |session| {
-        let prepared = settings.prepare(model, &mercer::Watch::new().interrupt(session.interrupt.flag()))?;
-        write(args, &data, session, d, &["feature_error", "converged"], |rows, watch| {
-            let found = prepared.of_points(&data.points.slice(rows), watch).map_err(Failure::in_data(&data.name))?;
-            tally.add(&found.feature_error, n);
-            tally.n_not_converged = tally.n_not_converged.map(|count| count + found.n_not_converged());
-            Ok(Mat::from_fn(found.points.nrows(), d + 2, |i, k| match k {
-                k if k < d => found.points[(i, k)],
-                k if k == d => found.feature_error[i],
-                _ => f64::from(u8::from(found.converged[i])),
-            }))
-        })
+    let prepared = session.timed("prepare", |session| {
+        Ok(settings.prepare(model, &mercer::Watch::new().interrupt(session.interrupt.flag()))?)
     })?;
-    finish(args, &data, &session, (model.n_components(), d, method.name()), tally)
+    let written = rows.write(&mut session, &names(&["feature_error", "converged"]), |points, watch| {
+        let found = prepared.of_points(points, watch)?;
+        tally.add(&found.feature_error);
+        tally.n_not_converged = tally.n_not_converged.map(|count| count + found.n_not_converged());
+        Ok(Mat::from_fn(found.points.nrows(), d + 2, |i, k| match k {
+            k if k < d => found.points[(i, k)],
+            k if k == d => found.feature_error[i],
+            _ => f64::from(u8::from(found.converged[i])),
+        }))
+    })?;
+    finish(args, written, &session, (model.n_components(), method.name()), tally)
 }
 
 fn of_autoencoder(args: &ReconstructArgs, model: &Autoencoder, mut session: Session<'_>) -> Result<ExitStatus> {
@@ -106,24 +109,18 @@ fn of_autoencoder(args: &ReconstructArgs, model: &Autoencoder, mut session: Sess
         return Err(Failure::usage(format!("{flag} is not for an autoencoder, which decodes in its own way")));
     }
     let threads = threads(args.threads)?;
-    let data = session.read_codes(&args.points, &args.data, model)?;
-    session.interrupt.wait_for_safe_points();
-    let (n, d) = (data.points.n_samples(), model.n_features());
+    let rows = rows(args, session.code_options(&args.data, model)?, None)?;
+    let d = model.n_features();
     let mut tally = Tally::default();
-    session.timed("reconstruct", |session| {
-        write(args, &data, session, d, &["loss"], |rows, watch| {
-            let points = data.points.slice(rows);
-            let reference = (model.sign() == Sign::Nearest).then_some(&points);
-            let decoded = model
-                .encode_watched(&points, &threads, watch)
-                .and_then(|codes| model.decode_watched(codes.as_ref(), reference, &threads, watch));
-            let losses = model.losses(&points)?;
-            tally.add(&losses, n);
-            let decoded = decoded.map_err(Failure::in_data(&data.name))?;
-            Ok(Mat::from_fn(losses.len(), d + 1, |i, k| if k < d { decoded[(i, k)] } else { losses[i] }))
-        })
+    let written = rows.write(&mut session, &names(&["loss"]), |points, watch| {
+        let reference = (model.sign() == Sign::Nearest).then_some(points);
+        let codes = model.encode_watched(points, &threads, watch)?;
+        let decoded = model.decode_watched(codes.as_ref(), reference, &threads, watch)?;
+        let losses = model.losses(points)?;
+        tally.add(&losses);
+        Ok(Mat::from_fn(losses.len(), d + 1, |i, k| if k < d { decoded[(i, k)] } else { losses[i] }))
     })?;
-    finish(args, &data, &session, (model.n_components(), d, "autoencoder"), tally)
+    finish(args, written, &session, (model.n_components(), "autoencoder"), tally)
 }
 
 /// The method that suits a kernel, if none was asked for.
@@ -145,40 +142,26 @@ fn settings(args: &ReconstructArgs, method: PreimageMethod) -> Preimage {
     args.threads.into_iter().fold(settings, Preimage::threads)
 }
 
-/// Writes what `work` makes of blocks of rows: points, and columns of these names.
-fn write(
-    args: &ReconstructArgs,
-    data: &Data,
-    session: &Session<'_>,
-    d: usize,
-    beside: &[&str],
-    mut work: impl FnMut(std::ops::Range<usize>, &mercer::Watch<'_>) -> Result<Mat<f64>>,
-) -> Result<()> {
+/// The rows that are read, and where points go.
+fn rows<'a>(args: &'a ReconstructArgs, options: ReadOptions, model: Option<&'a Model>) -> Result<Rows<'a>> {
     let format = output::score_format(&args.output)?;
-    if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
-        session.console.note(&note);
-    }
-    let n = data.points.n_samples();
-    let names = (1..=d).map(|k| format!("x{k}")).chain(beside.iter().map(|&name| name.to_owned())).collect();
-    let file = OutputFile::create(&args.output)?;
-    let mut writer = ScoreWriter::with_columns(file, format, n, names, data.labels.as_ref())?.ids(data.ids.as_ref());
-    in_blocks(session, n, d, |rows, watch| {
-        let block = work(rows, watch);
-        session.meter.clear();
-        writer.write(block?.as_ref())
-    })?;
-    writer.finish()
+    Ok(Rows { points: &args.points, options, output: &args.output, format, phase: "reconstruct", model })
+}
+
+/// The names of points' columns, and of those beside them.
+fn names<'a>(beside: &'a [&'a str]) -> impl Fn(&Data) -> Vec<String> + 'a {
+    move |data: &Data| data.column_names(beside).into_iter().chain(beside.iter().map(|&name| name.to_owned())).collect()
 }
 
 fn finish(
     args: &ReconstructArgs,
-    data: &Data,
+    written: Written,
     session: &Session<'_>,
-    (n_components, n_features, method): (usize, usize, &'static str),
+    (n_components, method): (usize, &'static str),
     tally: Tally,
 ) -> Result<ExitStatus> {
-    let n = data.points.n_samples();
-    let written =
+    let n = written.n_samples;
+    let place =
         if args.output == Path::new("-") { String::new() } else { format!(", written to {}", args.output.display()) };
     let missed = match tally.n_not_converged {
         Some(count) if count > 0 => {
@@ -186,14 +169,14 @@ fn finish(
         }
         _ => String::new(),
     };
-    session.console.note(&format!("{n} points by {method}, mean error {}{missed}{written}", short(tally.mean_error)));
+    session.console.note(&format!("{n} points by {method}, mean error {}{missed}{place}", short(tally.mean_error)));
     let body = ReconstructBody {
         common: session.common(),
         model: args.model.display().to_string(),
-        data: data.name.clone(),
+        data: written.data,
         output: args.output.display().to_string(),
         n_samples: n,
-        n_features,
+        n_features: written.n_features,
         n_components,
         threads: threads(args.threads)?.count(),
         method,

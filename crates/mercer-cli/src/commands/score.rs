@@ -7,12 +7,13 @@ use mercer::record::ControlLimit;
 use mercer::{Kernel, Model, Novelty};
 use serde::Serialize;
 
-use super::blocks::{in_blocks, warn_of_scales};
+use super::blocks::Rows;
 use super::session::{Session, threads};
 use crate::args::ScoreArgs;
 use crate::failure::{ExitStatus, Failure, Result};
+use crate::input::Data;
+use crate::output;
 use crate::output::summary::{level, percent, short};
-use crate::output::{self, OutputFile, ScoreWriter};
 use crate::records::Common;
 
 /// What the record of a scoring has of its own.
@@ -50,46 +51,35 @@ struct Tally {
 
 /// Runs the command.
 pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
-    let mut session = Session::start("score", &args.report, args.progress.progress)?;
+    let session = Session::start("score", &args.report, args.progress.progress)?;
+    let mut session = session.on_threads(args.threads);
     session.check_standard_output(&args.output)?;
     let format = output::score_format(&args.output)?;
     let threads = threads(args.threads)?;
     session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
     let model = session.load(&args.model, "a score")?;
     let limit = limit(&model, args.limit, &mut session)?;
-    let data = session.read_queries(&args.points, &args.data, &model)?;
-    if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
-        session.console.note(&note);
-    }
-    warn_of_scales(&model, &data.points, &mut session);
-
-    session.interrupt.wait_for_safe_points();
-    let n = data.points.n_samples();
-    let names: Vec<String> = columns(limit.is_some()).iter().map(|&name| name.to_owned()).collect();
+    let options = session.query_options(&args.data, &model)?;
+    let (points, output, phase) = (args.points.as_path(), args.output.as_path(), "score");
+    let rows = Rows { points, options, output, format, phase, model: Some(&model) };
+    let names = |_: &Data| columns(limit.is_some()).iter().map(|&name| name.to_owned()).collect();
     let mut tally = Tally::default();
-    session.timed("score", |session| {
-        let file = OutputFile::create(&args.output)?;
-        let mut writer =
-            ScoreWriter::with_columns(file, format, n, names, data.labels.as_ref())?.ids(data.ids.as_ref());
-        in_blocks(session, n, model.n_components(), |rows, watch| {
-            let novelty = model.novelty_watched(&data.points.slice(rows), &threads, watch);
-            session.meter.clear();
-            let novelty = novelty.map_err(Failure::in_data(&data.name))?;
-            tally.add(&novelty, limit.as_ref());
-            writer.write(rows_of(&novelty, limit.as_ref()).as_ref())
-        })?;
-        writer.finish()
+    let written = rows.write(&mut session, &names, |points, watch| {
+        let novelty = model.novelty_watched(points, &threads, watch)?;
+        tally.add(&novelty, limit.as_ref());
+        Ok(rows_of(&novelty, limit.as_ref()))
     })?;
-    let written =
+    let n = written.n_samples;
+    let place =
         if args.output == Path::new("-") { String::new() } else { format!(", written to {}", args.output.display()) };
-    session.console.note(&format!("{}{written}", tally.sentence(n, limit.as_ref())));
+    session.console.note(&format!("{}{place}", tally.sentence(n, limit.as_ref())));
     let body = ScoreBody {
         common: session.common(),
         model: args.model.display().to_string(),
-        data: data.name.clone(),
+        data: written.data,
         output: args.output.display().to_string(),
         n_samples: n,
-        n_features: data.points.n_features(),
+        n_features: written.n_features,
         n_components: model.n_components(),
         threads: threads.count(),
         limit,

@@ -12,11 +12,12 @@ use mercer::watch::Threads;
 use mercer::{AnyModel, Model};
 use serde::Serialize;
 
-use crate::args::{DataArgs, ProgressChoice, ReportArgs, TimeLimit};
+use crate::args::{DataArgs, DenoiseRowsArgs, ProgressChoice, QueryArgs, ReportArgs, TimeLimit};
 use crate::console::{Console, print};
 use crate::failure::{ExitStatus, Failure, InputError, Result};
 use crate::input::{self, Data, ReadOptions};
 use crate::interrupt::Interrupt;
+use crate::output::table::{terminal_width, wrapped};
 use crate::output::{self, OutputFile};
 use crate::progress::Meter;
 use crate::records::{self, Common};
@@ -31,6 +32,8 @@ pub(super) struct Session<'a> {
     pub(super) interrupt: Interrupt,
     /// How far the run is.
     pub(super) meter: Meter,
+    /// Threads that were asked for.
+    threads: Option<usize>,
     started: Instant,
     seconds: BTreeMap<String, f64>,
     warnings: Vec<String>,
@@ -49,10 +52,17 @@ impl<'a> Session<'a> {
             console,
             interrupt: Interrupt::listen(console)?,
             meter: Meter::new(console, progress),
+            threads: None,
             started: Instant::now(),
             seconds: BTreeMap::new(),
             warnings: Vec::new(),
         })
+    }
+
+    /// The same run, on so many threads; all if nothing was asked for.
+    pub(super) fn on_threads(mut self, threads: Option<usize>) -> Self {
+        self.threads = threads;
+        self
     }
 
     /// Refuses places that cannot be written to, or must not be, before any work is done.
@@ -92,29 +102,47 @@ impl<'a> Session<'a> {
 
     /// Reads a data file; a sample of its rows comes from `seed`.
     pub(super) fn read(&mut self, path: &Path, args: &DataArgs, seed: u64) -> Result<Data> {
-        self.reading(path, || input::read(path, &ReadOptions::from(args).seed(seed)))
+        let options = ReadOptions::from(args).seed(seed).threads(self.threads);
+        self.reading(path, || input::read(path, &options))
     }
 
-    /// Reads new points for a model.
-    pub(super) fn read_queries(&mut self, path: &Path, args: &DataArgs, model: &Model) -> Result<Data> {
-        self.reading(path, || input::read_queries(path, &ReadOptions::from(args), model))
+    /// Reads rows that are to be compared with those of another file: the same columns of them.
+    pub(super) fn read_reference(&mut self, path: &Path, args: &DenoiseRowsArgs, data: &Data) -> Result<Data> {
+        let options = ReadOptions::from(&args.data).seed(args.filter.seed).threads(self.threads);
+        let options = options.by_position(args.by_position);
+        let options = options.wanted(data.names.as_deref(), &data.name)?;
+        self.reading(path, || input::read(path, &options))
     }
 
-    /// Reads new points for an autoencoder.
-    pub(super) fn read_codes(&mut self, path: &Path, args: &DataArgs, model: &Autoencoder) -> Result<Data> {
-        if args.standardize || args.scale.is_some() {
+    /// How new points for an autoencoder are read.
+    pub(super) fn code_options(&self, args: &QueryArgs, model: &Autoencoder) -> Result<ReadOptions> {
+        if args.data.standardize || args.data.scale.is_some() {
             return Err(Failure::usage(
                 "--scale and --standardize are not for an autoencoder: it takes data as they are",
             ));
         }
-        self.reading(path, || input::read(path, &ReadOptions::from(args).n_features(model.n_features())))
+        let options = ReadOptions::from(args).threads(self.threads).n_features(model.n_features());
+        options.wanted(model.feature_names(), "the autoencoder")
+    }
+
+    /// How new points for a model are read.
+    pub(super) fn query_options(&self, args: &QueryArgs, model: &Model) -> Result<ReadOptions> {
+        ReadOptions::from(args).threads(self.threads).for_model(model)
+    }
+
+    /// Says that a file is being read.
+    pub(super) fn begin_reading(&self, path: &Path) {
+        let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
+        self.meter.begin(&format!("reading {name}"));
     }
 
     fn reading(&mut self, path: &Path, read: impl FnOnce() -> Result<Data>) -> Result<Data> {
-        let name = if path == Path::new("-") { "standard input".into() } else { path.display().to_string() };
-        self.meter.begin(&format!("reading {name}"));
+        self.begin_reading(path);
         let data = self.timed("read", |_| read());
         self.meter.clear();
+        if let Some(remark) = data.as_ref().ok().and_then(|data| data.remark.clone()) {
+            self.warn(remark);
+        }
         data
     }
 
@@ -149,8 +177,13 @@ impl<'a> Session<'a> {
     pub(super) fn timed<R>(&mut self, phase: &str, work: impl FnOnce(&Self) -> Result<R>) -> Result<R> {
         let start = Instant::now();
         let result = work(self)?;
-        *self.seconds.entry(phase.to_owned()).or_default() += start.elapsed().as_secs_f64();
+        self.add_seconds(phase, start.elapsed().as_secs_f64());
         Ok(result)
+    }
+
+    /// Adds to the time of a phase.
+    pub(super) fn add_seconds(&mut self, phase: &str, seconds: f64) {
+        *self.seconds.entry(phase.to_owned()).or_default() += seconds;
     }
 
     /// What is left of a time limit that began with the command.
@@ -163,6 +196,11 @@ impl<'a> Session<'a> {
         let text = text.into();
         self.console.warning(&text);
         self.warnings.push(text);
+    }
+
+    /// Keeps for the record what has been said already.
+    pub(super) fn remember_warning(&mut self, text: impl Into<String>) {
+        self.warnings.push(text.into());
     }
 
     /// What every record has.
@@ -190,7 +228,7 @@ impl<'a> Session<'a> {
             }
         }
         match table {
-            Some(table) if !self.report.quiet => print(table)?,
+            Some(table) if !self.report.quiet => print(&wrapped(table, terminal_width()))?,
             _ => {}
         }
         Ok(status)

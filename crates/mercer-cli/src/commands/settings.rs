@@ -55,6 +55,7 @@ pub(super) fn hebbian_settings(
         .gram(gram)
         .seed(solve.seed);
     let settings = solve.n_components.into_iter().fold(settings, KernelHebbianPca::n_components);
+    let settings = solve.tolerance.into_iter().fold(settings, KernelHebbianPca::tolerance);
     let settings = solve.memory.into_iter().fold(settings, KernelHebbianPca::memory);
     let settings = solve.threads.into_iter().fold(settings, KernelHebbianPca::threads);
     solve.precision.map(precision).into_iter().fold(settings, KernelHebbianPca::precision)

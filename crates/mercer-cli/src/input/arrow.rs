@@ -5,47 +5,67 @@ use std::io::{BufReader, Read, Seek};
 
 use arrow_array::RecordBatch;
 use arrow_ipc::reader::{FileReader, StreamReader};
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, SchemaRef};
 
 use super::columnar::{Columnar, damaged, guarded};
-use super::{Raw, ReadOptions};
+use super::{Part, Raw, ReadOptions};
 use crate::failure::{Failure, InputError, Result};
 
-/// Reads points from the columns of an Arrow file or stream.
-pub(super) fn read(name: &str, file: &File, options: &ReadOptions) -> Result<Raw> {
+/// Reads points from the columns of an Arrow file or stream, as many numbers at a time as the options say.
+pub(super) fn read(
+    name: &str,
+    file: &File,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(Raw, Part) -> Result<()>,
+) -> Result<()> {
     let is_file = starts_as_file(name, file)?;
-    guarded(name, "Arrow", || {
-        let wrong = |error: ArrowError| damaged(name, "Arrow", error);
+    let (table, batches) = guarded(name, "Arrow", || {
         // The schema first: which columns are wanted depends on their names.
-        let open = || -> Result<BufReader<File>> {
-            let mut file = file.try_clone().map_err(Failure::file("reading", name.as_ref()))?;
-            file.rewind().map_err(Failure::file("reading", name.as_ref()))?;
-            Ok(BufReader::new(file))
-        };
-        let schema = if is_file {
-            FileReader::try_new(open()?, None).map_err(wrong)?.schema()
-        } else {
-            StreamReader::try_new(open()?, None).map_err(wrong)?.schema()
-        };
+        let schema = Batches::open(name, file, is_file, None)?.schema();
         let table = Columnar::new(name, &schema, options)?;
         let wanted = Some(table.needed().to_vec());
-        if is_file {
-            take(name, table, FileReader::try_new(open()?, wanted).map_err(wrong)?)
-        } else {
-            take(name, table, StreamReader::try_new(open()?, wanted).map_err(wrong)?)
-        }
-    })
+        Ok((table, Batches::open(name, file, is_file, wanted)?))
+    })?;
+    table.read("Arrow", batches, each)
 }
 
-fn take(
-    name: &str,
-    mut table: Columnar<'_>,
-    batches: impl Iterator<Item = std::result::Result<RecordBatch, ArrowError>>,
-) -> Result<Raw> {
-    for batch in batches {
-        table.push(&batch.map_err(|error| damaged(name, "Arrow", error))?)?;
+/// The batches of a file or a stream.
+enum Batches {
+    File(FileReader<BufReader<File>>),
+    Stream(StreamReader<BufReader<File>>),
+}
+
+impl Batches {
+    /// The batches from the first on, with all columns or those at these places.
+    fn open(name: &str, file: &File, is_file: bool, columns: Option<Vec<usize>>) -> Result<Self> {
+        let wrong = |error: ArrowError| damaged(name, "Arrow", error);
+        let mut file = file.try_clone().map_err(Failure::file("reading", name.as_ref()))?;
+        file.rewind().map_err(Failure::file("reading", name.as_ref()))?;
+        let reader = BufReader::new(file);
+        Ok(if is_file {
+            Self::File(FileReader::try_new(reader, columns).map_err(wrong)?)
+        } else {
+            Self::Stream(StreamReader::try_new(reader, columns).map_err(wrong)?)
+        })
     }
-    table.finish()
+
+    fn schema(&self) -> SchemaRef {
+        match self {
+            Self::File(reader) => reader.schema(),
+            Self::Stream(reader) => reader.schema(),
+        }
+    }
+}
+
+impl Iterator for Batches {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::File(reader) => reader.next(),
+            Self::Stream(reader) => reader.next(),
+        }
+    }
 }
 
 /// Whether it is a file and not a stream.

@@ -1,5 +1,6 @@
 //! Tables that come as batches of columns: Parquet and Arrow.
 
+use std::fmt::Display;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use arrow_array::cast::AsArray;
@@ -13,7 +14,7 @@ use arrow_schema::{DataType, Schema};
 use super::array::Array;
 use super::columns::Selection;
 use super::numbers::Numbers;
-use super::{FILL_GAPS, Finite, Labels, MAKE_AGAIN, Raw, ReadOptions, advice};
+use super::{FILL_GAPS, Finite, Labels, MAKE_AGAIN, Part, Raw, ReadOptions, advice};
 use crate::args::ColumnName;
 use crate::failure::{InputError, Result};
 
@@ -31,6 +32,9 @@ pub(super) struct Columnar<'a> {
     labels: Vec<String>,
     ids: Vec<String>,
     n_samples: usize,
+    /// Rows that have been handed out.
+    rows_before: usize,
+    options: ReadOptions,
 }
 
 /// Bytes or single precision if all columns are, otherwise double precision.
@@ -71,7 +75,18 @@ impl<'a> Columnar<'a> {
         let mut needed: Vec<usize> = selection.features.iter().copied().chain(words).collect();
         needed.sort_unstable();
         needed.dedup();
-        Ok(Self { file, names, selection, needed, values, labels: Vec::new(), ids: Vec::new(), n_samples: 0 })
+        Ok(Self {
+            file,
+            names,
+            selection,
+            needed,
+            values,
+            labels: Vec::new(),
+            ids: Vec::new(),
+            n_samples: 0,
+            rows_before: 0,
+            options,
+        })
     }
 
     /// Places in the file of the columns that batches must hold, in this order.
@@ -80,7 +95,7 @@ impl<'a> Columnar<'a> {
     }
 
     /// Takes in the next rows.
-    pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
+    fn push(&mut self, batch: &RecordBatch) -> Result<()> {
         let d = self.selection.features.len();
         let start = self.n_samples * d;
         let end = start + batch.num_rows() * d;
@@ -115,31 +130,56 @@ impl<'a> Columnar<'a> {
         Ok(())
     }
 
-    /// The whole table.
-    pub(super) fn finish(self) -> Result<Raw> {
-        if self.n_samples == 0 {
-            return Err(InputError::new(self.file, "the table has no rows").into());
-        }
+    /// The rows since the last call, which are all of them if there was none.
+    fn take(&mut self) -> Raw {
         let column =
             |place: Option<usize>, values| place.map(|place| Labels { name: self.names[place].clone(), values });
-        let values = match self.values {
-            Values::U8(values) => Array::U8(Numbers::Owned(values)),
-            Values::F32(values) => Array::F32(Numbers::Owned(values)),
-            Values::F64(values) => Array::F64(Numbers::Owned(values)),
+        let values = match &mut self.values {
+            Values::U8(values) => Array::U8(Numbers::Owned(std::mem::take(values))),
+            Values::F32(values) => Array::F32(Numbers::Owned(std::mem::take(values))),
+            Values::F64(values) => Array::F64(Numbers::Owned(std::mem::take(values))),
         };
-        Ok(Raw {
+        let n_samples = std::mem::take(&mut self.n_samples);
+        self.rows_before += n_samples;
+        Raw {
             values,
-            n_samples: self.n_samples,
+            n_samples,
             n_features: self.selection.features.len(),
-            labels: column(self.selection.label, self.labels),
-            ids: column(self.selection.id, self.ids),
+            labels: column(self.selection.label, std::mem::take(&mut self.labels)),
+            ids: column(self.selection.id, std::mem::take(&mut self.ids)),
             finite: Finite::Checked,
-        })
+            columns: self.selection.names.clone(),
+        }
+    }
+
+    /// Takes in batch after batch of a file that is called `what`, and hands out parts of the table in between.
+    pub(super) fn read<E: Display>(
+        mut self,
+        what: &str,
+        mut batches: impl Iterator<Item = std::result::Result<RecordBatch, E>>,
+        each: &mut dyn FnMut(Raw, Part) -> Result<()>,
+    ) -> Result<()> {
+        let file = self.file;
+        let mut next =
+            || guarded(file, what, || Ok(batches.next().transpose().map_err(|error| damaged(file, what, error))?));
+        let mut batch = next()?;
+        while let Some(found) = batch {
+            guarded(file, what, || self.push(&found))?;
+            batch = next()?;
+            if batch.is_some() && self.options.is_full(self.n_samples * self.selection.features.len(), self.n_samples) {
+                each(self.take(), Part { share: 0.0, is_last: false })?;
+            }
+        }
+        if self.n_samples == 0 && self.rows_before == 0 {
+            return Err(InputError::new(self.file, "the table has no rows").into());
+        }
+        each(self.take(), Part { share: 1.0, is_last: true })
     }
 
     /// An error at a row of the batch that is being taken in.
     fn error(&self, row: usize, place: usize, problem: String) -> InputError {
-        let (row, column, name) = (self.n_samples + row + 1, place + 1, advice::shown(&self.names[place]));
+        let (row, column, name) =
+            (self.rows_before + self.n_samples + row + 1, place + 1, advice::shown(&self.names[place]));
         InputError::new(&format!("{}, row {row}, column {column} ({name})", self.file), problem).hint(FILL_GAPS)
     }
 }
@@ -155,7 +195,7 @@ pub(super) fn guarded<T>(file: &str, what: &str, read: impl FnOnce() -> Result<T
 }
 
 /// The error that a file is which cannot be decoded.
-pub(super) fn damaged(file: &str, what: &str, why: impl std::fmt::Display) -> InputError {
+pub(super) fn damaged(file: &str, what: &str, why: impl Display) -> InputError {
     // On one line, whatever the bytes that it quotes.
     let why = why.to_string().escape_debug().to_string().replace("\\\"", "\"");
     InputError::new(file, format!("the {what} file is truncated or damaged: {why}")).hint(MAKE_AGAIN)

@@ -2,17 +2,20 @@
 
 use std::collections::HashMap;
 
-use super::{ReadOptions, advice};
+use super::wanted::Found;
+use super::{ColumnNames, ReadOptions, advice};
 use crate::args::ColumnName;
 use crate::failure::{InputError, Result};
 
 /// The columns that were asked for, by their place in the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Selection {
     /// Columns of the points, in the order they are used in.
     pub(super) features: Vec<usize>,
     pub(super) label: Option<usize>,
     pub(super) id: Option<usize>,
+    /// What the columns are called, where it matters.
+    pub(super) names: ColumnNames,
 }
 
 impl Selection {
@@ -45,7 +48,16 @@ impl Selection {
             let problem = format!("column {} was asked for twice in --columns", columns.shown(twice));
             return Err(InputError::new(file, problem).into());
         }
-        Ok(Self { features, label, id })
+        let Found { places: features, passed_over } = match (&options.wanted, names) {
+            (Some(wanted), Some(names)) => wanted.find(file, names, &features)?,
+            _ => Found { places: features, passed_over: Vec::new() },
+        };
+        let names_of = |places: &[usize]| names.map(|names| places.iter().map(|&place| names[place].clone()).collect());
+        let names = ColumnNames {
+            features: names_of(&features).filter(|names: &Vec<String>| has_names(names)),
+            passed_over: names_of(&passed_over).unwrap_or_default(),
+        };
+        Ok(Self { features, label, id, names })
     }
 
     /// Whether the points are all columns as they stand.
@@ -125,6 +137,11 @@ impl Columns<'_> {
     }
 }
 
+/// Whether columns can be told apart by their names: at most one has none. (Those that have one have different ones.)
+fn has_names(names: &[String]) -> bool {
+    names.iter().filter(|name| name.is_empty()).count() <= 1
+}
+
 fn first_repeated(places: &[usize]) -> Option<usize> {
     let mut seen = std::collections::HashSet::new();
     places.iter().copied().find(|place| !seen.insert(*place))
@@ -155,7 +172,9 @@ mod tests {
             drop: list(&["b"]),
             ..DataArgs::default()
         };
-        assert_eq!(select(&args), Ok(Selection { features: vec![1, 3], label: Some(4), id: Some(0) }));
+        let found = select(&args).unwrap();
+        assert_eq!((found.features.as_slice(), found.label, found.id), ([1, 3].as_slice(), Some(4), Some(0)));
+        assert_eq!(found.names.features.unwrap(), ["a", "3-4"]);
     }
 
     #[test]
@@ -166,6 +185,17 @@ mod tests {
         assert_eq!(columns(&["3-4"]).unwrap().features, [3], "the column of that name");
         assert_eq!(columns(&["b", "3"]).unwrap_err(), "x.csv: column 3 (b) was asked for twice in --columns");
         assert_eq!(columns(&["2-9"]).unwrap_err(), "x.csv: there are no columns 2 to 9 among the 5 columns");
+    }
+
+    #[test]
+    fn columns_that_cannot_be_told_apart_have_no_names() {
+        let options = ReadOptions::from(&DataArgs::default());
+        let named = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            Selection::new(&options, "x.csv", Some(&names), names.len()).unwrap().names.features
+        };
+        assert_eq!(named(&["", "a"]), Some(vec![String::new(), "a".to_owned()]));
+        assert_eq!(named(&["", "a", ""]), None);
     }
 
     #[test]

@@ -11,9 +11,13 @@ use rayon::prelude::*;
 use super::advice::Remedy;
 use super::array::Array;
 use super::blocks::{Blocks, line_breaks, pieces};
-use super::columns::{Selection, numbered};
+use super::columns::Selection;
+use super::header::{header_names, is_header, not_text, refuse_doubt};
 use super::numbers::Numbers;
-use super::{Finite, Header, Labels, Raw, ReadOptions, STANDARD_INPUT, UNNAMED_ID, UNNAMED_LABEL, advice, source};
+use super::{
+    ColumnNames, Finite, Header, Labels, Part, Raw, ReadOptions, STANDARD_INPUT, UNNAMED_ID, UNNAMED_LABEL, advice,
+    source,
+};
 use crate::failure::{Failure, InputError, Place, Result};
 
 /// Pieces per thread: a piece that takes longer than the others then matters less.
@@ -21,6 +25,24 @@ const PIECES_PER_THREAD: usize = 2;
 
 /// Reads points from delimited text; `length` is the number of its bytes, if that is known.
 pub(super) fn read(name: &str, source: impl Read + Send, length: Option<u64>, options: &ReadOptions) -> Result<Raw> {
+    let mut found = None;
+    let whole = ReadOptions { batch: None, ..options.clone() };
+    read_in_batches(name, source, length, &whole, &mut |raw, _| {
+        found = Some(raw);
+        Ok(())
+    })?;
+    Ok(found.expect("without batches there is one table"))
+}
+
+/// As [`read`], as many numbers at a time as the options say; `each` is called for every part of the table, in their order.
+pub(super) fn read_in_batches(
+    name: &str,
+    source: impl Read + Send,
+    length: Option<u64>,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(Raw, Part) -> Result<()>,
+) -> Result<()> {
+    let threads = options.pool()?;
     let delimiter = options.delimiter.unwrap_or(b',');
     let mut blocks = Blocks::new(source, delimiter);
     let io = |error| source::unpacking(name.as_ref(), name, error);
@@ -35,11 +57,11 @@ pub(super) fn read(name: &str, source: impl Read + Send, length: Option<u64>, op
     let table = Table::new(name, &first, first_line, delimiter, options)?;
     let mut rows = Rows::default();
     let mut start = if table.names.is_some() { after_first } else { 0 };
-    let mut lines_before = 0;
-    let mut is_first = true;
+    let (mut lines_before, mut bytes_before) = (0, 0);
+    let (mut is_first, mut is_begun) = (true, false);
     loop {
         let text = &block[start..];
-        let (parts, next) = rayon::join(|| table.read_pieces(text), || blocks.next());
+        let (parts, next) = threads.run(|| rayon::join(|| table.read_pieces(text), || blocks.next()));
         for (piece_start, part) in parts {
             match part {
                 Ok(part) => rows.append(part),
@@ -49,15 +71,26 @@ pub(super) fn read(name: &str, source: impl Read + Send, length: Option<u64>, op
                 }
             }
         }
-        if std::mem::take(&mut is_first) {
+        if std::mem::take(&mut is_first) && options.batch.is_none() {
             rows.reserve(length, block.len());
         }
         let Some(next) = next.map_err(io)? else { break };
         lines_before += line_breaks(&block) as u64;
+        bytes_before += block.len() as u64;
         (block, start) = (next, 0);
+        // A block of text at a time: labels take room, too, however few the numbers are.
+        if options.batch.is_some() && rows.n_samples > 0 {
+            let share = length.map_or(0.0, |length| (bytes_before as f64 / length as f64).min(1.0));
+            each(table.finish(std::mem::take(&mut rows))?, Part { share, is_last: false })?;
+            is_begun = true;
+        }
     }
     drop(block);
-    table.finish(rows)
+    if rows.n_samples == 0 && is_begun {
+        // What came after the last batch had no rows: it was the last, which nobody could know.
+        return Ok(());
+    }
+    each(table.finish(rows)?, Part { share: 1.0, is_last: true })
 }
 
 /// The first record of a text, and where the text goes on after it.
@@ -140,8 +173,8 @@ pub(super) enum What {
 }
 
 /// What is known about the columns from the first row.
-pub(super) struct Table<'a> {
-    file: &'a str,
+pub(super) struct Table {
+    file: String,
     delimiter: u8,
     /// The header, if there is one.
     names: Option<Vec<String>>,
@@ -152,25 +185,36 @@ pub(super) struct Table<'a> {
     remedy: Remedy,
 }
 
-impl<'a> Table<'a> {
+impl Table {
     /// The columns that the first row has.
-    pub(super) fn new(
-        file: &'a str,
-        first: &ByteRecord,
-        line: u64,
-        delimiter: u8,
-        options: &ReadOptions,
-    ) -> Result<Self> {
+    pub(super) fn new(file: &str, first: &ByteRecord, line: u64, delimiter: u8, options: &ReadOptions) -> Result<Self> {
         let n_columns = first.len();
-        let names = if is_header(first, options) { Some(header_names(file, first, line)?) } else { None };
+        let is_header = is_header(first, options);
+        if !is_header && options.header == Header::Detect {
+            refuse_doubt(file, first, line, options)?;
+        }
+        let names = if is_header { Some(header_names(file, first, line)?) } else { None };
         let selection = Selection::new(options, file, names.as_deref(), n_columns)?;
-        let (first, remedy) = (first.clone(), options.remedy);
-        Ok(Self { file, delimiter, names, n_columns, first, first_line: line, selection, remedy })
+        Ok(Self {
+            file: file.to_owned(),
+            delimiter,
+            names,
+            n_columns,
+            first: first.clone(),
+            first_line: line,
+            selection,
+            remedy: options.remedy,
+        })
     }
 
     /// Whether the first row is a header.
     pub(super) fn has_names(&self) -> bool {
         self.names.is_some()
+    }
+
+    /// Names of the columns that are read, and of those that nobody wants.
+    pub(super) fn column_names(&self) -> &ColumnNames {
+        &self.selection.names
     }
 
     /// What separates columns.
@@ -223,9 +267,9 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    fn finish(self, rows: Rows) -> Result<Raw> {
+    fn finish(&self, rows: Rows) -> Result<Raw> {
         if rows.n_samples == 0 {
-            return Err(InputError::new(self.file, "there is a header but no rows")
+            return Err(InputError::new(&self.file, "there is a header but no rows")
                 .hint("if the first row is data, say --no-header")
                 .into());
         }
@@ -241,6 +285,7 @@ impl<'a> Table<'a> {
             labels: column(self.selection.label, UNNAMED_LABEL, rows.labels),
             ids: column(self.selection.id, UNNAMED_ID, rows.ids),
             finite: Finite::Checked,
+            columns: self.selection.names.clone(),
         })
     }
 
@@ -249,7 +294,7 @@ impl<'a> Table<'a> {
         match wrong.what {
             What::Ragged => self.ragged(&wrong.record, line),
             What::NotANumber(column) => self.not_a_number(line, column, &wrong.record[column]),
-            What::NotText(column) => not_text(self.file, &wrong.record[column], self.place(line, column)),
+            What::NotText(column) => not_text(&self.file, &wrong.record[column], self.place(line, column)),
         }
     }
 
@@ -257,12 +302,12 @@ impl<'a> Table<'a> {
         let columns = |n: usize| if n == 1 { "1 column".to_owned() } else { format!("{n} columns") };
         let problem = format!("{}, but line {} has {}", columns(record.len()), self.first_line, self.n_columns);
         let hint = advice::for_ragged(self.first.as_slice(), record.as_slice(), self.delimiter);
-        InputError::new(self.file, problem).at(Place { line, ..Place::default() }).hint(hint)
+        InputError::new(&self.file, problem).at(Place { line, ..Place::default() }).hint(hint)
     }
 
     fn not_a_number(&self, line: u64, column: usize, field: &[u8]) -> InputError {
         if std::str::from_utf8(field).is_err() {
-            return not_text(self.file, field, self.place(line, column));
+            return not_text(&self.file, field, self.place(line, column));
         }
         let shown = advice::quoted(field.trim_ascii());
         let problem = if field.trim_ascii().is_empty() {
@@ -280,48 +325,13 @@ impl<'a> Table<'a> {
         if line == self.first_line && advice::number(field).is_none() {
             hint.push_str("; if the first row is a header, say --header");
         }
-        InputError::new(self.file, problem).at(self.place(line, column)).hint(hint)
+        InputError::new(&self.file, problem).at(self.place(line, column)).hint(hint)
     }
 
     fn place(&self, line: u64, column: usize) -> Place {
         let column_name = self.names.as_ref().map(|names| advice::shown(&names[column]));
         Place { line, column: Some(column + 1), column_name }
     }
-}
-
-/// Whether the first row is a header: it says something, and that is not a number. Labels and columns that are not used say
-/// nothing about it, nor do missing values; but before the header is known, only a number can name them.
-fn is_header(first: &ByteRecord, options: &ReadOptions) -> bool {
-    match options.header {
-        Header::Present => true,
-        Header::Absent => false,
-        Header::Detect => {
-            let apart = options.label.iter().chain(&options.id).filter_map(|column| column.find(None, first.len()));
-            let unused: Vec<usize> = apart.chain(numbered(&options.drop, first.len())).collect();
-            let used = numbered(&options.columns, first.len());
-            let counts = |column| !unused.contains(&column) && (used.is_empty() || used.contains(&column));
-            first
-                .iter()
-                .enumerate()
-                .any(|(column, field)| counts(column) && advice::number(field).is_none() && !advice::is_missing(field))
-        }
-    }
-}
-
-fn header_names(file: &str, first: &ByteRecord, line: u64) -> Result<Vec<String>> {
-    let name = |(column, field)| {
-        let name = std::str::from_utf8(field).map_err(|_| {
-            let place = Place { line, column: Some(column + 1), column_name: None };
-            not_text(file, field, place)
-        })?;
-        Ok(name.trim().to_owned())
-    };
-    first.iter().enumerate().map(name).collect()
-}
-
-fn not_text(file: &str, field: &[u8], place: Place) -> InputError {
-    let problem = format!("{} is not UTF-8 text", advice::quoted(field.trim_ascii()));
-    InputError::new(file, problem).at(place).hint("save the file as UTF-8")
 }
 
 #[cfg(test)]

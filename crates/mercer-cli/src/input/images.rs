@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::array::Array;
 use super::columns::Selection;
 use super::numbers::Numbers;
-use super::{Finite, Labels, Raw, ReadOptions, advice};
+use super::{ColumnNames, Finite, Labels, Raw, ReadOptions, advice};
 use crate::args::{Format, ImageSize, Pixels};
 use crate::failure::{Failure, InputError, Result};
 
@@ -108,7 +108,8 @@ impl Images<'_> {
         let array = Array::U8(Numbers::Owned(values));
         let values = if selection.is_all(n_columns) { array } else { array.columns(n_columns, &selection.features) };
         let n_features = selection.features.len();
-        Ok(Raw { values, n_samples: self.files.len(), n_features, labels, ids, finite: Finite::Checked })
+        let (finite, columns) = (Finite::Checked, ColumnNames::default());
+        Ok(Raw { values, n_samples: self.files.len(), n_features, labels, ids, finite, columns })
     }
 
     /// What is known of an image beside its pixels: the `file` and the `folder` that it is in.

@@ -42,7 +42,8 @@ pub(super) fn read(name: &str, text: &[u8], options: &ReadOptions) -> Result<Raw
     let array = Array::F64(Numbers::Owned(values));
     let ids = selection.id.map(|id| Labels { name: UNNAMED_ID.to_owned(), values: array.column_as_text(d, id) });
     let values = if selection.is_all(d) { array } else { array.columns(d, &selection.features) };
-    Ok(Raw { values, n_samples: n, n_features: selection.features.len(), labels, ids, finite: Finite::Checked })
+    let (n_features, finite, columns) = (selection.features.len(), Finite::Checked, selection.names);
+    Ok(Raw { values, n_samples: n, n_features, labels, ids, finite, columns })
 }
 
 /// What the file holds, as a matrix.

@@ -12,6 +12,7 @@ mod columnar;
 mod columns;
 mod csv;
 mod format;
+mod header;
 mod idx;
 mod images;
 mod libsvm;
@@ -24,12 +25,13 @@ mod parquet;
 mod picture;
 mod rows;
 mod source;
+mod wanted;
 
 use std::ops::Range;
 use std::path::Path;
 
+use mercer::Points;
 use mercer::data::{Scaling, sample_rows};
-use mercer::{Model, Points};
 
 pub(crate) use format::format_of;
 pub(crate) use options::ReadOptions;
@@ -56,6 +58,47 @@ pub(crate) struct Data {
     pub(crate) ids: Option<Labels>,
     /// How the points were scaled; goes with the model that is learned from them.
     pub(crate) scaling: Option<Scaling>,
+    /// What the columns of the points are called; goes with the model, too.
+    pub(crate) names: Option<Vec<String>>,
+    /// Something that was done unasked, for people.
+    pub(crate) remark: Option<String>,
+    /// Which part of the file this is.
+    pub(crate) part: Part,
+}
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Part {
+    /// The share of the file that has been read with it; 0 if that is not known.
+    pub(crate) share: f64,
+    /// Whether nothing comes after it.
+    pub(crate) is_last: bool,
+}
+
+impl Part {
+    /// All of it.
+    const WHOLE: Self = Self { share: 1.0, is_last: true };
+}
+
+impl Data {
+    /// Points alone.
+    #[cfg(test)]
+    pub(crate) fn of_points(name: &str, points: Points) -> Self {
+        let (labels, ids, scaling, names, remark) = (None, None, None, None, None);
+        Self { name: name.to_owned(), points, labels, ids, scaling, names, remark, part: Part::WHOLE }
+    }
+
+    /// Names of the points' columns in an output that has other columns `beside` them: their own, or else x1, x2, and so on.
+    pub(crate) fn column_names(&self, beside: &[&str]) -> Vec<String> {
+        let others = [&self.labels, &self.ids].into_iter().flatten().map(|words| words.name.as_str());
+        let taken: Vec<&str> = beside.iter().copied().chain(others).collect();
+        match &self.names {
+            Some(names) if names.iter().all(|name| !name.is_empty() && !taken.contains(&name.as_str())) => {
+                names.clone()
+            }
+            _ => (1..=self.points.n_features()).map(|column| format!("x{column}")).collect(),
+        }
+    }
 }
 
 /// A word for each point.
@@ -87,6 +130,16 @@ struct Raw {
     labels: Option<Labels>,
     ids: Option<Labels>,
     finite: Finite,
+    columns: ColumnNames,
+}
+
+/// What is known about the names of columns.
+#[derive(Clone, Debug, Default)]
+struct ColumnNames {
+    /// Those of the points, if there are any.
+    features: Option<Vec<String>>,
+    /// Those that nobody wants.
+    passed_over: Vec<String>,
 }
 
 /// Whether it is known that all values are finite.
@@ -99,22 +152,24 @@ enum Finite {
 
 /// Reads a data file, or CSV from standard input if the path is `-`.
 pub(crate) fn read(path: &Path, options: &ReadOptions) -> Result<Data> {
-    if path == Path::new("-") {
-        let name = STANDARD_INPUT;
-        return match options.format.unwrap_or(Format::Csv) {
-            format @ (Format::Csv | Format::Tsv) => {
-                options.check_flags(format)?;
-                finish(name, csv::read(name, std::io::stdin(), None, &options.for_text(format))?, options)
-            }
-            other => {
-                let name = format::name(other);
-                Err(Failure::usage(format!("{name} cannot be read from standard input; give a file")))
-            }
-        };
-    }
-    let name = path.display().to_string();
+    let name = name_of(path);
     let raw = read_raw(path, &name, options)?;
-    finish(&name, raw, options)
+    finish(&name, raw, Part::WHOLE, options)
+}
+
+/// As [`read`], as many numbers at a time as the options say; `each` is called for every part of the file, in their order.
+pub(crate) fn read_in_batches(
+    path: &Path,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(Data) -> Result<()>,
+) -> Result<()> {
+    let name = name_of(path);
+    read_parts(path, &name, options, &mut |raw, part| each(finish(&name, raw, part, options)?))
+}
+
+/// What messages call a file.
+fn name_of(path: &Path) -> String {
+    if path == Path::new("-") { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
 }
 
 /// As [`read`], without rows that hold a value that is not a finite number: for files of numbers, whose readers leave that check to the
@@ -136,39 +191,13 @@ pub(crate) fn read_complete(path: &Path, options: &ReadOptions) -> Result<(Data,
         ids: raw.ids.map(pick),
         ..raw
     };
-    Ok((finish(&name, raw, options)?, left_out))
-}
-
-/// Reads new points for a model, which scales them itself.
-///
-/// A scaling that was asked for again must be the model's own; a model without one (from an older file, or fitted without)
-/// takes points multiplied by `--scale`.
-pub(crate) fn read_queries(path: &Path, options: &ReadOptions, model: &Model) -> Result<Data> {
-    let options = options.clone().n_features(model.n_features());
-    let own = model.scaling();
-    match (&options.rescale, own) {
-        (Rescale::None, _) | (Rescale::By(_), None) => read(path, &options),
-        (Rescale::Standardize, _) => Err(Failure::usage(
-            "--standardize belongs to the fit: new points standardized by their own means could not be compared; leave it out",
-        )),
-        (Rescale::By(factor), Some(own)) => {
-            let same = own.common_factor().is_some_and(|common| (common - factor).abs() <= 1e-12 * common);
-            if same {
-                return read(path, &options.unscaled());
-            }
-            let does = match own.common_factor() {
-                Some(common) => format!("multiplies its data by {common}"),
-                None => "standardizes its data".to_owned(),
-            };
-            Err(Failure::usage(format!("the model {does} by itself: leave --scale out")))
-        }
-    }
+    Ok((finish(&name, raw, Part::WHOLE, options)?, left_out))
 }
 
 /// Reads text that is already in memory.
 pub(crate) fn read_embedded(name: &str, text: &'static [u8], options: &ReadOptions) -> Result<Data> {
     let length = Some(text.len() as u64);
-    finish(name, csv::read(name, text, length, &options.for_text(Format::Csv))?, options)
+    finish(name, csv::read(name, text, length, &options.for_text(Format::Csv))?, Part::WHOLE, options)
 }
 
 /// Reads bytes that a fuzzer made.
@@ -184,37 +213,69 @@ pub(crate) fn read_bytes(reader: crate::fuzzing::Reader, bytes: &[u8], options: 
         Reader::Idx => idx::read(Path::new(name), name, in_memory(), options),
         Reader::Libsvm => libsvm::read(name, bytes, options),
     };
-    finish(name, raw?, options)
+    finish(name, raw?, Part::WHOLE, options)
 }
 
+/// Reads a whole file.
 fn read_raw(path: &Path, name: &str, options: &ReadOptions) -> Result<Raw> {
+    let whole = ReadOptions { batch: None, ..options.clone() };
+    let mut found = None;
+    read_parts(path, name, &whole, &mut |raw, _| {
+        found = Some(raw);
+        Ok(())
+    })?;
+    Ok(found.expect("without batches there is one part"))
+}
+
+/// Reads a file part by part, where its format allows that, or else as one.
+fn read_parts(
+    path: &Path,
+    name: &str,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(Raw, Part) -> Result<()>,
+) -> Result<()> {
+    if path == Path::new("-") {
+        return match options.format.unwrap_or(Format::Csv) {
+            format @ (Format::Csv | Format::Tsv) => {
+                options.check_flags(format)?;
+                csv::read_in_batches(name, std::io::stdin(), None, &options.for_text(format), each)
+            }
+            other => {
+                let name = format::name(other);
+                Err(Failure::usage(format!("{name} cannot be read from standard input; give a file")))
+            }
+        };
+    }
     if path.is_dir() && options.format.is_none_or(|format| format == Format::Images) {
-        return images::read_folder(path, name, options);
+        return each(images::read_folder(path, name, options)?, Part::WHOLE);
     }
     if path.is_dir() {
         return Err(InputError::new(name, "this is a directory").hint("a folder is read as images only").into());
     }
     let NamedFormat { format, packing } = format::of(path, options.format)?;
     options.check_flags(format)?;
-    match format {
+    let whole = match format {
         Format::Csv | Format::Tsv => {
             let length =
                 std::fs::metadata(path).ok().filter(|_| packing == source::Packing::None).map(|found| found.len());
-            csv::read(name, source::stream(path, packing)?, length, &options.for_text(format))
+            let source = source::stream(path, packing)?;
+            return csv::read_in_batches(name, source, length, &options.for_text(format), each);
         }
+        Format::Parquet => return parquet::read(name, source::open_file(path)?, options, each),
+        Format::Arrow => return arrow::read(name, &source::open_file(path)?, options, each),
         Format::Npy => npy::read(name, Bytes::open(path, name, packing)?, options),
         Format::Npz => npz::read(name, source::open_file(path)?, options),
         Format::Idx => idx::read(path, name, Bytes::open(path, name, packing)?, options),
         Format::Libsvm => libsvm::read(name, &Bytes::open(path, name, packing)?, options),
-        Format::Parquet => parquet::read(name, source::open_file(path)?, options),
-        Format::Arrow => arrow::read(name, &source::open_file(path)?, options),
         Format::Images => images::read_list(path, name, options),
-    }
+    };
+    each(whole?, Part::WHOLE)
 }
 
 /// Takes the rows that were asked for, checks and scales them.
-fn finish(name: &str, raw: Raw, options: &ReadOptions) -> Result<Data> {
-    let Raw { mut values, n_samples, n_features, labels, ids, finite } = raw;
+fn finish(name: &str, raw: Raw, part: Part, options: &ReadOptions) -> Result<Data> {
+    let Raw { mut values, n_samples, n_features, labels, ids, finite, columns } = raw;
+    options.check_names(name, &columns)?;
     let range = row_range(name, options, n_samples)?;
     if range != (0..n_samples) {
         values = values.rows(n_features, range.clone());
@@ -237,7 +298,8 @@ fn finish(name: &str, raw: Raw, options: &ReadOptions) -> Result<Data> {
         Rescale::Standardize => Some(values.standardizing(n_features)),
     };
     let points = values.into_points(n_samples, n_features, scaling.as_ref()).map_err(Failure::in_data(name))?;
-    Ok(Data { name: name.to_owned(), points, labels, ids, scaling })
+    let remark = options.remark_on(name, &columns);
+    Ok(Data { name: name.to_owned(), points, labels, ids, scaling, names: columns.features, remark, part })
 }
 
 fn row_range(name: &str, options: &ReadOptions, n_samples: usize) -> Result<Range<usize>> {

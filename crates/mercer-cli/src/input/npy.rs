@@ -42,7 +42,8 @@ pub(super) fn matrix(name: &str, bytes: Bytes, header: &NpyHeader, options: &Rea
     let ids = text(selection.id, whole_ids, UNNAMED_ID);
     let values = if selection.is_all(n_columns) { array } else { array.columns(n_columns, &selection.features) };
     let n_features = selection.features.len();
-    Ok(Raw { values, n_samples, n_features, labels, ids, finite: Finite::Unchecked(selection.features) })
+    let (finite, columns) = (Finite::Unchecked(selection.features), selection.names);
+    Ok(Raw { values, n_samples, n_features, labels, ids, finite, columns })
 }
 
 /// Rows and columns of the array.

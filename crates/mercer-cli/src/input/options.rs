@@ -1,10 +1,12 @@
 //! How a data file is to be read, from what was typed.
 
-use mercer::MemoryBudget;
+use mercer::watch::Threads;
+use mercer::{MemoryBudget, Model};
 
 use super::advice::Remedy;
-use super::format;
-use crate::args::{ColumnName, DataArgs, Delimiter, Format, ImageSize, Pixels, RowRange};
+use super::wanted::Wanted;
+use super::{ColumnNames, format};
+use crate::args::{ColumnName, DataArgs, Delimiter, Format, ImageSize, Pixels, QueryArgs, RowRange};
 use crate::failure::{Failure, Result};
 
 /// Whether the first row of a text file is a header.
@@ -45,6 +47,14 @@ pub(crate) struct ReadOptions {
     pub(super) format: Option<Format>,
     /// Columns that the points must have where the file leaves it open: sparse files do not mention trailing zeros.
     pub(super) n_features: Option<usize>,
+    /// Columns that the points must have where the file has names.
+    pub(super) wanted: Option<Wanted>,
+    /// Whether columns are taken as they stand, whatever their names.
+    pub(super) by_position: bool,
+    /// Numbers that may be in memory at once where the format allows to take rows as they come (text comes in blocks of its own); `None` is all.
+    pub(super) batch: Option<usize>,
+    /// Threads that read.
+    pub(super) threads: Option<usize>,
     /// Bytes that a sparse file may take as a dense matrix.
     pub(super) dense_limit: u64,
     /// What is advised about columns of text.
@@ -80,9 +90,19 @@ impl From<&DataArgs> for ReadOptions {
             resize: args.resize,
             format: args.format,
             n_features: None,
+            wanted: None,
+            by_position: false,
+            batch: None,
+            threads: None,
             dense_limit: MemoryBudget::Auto.bytes(),
             remedy: Remedy::Label,
         }
+    }
+}
+
+impl From<&QueryArgs> for ReadOptions {
+    fn from(args: &QueryArgs) -> Self {
+        Self { by_position: args.by_position, ..Self::from(&args.data) }
     }
 }
 
@@ -93,10 +113,72 @@ impl ReadOptions {
         self
     }
 
+    /// The same, on so many threads; all if nothing was asked for.
+    pub(crate) fn threads(mut self, threads: Option<usize>) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// The threads that read.
+    pub(super) fn pool(&self) -> Result<Threads> {
+        Ok(self.threads.map_or_else(Threads::all, Threads::new)?)
+    }
+
+    /// The same, with so many numbers in memory at once, if rows can be taken as they come: a choice of rows needs to know all of them.
+    pub(crate) fn in_batches(mut self, numbers: usize) -> Self {
+        self.batch = (self.rows.is_none() && self.sample.is_none()).then_some(numbers);
+        self
+    }
+
+    /// Whether as many numbers and rows are in memory as may be at once.
+    pub(super) fn is_full(&self, numbers: usize, rows: usize) -> bool {
+        /// Rows may have labels, which take more than a number does.
+        const MOST_ROWS: usize = 1 << 16;
+        self.batch.is_some_and(|most| numbers >= most || rows >= MOST_ROWS)
+    }
+
     /// The same, with the number of columns that a sparse file is to have.
     pub(crate) fn n_features(mut self, n_features: usize) -> Self {
         self.n_features = Some(n_features);
         self
+    }
+
+    /// The same, with columns taken as they stand, whatever their names.
+    pub(crate) fn by_position(mut self, by_position: bool) -> Self {
+        self.by_position = by_position;
+        self
+    }
+
+    /// The same, with the columns that `owner` has, if they have names.
+    ///
+    /// # Errors
+    ///
+    /// If they have none, and yet names are not to be looked at.
+    pub(crate) fn wanted(mut self, names: Option<&[String]>, owner: &str) -> Result<Self> {
+        match names {
+            None if self.by_position => Err(Failure::usage(format!(
+                "--by-position has no effect: {owner} does not know the names of its columns; leave it out"
+            ))),
+            Some(names) if !self.by_position => {
+                self.wanted = Some(Wanted::new(names, owner));
+                Ok(self)
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// Refuses a wish not to look at names that are not there.
+    pub(super) fn check_names(&self, file: &str, columns: &ColumnNames) -> Result<()> {
+        if self.by_position && columns.features.is_none() {
+            return Err(Failure::usage(format!("--by-position has no effect: {file} has no names; leave it out")));
+        }
+        Ok(())
+    }
+
+    /// What is to be said about columns that nobody wants.
+    pub(super) fn remark_on(&self, file: &str, columns: &ColumnNames) -> Option<String> {
+        let wanted = self.wanted.as_ref().filter(|_| !columns.passed_over.is_empty())?;
+        Some(wanted.passing_over(file, &columns.passed_over))
     }
 
     /// The same, with another limit for sparse files than the memory there is.
@@ -104,6 +186,32 @@ impl ReadOptions {
     pub(crate) fn dense_limit(mut self, bytes: u64) -> Self {
         self.dense_limit = bytes;
         self
+    }
+
+    /// The same, for new points of a model, which scales them itself.
+    ///
+    /// A scaling that was asked for again must be the model's own; a model without one (from an older file, or fitted without)
+    /// takes points multiplied by `--scale`. Columns are found by their names, if both the model and the file have any.
+    pub(crate) fn for_model(self, model: &Model) -> Result<Self> {
+        let options = self.n_features(model.n_features()).wanted(model.feature_names(), "the model")?;
+        let own = model.scaling();
+        match (&options.rescale, own) {
+            (Rescale::None, _) | (Rescale::By(_), None) => Ok(options),
+            (Rescale::Standardize, _) => Err(Failure::usage(
+                "--standardize belongs to the fit: new points standardized by their own means could not be compared; leave it out",
+            )),
+            (Rescale::By(factor), Some(own)) => {
+                let same = own.common_factor().is_some_and(|common| (common - factor).abs() <= 1e-12 * common);
+                if same {
+                    return Ok(options.unscaled());
+                }
+                let does = match own.common_factor() {
+                    Some(common) => format!("multiplies its data by {common}"),
+                    None => "standardizes its data".to_owned(),
+                };
+                Err(Failure::usage(format!("the model {does} by itself: leave --scale out")))
+            }
+        }
     }
 
     /// The same, with the values as they are.

@@ -7,23 +7,26 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::columnar::{BATCH, Columnar, damaged, guarded};
-use super::{Raw, ReadOptions};
+use super::{Part, Raw, ReadOptions};
 use crate::failure::{Failure, InputError, Result};
 
-/// Reads points from the columns of a Parquet file.
-pub(super) fn read(name: &str, file: File, options: &ReadOptions) -> Result<Raw> {
+/// Reads points from the columns of a Parquet file, as many numbers at a time as the options say.
+pub(super) fn read(
+    name: &str,
+    file: File,
+    options: &ReadOptions,
+    each: &mut dyn FnMut(Raw, Part) -> Result<()>,
+) -> Result<()> {
     check_magic(name, &file)?;
-    guarded(name, "Parquet", || {
+    let (table, batches) = guarded(name, "Parquet", || {
         let builder =
             ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(name, "Parquet", error))?;
-        let mut table = Columnar::new(name, builder.schema(), options)?;
+        let table = Columnar::new(name, builder.schema(), options)?;
         let mask = ProjectionMask::roots(builder.parquet_schema(), table.needed().iter().copied());
         let batches = builder.with_projection(mask).with_batch_size(BATCH).build();
-        for batch in batches.map_err(|error| damaged(name, "Parquet", error))? {
-            table.push(&batch.map_err(|error| damaged(name, "Parquet", error))?)?;
-        }
-        table.finish()
-    })
+        Ok((table, batches.map_err(|error| damaged(name, "Parquet", error))?))
+    })?;
+    table.read("Parquet", batches, each)
 }
 
 fn check_magic(name: &str, mut file: &File) -> Result<()> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::advice::Remedy;
 use super::columns::Selection;
 use super::csv::{Rows, Table, Wrong, first_record};
-use super::{ReadOptions, advice};
+use super::{ColumnNames, ReadOptions, advice};
 use crate::args::RowFormat;
 use crate::failure::{InputError, Place, Result};
 
@@ -37,7 +37,7 @@ pub(crate) struct RowSource {
 
 /// What the first line says about all.
 enum Layout {
-    Text(Table<'static>),
+    Text(Table),
     Arrays { n_columns: usize, first_line: u64, selection: Selection },
     Objects { names: Vec<String>, selection: Selection },
 }
@@ -47,6 +47,23 @@ impl RowSource {
     pub(crate) fn new(options: ReadOptions, format: Option<RowFormat>) -> Self {
         let options = ReadOptions { remedy: Remedy::Drop, ..options };
         Self { options, format, layout: None, unfinished: Vec::new(), line: 0 }
+    }
+
+    /// What the columns of rows are called, once the first line has come, if they have names.
+    pub(crate) fn names(&self) -> Option<&[String]> {
+        self.column_names().and_then(|columns| columns.features.as_deref())
+    }
+
+    /// What is to be said of columns that nobody wants, once the first line has come.
+    pub(crate) fn remark(&self) -> Option<String> {
+        self.column_names().and_then(|columns| self.options.remark_on(NAME, columns))
+    }
+
+    fn column_names(&self) -> Option<&ColumnNames> {
+        self.layout.as_ref().map(|layout| match layout {
+            Layout::Text(table) => table.column_names(),
+            Layout::Arrays { selection, .. } | Layout::Objects { selection, .. } => &selection.names,
+        })
     }
 
     /// The rows that these bytes complete.
@@ -109,6 +126,7 @@ impl RowSource {
                 let delimiter = self.options.text_delimiter(format == RowFormat::Tsv);
                 let record = record(line, delimiter);
                 let table = Table::new(NAME, &record, self.line, delimiter, &self.options)?;
+                self.options.check_names(NAME, table.column_names())?;
                 let values = (!table.has_names()).then(|| text_row(&table, &record, self.line));
                 self.layout = Some(Layout::Text(table));
                 values
@@ -134,7 +152,7 @@ fn record(line: &[u8], delimiter: u8) -> ByteRecord {
     line.split(|&byte| byte == delimiter).collect()
 }
 
-fn text_row(table: &Table<'_>, record: &ByteRecord, line: u64) -> std::result::Result<Vec<f64>, InputError> {
+fn text_row(table: &Table, record: &ByteRecord, line: u64) -> std::result::Result<Vec<f64>, InputError> {
     let mut rows = Rows::default();
     match table.push(record, &mut rows) {
         Ok(()) => Ok(rows.into_values()),
@@ -159,6 +177,7 @@ fn json_layout(text: &[u8], line: u64, options: &ReadOptions) -> Result<Layout> 
     match parsed(text, line)? {
         Value::Array(values) => {
             let selection = Selection::new(options, NAME, None, values.len())?;
+            options.check_names(NAME, &selection.names)?;
             Ok(Layout::Arrays { n_columns: values.len(), first_line: line, selection })
         }
         Value::Object(fields) => {
@@ -248,6 +267,26 @@ mod tests {
         assert_eq!(values(rows), [Ok(vec![1.0, 2.0]), Ok(vec![3.0, 4.5])]);
         let rows = source(None).rows(b"{\"b\": 2, \"a\": 1}\n{\"a\": 3, \"b\": 4}\n").unwrap();
         assert_eq!(values(rows), [Ok(vec![1.0, 2.0]), Ok(vec![3.0, 4.0])], "by name, in alphabetical order");
+    }
+
+    #[test]
+    fn wanted_columns_are_found_by_name_in_text_and_in_objects() {
+        let names = ["b", "a"].map(str::to_owned);
+        let wanting = || ReadOptions::from(&DataArgs::default()).wanted(Some(&names), "the learner").unwrap();
+        for text in ["a,c,b\n1,7,2\n", "{\"a\": 1, \"b\": 2, \"c\": 7}\n"] {
+            let mut source = RowSource::new(wanting(), None);
+            assert_eq!(values(source.rows(text.as_bytes()).unwrap()), [Ok(vec![2.0, 1.0])]);
+            assert_eq!(source.names().unwrap(), names);
+            assert!(source.remark().unwrap().ends_with("passed over: \"c\""));
+        }
+        let mut without = RowSource::new(wanting(), None);
+        assert_eq!(values(without.rows(b"1,2\n").unwrap()), [Ok(vec![1.0, 2.0])], "as they stand");
+        assert_eq!((without.names(), without.remark()), (None, None));
+        let error = RowSource::new(wanting(), None).rows(b"{\"a\": 1}\n").map(|_| ()).unwrap_err().to_string();
+        assert_eq!(error, "standard input: there is no column \"b\", which the learner has");
+        let as_they_stand = ReadOptions::from(&DataArgs::default()).by_position(true);
+        let error = RowSource::new(as_they_stand, None).rows(b"[1, 2]\n").map(|_| ()).unwrap_err().to_string();
+        assert_eq!(error, "--by-position has no effect: standard input has no names; leave it out");
     }
 
     #[test]

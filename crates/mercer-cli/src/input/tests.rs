@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mercer::{Kernel, KernelPca, Precision};
+use mercer::{Kernel, KernelPca, Model, Precision};
 
 use super::*;
 use crate::args::{ColumnName, DataArgs, Pixels, RowRange, ScaleFactor};
@@ -21,6 +21,11 @@ fn named() -> DataArgs {
 
 fn load(name: &str, args: &DataArgs) -> Data {
     read(&file(name), &ReadOptions::from(args)).unwrap()
+}
+
+/// Reads new points for a model.
+fn read_queries(path: &Path, options: &ReadOptions, model: &Model) -> Result<Data> {
+    read(path, &options.clone().for_model(model)?)
 }
 
 /// Message and hint of a refusal, without the folder of the file.
@@ -243,6 +248,55 @@ fn a_sparse_file_gets_the_columns_that_the_model_has() {
     std::fs::write(&path, "1 1:0.5\n2 3:1\n").unwrap();
     let queries = read_queries(&path, &ReadOptions::from(&DataArgs::default()), &model).unwrap();
     assert_eq!(rows(&queries), [[0.5, 0.0, 0.0], [0.0, 0.0, 1.0]]);
+}
+
+#[test]
+fn parts_of_a_file_are_the_whole_of_it() {
+    let args = named();
+    let whole = load("pandas.csv", &args);
+    for name in ["pandas.csv", "pandas.csv.gz", "snappy.parquet", "file.arrow", "stream.arrows", "c_f8.npy"] {
+        let flags = if name == "c_f8.npy" { DataArgs::default() } else { args.clone() };
+        // As few numbers at a time as can be: whatever a reader takes in at once is a part of its own.
+        let options = ReadOptions::from(&flags).in_batches(1);
+        let (mut values, mut labels, mut last) = (Vec::new(), Vec::new(), None);
+        read_in_batches(&file(name), &options, &mut |data| {
+            assert!(last.is_none_or(|part: Part| !part.is_last), "{name}: nothing comes after the last part");
+            values.extend(rows(&data));
+            labels.extend(data.labels.map_or_else(Vec::new, |labels| labels.values));
+            last = Some(data.part);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(values, rows(&whole), "{name}");
+        assert!(name == "c_f8.npy" || labels == whole.labels.as_ref().unwrap().values, "{name}");
+    }
+}
+
+#[test]
+fn a_choice_of_rows_is_made_among_all_of_them() {
+    let args = DataArgs { rows: Some("2:5".parse().unwrap()), ..named() };
+    let options = ReadOptions::from(&args).in_batches(1);
+    let mut parts = Vec::new();
+    read_in_batches(&file("pandas.csv"), &options, &mut |data| {
+        parts.push(rows(&data));
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!(parts, [expected()[2..5].to_vec()]);
+}
+
+#[test]
+fn the_names_of_columns_are_known_where_a_file_has_them() {
+    for name in ["pandas.csv", "snappy.parquet", "file.arrow"] {
+        let data = load(name, &named());
+        let names = data.names.clone().unwrap();
+        assert_eq!(names.len(), 3, "{name}: {names:?}");
+        assert_eq!(data.column_names(&[]), names);
+        assert_eq!(data.column_names(&[&names[1]]), ["x1", "x2", "x3"], "a name that is taken");
+    }
+    for name in ["c_f8.npy", "one_based.libsvm", "images-idx3-ubyte"] {
+        assert_eq!(load(name, &DataArgs::default()).names, None, "{name}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Writing aside and renaming into place.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, BufWriter, Seek, SeekFrom, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -24,6 +24,8 @@ enum Target {
     /// Something that is not a file and cannot be replaced: a pipe, a device.
     InPlace(BufWriter<File>),
     StandardOutput(BufWriter<Stdout>),
+    /// A nameless file, whose contents go to a target of the other kinds when they are complete.
+    Kept(BufWriter<File>, Box<Target>),
 }
 
 impl OutputFile {
@@ -50,11 +52,49 @@ impl OutputFile {
         Ok(Self { path: path.to_owned(), place, target })
     }
 
+    /// As [`create`](Self::create), for what is written while it is not known yet whether all will be well: what cannot be taken back is
+    /// not written before [`commit`](Self::commit).
+    pub(crate) fn create_uncertain(path: &Path) -> Result<Self> {
+        let file = Self::create(path)?;
+        Ok(match file.target {
+            Target::Aside(_) => file,
+            target => {
+                let kept = tempfile::tempfile().map_err(Failure::file("writing", &std::env::temp_dir()))?;
+                Self { target: Target::Kept(BufWriter::new(kept), Box::new(target)), ..file }
+            }
+        })
+    }
+
+    /// Writes over the beginning of what has been written.
+    pub(crate) fn write_at_start(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let over = |file: &mut dyn WriteSeek| {
+            file.seek(SeekFrom::Start(0))?;
+            file.write_all(bytes)?;
+            file.seek(SeekFrom::End(0)).map(drop)
+        };
+        match &mut self.target {
+            Target::Aside(writer) => over(writer),
+            Target::Kept(writer, _) => over(writer),
+            Target::InPlace(_) | Target::StandardOutput(_) => Err(io::Error::other("there is no way back in a pipe")),
+        }
+    }
+
     /// Makes the file appear under its name, on disk and complete.
     pub(crate) fn commit(self) -> Result<()> {
         match self.target {
             Target::StandardOutput(mut writer) => writer.flush().map_err(Failure::StandardOutput),
             Target::InPlace(mut writer) => writer.flush().map_err(Failure::file("writing", &self.path)),
+            Target::Kept(writer, target) => {
+                let folder = std::env::temp_dir();
+                let mut kept = writer
+                    .into_inner()
+                    .map_err(io::IntoInnerError::into_error)
+                    .and_then(|mut kept| kept.rewind().map(|()| kept))
+                    .map_err(Failure::file("reading", &folder))?;
+                let mut file = Self { target: *target, path: self.path, place: self.place };
+                io::copy(&mut kept, &mut file).map_err(|error| file.failure(error))?;
+                file.commit()
+            }
             Target::Aside(writer) => {
                 let finish = || -> io::Result<()> {
                     let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -76,18 +116,23 @@ impl OutputFile {
     pub(crate) fn failure(&self, source: io::Error) -> Failure {
         match self.target {
             Target::StandardOutput(_) => Failure::StandardOutput(source),
-            Target::Aside(_) | Target::InPlace(_) => {
+            Target::Aside(_) | Target::InPlace(_) | Target::Kept(..) => {
                 Failure::File { doing: "writing", path: self.path.clone(), source }
             }
         }
     }
 }
 
+/// What can be written to at any place.
+trait WriteSeek: Write + Seek {}
+
+impl<T: Write + Seek> WriteSeek for T {}
+
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.target {
             Target::Aside(writer) => writer.write(bytes),
-            Target::InPlace(writer) => writer.write(bytes),
+            Target::InPlace(writer) | Target::Kept(writer, _) => writer.write(bytes),
             Target::StandardOutput(writer) => writer.write(bytes),
         }
     }
@@ -95,7 +140,7 @@ impl Write for OutputFile {
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
             Target::Aside(writer) => writer.flush(),
-            Target::InPlace(writer) => writer.flush(),
+            Target::InPlace(writer) | Target::Kept(writer, _) => writer.flush(),
             Target::StandardOutput(writer) => writer.flush(),
         }
     }
@@ -140,6 +185,19 @@ mod tests {
         file.commit().unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(names(directory.path()), ["out.txt"]);
+    }
+
+    #[test]
+    fn what_is_uncertain_can_be_corrected_and_appears_when_it_is_complete() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.txt");
+        let mut file = OutputFile::create_uncertain(&path).unwrap();
+        file.write_all(b"??? rows").unwrap();
+        file.write_at_start(b"two").unwrap();
+        file.write_all(b" written").unwrap();
+        assert!(!path.exists());
+        file.commit().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two rows written");
     }
 
     #[test]

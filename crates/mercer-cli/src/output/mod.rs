@@ -4,13 +4,14 @@ mod aside;
 mod picture;
 mod scores;
 pub(crate) mod summary;
+pub(crate) mod table;
 
 use std::io::Write;
 use std::path::Path;
 
 pub(crate) use aside::OutputFile;
 pub(crate) use picture::{PictureFormat, as_written, check_format, picture_format, write_picture};
-pub(crate) use scores::{ScoreWriter, left_out, number, score_format};
+pub(crate) use scores::{ScoreWriter, Words, component_names, is_open_ended, left_out, number, score_format};
 pub(crate) use summary::summary;
 
 use crate::failure::Result;

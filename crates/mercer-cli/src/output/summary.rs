@@ -5,6 +5,8 @@ use std::fmt::Write;
 use mercer::RunRecord;
 use mercer::record::KernelRecord;
 
+use super::table::{Column, Side, Table, terminal_width};
+
 /// Components that a table shows; the others are in the record.
 const SHOWN: usize = 10;
 /// The share of the training points whose limits a table shows.
@@ -37,6 +39,22 @@ pub(crate) fn summary(record: &RunRecord) -> String {
     text
 }
 
+/// A line with the names of the columns that were learned from, if they had names; as many as fit on it.
+pub(crate) fn columns(names: Option<&[String]>) -> String {
+    const WIDTH: usize = 60;
+    let Some(names) = names else { return String::new() };
+    let mut text = String::new();
+    for (place, name) in names.iter().enumerate() {
+        let next = format!("{}{}", if place == 0 { "" } else { ", " }, name.escape_debug());
+        if text.chars().count() + next.chars().count() > WIDTH && place > 0 {
+            let _ = write!(text, ", … ({} in all)", names.len());
+            break;
+        }
+        text.push_str(&next);
+    }
+    format!("{:<10}  {text}\n", "columns")
+}
+
 /// A kernel with its parameters.
 pub(crate) fn kernel(kernel: &KernelRecord, centered: bool) -> String {
     let degree = kernel.degree.map(f64::from);
@@ -64,10 +82,6 @@ fn residual(record: &RunRecord) -> String {
         return "unknown: rows were seen once".to_owned();
     }
     let largest = record.residuals.iter().copied().fold(0.0, f64::max);
-    if record.solver == "hebbian" {
-        // It makes as many passes as it was told to; no residual was asked for.
-        return format!("{largest:.1e} at most");
-    }
     let verdict = if record.converged { "converged" } else { "not converged" };
     format!("{largest:.1e} at most, asked for {:.1e}: {verdict}", record.tolerance)
 }
@@ -78,21 +92,24 @@ fn time(record: &RunRecord) -> String {
 }
 
 fn components_table(record: &RunRecord) -> String {
-    let mut text = String::from("component    eigenvalue  explained  cumulative  residual\n");
+    let column = |name, width, rank| Column { name, width, side: Side::Right, rank };
+    let columns = [
+        column("component", 9, 0),
+        column("eigenvalue", 12, 0),
+        column("explained", 9, 1),
+        column("cumulative", 10, 2),
+        column("residual", 8, 0),
+    ];
+    let mut table = Table::new(&columns, "  ", terminal_width());
     let mut cumulative = 0.0;
     let rows = record.eigenvalues.iter().zip(&record.explained_variance_ratio);
     for (index, (&eigenvalue, &share)) in rows.take(SHOWN).enumerate() {
         cumulative += share;
         let residual = record.residuals.get(index).map_or_else(|| "-".to_owned(), |residual| format!("{residual:.1e}"));
-        let _ = writeln!(
-            text,
-            "{:>9}  {:>12}  {:>9}  {:>10}  {residual:>8}",
-            index + 1,
-            significant(eigenvalue),
-            percent(share),
-            percent(cumulative)
-        );
+        let (share, cumulative) = (percent(share), percent(cumulative));
+        table.row(&[(index + 1).to_string(), significant(eigenvalue), share, cumulative, residual], "");
     }
+    let mut text = table.finish();
     if record.eigenvalues.len() > SHOWN {
         let _ = writeln!(text, "{:>9}  and {} more in the record", "…", record.eigenvalues.len() - SHOWN);
     }
@@ -179,6 +196,15 @@ mod tests {
         assert_eq!(kernel(&polynomial, true), "polynomial, gamma 0.5, degree 3, coef0 1");
         let linear = KernelRecord { name: "linear".to_owned(), gamma: None, coef0: None, degree: None, alpha: None };
         assert_eq!(kernel(&linear, false), "linear, not centred");
+    }
+
+    #[test]
+    fn as_many_names_of_columns_are_shown_as_fit_on_a_line() {
+        assert_eq!(columns(None), "");
+        assert_eq!(columns(Some(&["a".to_owned(), "b".to_owned()])), "columns     a, b\n");
+        let many: Vec<String> = (0..64).map(|i| format!("pixel{i}")).collect();
+        let text = columns(Some(&many));
+        assert!(text.ends_with("pixel6, … (64 in all)\n"), "{text}");
     }
 
     #[test]

@@ -50,10 +50,15 @@ fn what_cannot_be_classified_is_refused_with_the_reason() {
     let directory = directory();
     directory.write("one.csv", "x,y,kind\n1,2,a\n2,1,a\n3,1,a\n");
     directory.write("few.csv", "x,kind\n1,a\n2,a\n3,a\n4,b\n5,b\n6,b\n7,a\n");
+    directory.write("single.csv", format!("x,kind\n{}5.5,b\n", "1,a\n2,a\n".repeat(5)));
     for (words, message) in [
         ("classify rings.csv --drop kind", "--label is missing"),
         ("classify one.csv --label kind", "one.csv: all rows have the same label"),
         ("classify few.csv --label kind", "class \"a\" has 4 members, fewer than the 10 folds: use at most 3 folds"),
+        (
+            "classify single.csv --label kind",
+            "class \"b\" has 1 member, fewer than the 10 folds: leave classes of a single member out",
+        ),
         ("classify rings.csv --label kind --folds 1", "--folds must be at least 2"),
         ("classify rings.csv --label kind --repeats 0", "--repeats must be at least 1"),
         ("classify rings.csv --label kind --unit sigmoid --penalty 1", "--penalty belongs to --unit logistic"),

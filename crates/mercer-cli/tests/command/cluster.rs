@@ -52,7 +52,7 @@ fn solvers_agree_and_standard_output_works() {
     let directory = directory();
     let expected = directory.run("cluster heaps.csv -k 2 --drop side --gamma 1").done().stdout;
     assert!(expected.starts_with("cluster\n0\n1\n0\n1\n"), "{expected}");
-    for solver in ["dense", "krylov", "lanczos", "hebbian --passes 30"] {
+    for solver in ["dense", "krylov", "lanczos", "hebbian --passes 30 --tolerance 0.5"] {
         let outcome = directory.run(&format!("cluster heaps.csv -k 2 --drop side --gamma 1 --solver {solver}")).done();
         assert_eq!(outcome.stdout, expected, "{solver}");
     }
@@ -85,6 +85,32 @@ fn bad_calls_and_bad_points_are_named_and_leave_nothing() {
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
         assert!(!directory.path("out.csv").exists(), "{words}");
     }
+}
+
+#[test]
+fn fewer_clusters_than_were_asked_for_are_not_what_was_asked_for() {
+    let directory = Directory::new();
+    let rows = (0..60).map(|i| format!("{},{}\n", f64::from(i * 37 % 101), f64::from(i * 53 % 97)));
+    directory.write("points.csv", rows.collect::<String>());
+    // So wide a kernel that single precision tells one eigenvector from rounding.
+    let outcome = directory.run("cluster points.csv --precision f32 -k 10 --gamma 1e-12 -o out.csv --json");
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let warning = "there are 1 clusters and not 10: no more embedded points are different";
+    assert!(outcome.stderr.contains(&format!("warning: {warning}")), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("60 points in 1 cluster of 60, written to out.csv"), "{}", outcome.stderr);
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&record["n_clusters"], &record["n_clusters_asked"]), (&1.into(), &10.into()));
+    assert_eq!(record["exit_code"], 1);
+    assert!(record["warnings"].as_array().unwrap().contains(&warning.into()), "{record}");
+    assert_eq!(directory.read("out.csv").lines().count(), 61, "what there is, is written");
+}
+
+#[test]
+fn a_hebbian_clustering_that_has_not_converged_says_so() {
+    let outcome = directory().run("cluster heaps.csv -k 2 --drop side --gamma 1 --solver hebbian --passes 30");
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("0 of 2 eigenvectors converged"), "{}", outcome.stderr);
+    assert!(outcome.stdout.starts_with("cluster\n0\n1\n"), "{}", outcome.stdout);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::support::{Directory, bent_line};
+use super::support::{Directory, bent_line, mercer, npy};
 
 fn directory() -> Directory {
     let directory = Directory::new();
@@ -47,6 +47,54 @@ fn a_method_that_has_not_converged_is_shown_as_such() {
     assert!(lines[0].starts_with("method  ") && lines[1].starts_with("dense "), "{}", outcome.stdout);
     assert!(lines[2].starts_with("power ") && lines[2].ends_with("  not converged"), "{}", outcome.stdout);
     assert_eq!(*lines.last().unwrap(), "angle: the largest, in radians, to the components of dense, the most exact");
+}
+
+#[test]
+fn a_wide_kernel_in_single_precision_is_solved_by_the_dense_solver() {
+    let directory = Directory::new();
+    let values: Vec<f32> = (0..900).map(|i| ((i * 7919 % 1009) as f32 / 1009.0).sin() * 3.0).collect();
+    let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    directory.write("points.npy", npy("<f4", "(300, 3)", &bytes));
+    // Entries differ in their fifth digit, and single precision has seven.
+    let words = "points.npy --gamma 1e-5 -n 4 --json";
+    let compared = record(&directory, &format!("compare {words} --methods dense"));
+    let dense = &compared["methods"][0];
+    assert_eq!(dense["converged"], true, "{dense}");
+    assert!(dense["largest_residual"].as_f64().unwrap() <= 1e-5, "{dense}");
+    let fit = record(&directory, &format!("fit {words} --solver dense -o points.mercer"));
+    assert_eq!((&fit["converged"], &fit["precision"]), (&true.into(), &"f32".into()));
+}
+
+#[test]
+fn a_table_fits_in_a_narrow_terminal_with_its_numbers_whole() {
+    let directory = directory();
+    let narrow = |words: &str, columns: &str| -> String {
+        let output = mercer()
+            .args(words.split_whitespace())
+            .current_dir(directory.root())
+            .env("COLUMNS", columns)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for words in [
+        "compare points.csv --label half -n 2",
+        "fit points.csv --label half -n 3 -o points.mercer",
+        "plan points.csv --label half",
+        "info points.mercer",
+        "tune points.csv --label half --compare",
+    ] {
+        let (wide, text) = (narrow(words, "200"), narrow(words, "50"));
+        assert!(text.lines().all(|line| line.chars().count() <= 50), "{words}:\n{text}");
+        let whole: Vec<&str> = wide.split_whitespace().collect();
+        for number in text.split_whitespace().filter(|word| word.contains("e-")) {
+            assert!(number.parse::<f64>().is_ok() || whole.contains(&number), "{number} of {words} is cut");
+        }
+    }
+    let text = narrow("compare points.csv --label half -n 2 --methods dense,krylov", "50");
+    assert!(text.starts_with("method                time  residual     angle\n"), "{text}");
+    assert!(text.contains("(no room for passes, memory; --json has all)"), "{text}");
 }
 
 #[test]

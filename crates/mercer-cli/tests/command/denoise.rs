@@ -191,7 +191,7 @@ fn rows_get_better_and_windows_help() {
     let gone = |record: &Value| record["reference"]["noise_removed"].as_f64().unwrap();
     assert!(gone(&one) > 0.3, "{one:#}");
     let table = directory.read("out.csv");
-    assert!(table.starts_with("frame,x1,x2,x3,x4,x5,x6\n0,"), "{table}");
+    assert!(table.starts_with("frame,a,b,c,d,e,f\n0,"), "{table}");
     assert_eq!((numbers(&table).len(), &one["n_points"]), (90, &90.into()));
     let five = record(&directory, &format!("{words} --window 5"));
     assert!(gone(&five) > gone(&one), "{five:#}");

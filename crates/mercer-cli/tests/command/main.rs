@@ -5,9 +5,11 @@
 mod support;
 
 mod bad_input;
+mod batches;
 mod checkpoint;
 mod classify;
 mod cluster;
+mod columns;
 mod compare;
 mod demo;
 mod denoise;

@@ -22,7 +22,7 @@ fn the_table_holds_what_the_library_says() {
     for method in ["fixed-point", "distance", "gradient", "ridge"] {
         directory.run(&format!("reconstruct points.mercer new.csv -o {method}.csv --method {method}")).done();
         let text = directory.read(&format!("{method}.csv"));
-        assert!(text.starts_with("x1,x2,feature_error,converged\n"), "{text}");
+        assert!(text.starts_with("x,y,feature_error,converged\n"), "{text}");
         let method: PreimageMethod = method.parse().unwrap();
         let expected = Preimage::new(method).of_points(&model, &points, &Watch::new()).unwrap();
         for (i, row) in numbers(&text).iter().enumerate() {
@@ -40,7 +40,7 @@ fn the_method_is_chosen_for_the_kernel_and_labels_stay() {
     let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!((&record["method"], &record["n_not_converged"]), (&"fixed-point".into(), &0.into()));
     let text = directory.read("out.csv");
-    assert!(text.starts_with("x1,x2,feature_error,converged,half\n"), "{text}");
+    assert!(text.starts_with("x,y,feature_error,converged,half\n"), "{text}");
     assert_eq!(text.lines().count(), 13);
     directory.run("fit points.csv --label half --kernel linear -o linear.mercer --quiet").done();
     let outcome = directory.run("reconstruct linear.mercer new.csv -o out.csv --json").done();
@@ -75,7 +75,7 @@ fn an_autoencoder_is_learned_used_and_shown() {
     assert!(directory.read("codes.csv").starts_with("pc1,pc2,half\n"));
     directory.run("reconstruct codes.mercer points.csv --label half -o again.csv").done();
     let text = directory.read("again.csv");
-    assert!(text.starts_with("x1,x2,loss,half\n"), "{text}");
+    assert!(text.starts_with("x,y,loss,half\n"), "{text}");
     // Three forms are all that two columns have: two lose a little.
     for (row, point) in numbers(&text).iter().zip(numbers(&bent_line())) {
         assert!((row[0] - point[0]).abs() < 0.5 && (row[1] - point[1]).abs() < 0.5, "{row:?} for {point:?}");

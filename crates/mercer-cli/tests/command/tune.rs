@@ -61,6 +61,66 @@ fn criteria_stand_side_by_side() {
 }
 
 #[test]
+fn a_best_bandwidth_at_the_edge_of_what_was_tried_is_told() {
+    let directory = directory();
+    for (list, which) in [("0.01,0.02,0.03", "widest"), ("30,40,50", "narrowest")] {
+        for criterion in ["variance", "reconstruction"] {
+            let words =
+                format!("tune points.csv --label half --bandwidths {list} --criterion {criterion} --record run.json");
+            let outcome = directory.run(&words).done();
+            let record: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+            let best = record["best_bandwidth"].as_f64().unwrap();
+            let ends: Vec<f64> = list.split(',').map(|word| word.parse().unwrap()).collect();
+            let is_at_the_edge = [ends[0], ends[2]].iter().any(|end| end.to_bits() == best.to_bits());
+            let warning = "that was tried: the criterion may be better beyond it; say with --bandwidths where to look";
+            let warned =
+                record["warnings"].as_array().unwrap().iter().any(|text| text.as_str().unwrap().ends_with(warning));
+            assert_eq!(warned, is_at_the_edge, "{criterion} {list}: {}", outcome.stderr);
+            if criterion == "variance" {
+                assert!(outcome.stderr.contains(&format!("is the {which} that was tried")), "{}", outcome.stderr);
+            }
+        }
+    }
+    let outcome = directory.run("tune points.csv --label half").done();
+    assert!(!outcome.stderr.contains("that was tried"), "{}", outcome.stderr);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_report_that_was_stopped_is_not_there() {
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    let directory = Directory::new();
+    let rows = (0..3000).map(|i| format!("{},{}\n", f64::from(i * 37 % 1009), f64::from(i * i % 997)));
+    directory.write("many.csv", rows.collect::<String>());
+    // When components' variances are computed, which takes longest, the curve has been found.
+    let mut child = super::support::mercer()
+        .args(["tune", "many.csv", "--report", "tuning", "--progress", "plain"])
+        .current_dir(directory.root())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let from = Instant::now();
+    while !directory.path("tuning").exists() {
+        assert!(from.elapsed() < Duration::from_secs(60), "no directory appears");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let id = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    let mut files: Vec<String> = std::fs::read_dir(directory.path("tuning"))
+        .map(|entries| entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect())
+        .unwrap_or_default();
+    files.sort_unstable();
+    // All or nothing: on a fast machine it may have been done before.
+    let expected: &[&str] = if status.success() { &["criterion.svg", "tuning.json", "variances.svg"] } else { &[] };
+    assert_eq!(files, expected, "{status:?}");
+}
+
+#[test]
 fn a_report_is_two_pictures_and_a_record() {
     let directory = directory();
     directory.run("tune points.csv --label half --report out/tuning --quiet").done();
@@ -88,9 +148,9 @@ fn what_cannot_be_tuned_is_refused_with_the_reason() {
     for (words, message) in [
         ("tune equal.csv", "equal.csv: all 3 rows are equal"),
         ("tune pair.csv", "pair.csv: the criterion \"variance\" has no maximum"),
-        ("tune points.csv --label half --kernel linear", "--gamma must be left out"),
+        ("tune points.csv --label half --kernel linear", "--kernel linear has no width to tune"),
         ("tune points.csv --label half --kernel polynomial", "not a function of a distance"),
-        ("tune points.csv --label half --kernel precomputed", "--gamma must be left out"),
+        ("tune points.csv --label half --kernel precomputed", "--kernel precomputed has no width to tune"),
         ("tune points.csv --label half --degree 2", "--degree must be left out"),
         ("tune points.csv --label half --bandwidths 1,-2", "--bandwidths must be a positive number, but it is -2"),
         ("tune points.csv --label half --criterion median --bandwidths 1", "--bandwidths must be left out"),

@@ -5,6 +5,7 @@
 //! | `encoder`, `decoder` | k × p | quadratic forms (upper triangles column by column with off-diagonal entries times √2, or all entries), or coefficients over the span |
 //! | `mean` | d | the mean of the points learned from |
 //! | `span` | m × d | the points of the span; absent with full span |
+//! | `feature_names` | bytes | a JSON array of the features' names; absent if they have none |
 //!
 //! Coefficients and span are those of points divided by `scale`. The header's entry `mercer-autoencoder` holds [`Header`] as JSON.
 
@@ -22,7 +23,7 @@ use super::parameters::Parameters;
 use super::settings::Sign;
 use super::span::Span;
 use crate::error::{Error, Result};
-use crate::model::{Tensor, bad, digest, read_checked, views_of, write_tensors};
+use crate::model::{Tensor, bad, digest, names, read_checked, views_of, write_tensors};
 
 /// Version of the layout; raised when an older program could misread a newer file.
 const FORMAT_VERSION: u32 = 1;
@@ -118,6 +119,8 @@ impl Autoencoder {
             Tensor::from_f64("mean", vec![self.mean().len()], self.mean().iter().copied()),
         ];
         tensors.extend(span.map(|points| columns("span", points)));
+        tensors.extend(names::tensor(self.feature_names()));
+        tensors.sort_by_key(|tensor| tensor.name);
         let header = Header {
             format_version: FORMAT_VERSION,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -168,9 +171,9 @@ impl Autoencoder {
     pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Self> {
         let header = header_of(bytes, path)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|error| foreign(path, &error.to_string()))?;
-        let mut names: Vec<&str> = tensors.names();
-        names.sort_unstable();
-        let views: Vec<_> = names.iter().filter_map(|name| Some((*name, tensors.tensor(name).ok()?))).collect();
+        let mut sorted: Vec<&str> = tensors.names();
+        sorted.sort_unstable();
+        let views: Vec<_> = sorted.iter().filter_map(|name| Some((*name, tensors.tensor(name).ok()?))).collect();
         let unsigned = Header { digest: String::new(), ..header.clone() };
         let parts = views.iter().map(|(name, view)| (*name, view.shape(), view.data()));
         if digest(&unsigned.sorted_json(path)?, parts) != header.digest {
@@ -221,6 +224,10 @@ impl Autoencoder {
         if mean.len() != d {
             return Err(bad(path, format!("the tensor \"mean\" has {} numbers instead of {d}", mean.len())));
         }
-        Ok(Autoencoder::new(parameters, header.scale, mean, header.sign, header.learned))
+        let model = Autoencoder::new(parameters, header.scale, mean, header.sign, header.learned);
+        match names::read(&tensors, d, path)? {
+            Some(names) => model.with_feature_names(names),
+            None => Ok(model),
+        }
     }
 }

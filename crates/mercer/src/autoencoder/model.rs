@@ -12,6 +12,7 @@ use super::train::{REPORTED, start_vectors};
 use crate::data::Points;
 use crate::eigen::many::Until;
 use crate::error::{Error, Result};
+use crate::model::names;
 use crate::watch::{Context, Phase, Threads, Watch};
 
 /// How exact the eigenpairs of decoded points are.
@@ -101,12 +102,14 @@ pub struct Autoencoder {
     mean: Vec<f64>,
     sign: Sign,
     info: Info,
+    /// What the columns of points are called, if they had names.
+    feature_names: Option<Vec<String>>,
     threads: Option<usize>,
 }
 
 impl Autoencoder {
     pub(super) fn new(parameters: Parameters, scale: f64, mean: Vec<f64>, sign: Sign, info: Info) -> Self {
-        Self { parameters, scale, mean, sign, info, threads: None }
+        Self { parameters, scale, mean, sign, info, feature_names: None, threads: None }
     }
 
     /// Sets the number of threads (default: one per processor). Answers do not depend on it.
@@ -114,6 +117,33 @@ impl Autoencoder {
     pub fn with_threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
+    }
+
+    /// The autoencoder of points whose columns have names, as [`Model::with_feature_names`](crate::Model::with_feature_names).
+    ///
+    /// ```
+    /// use mercer::Points;
+    /// use mercer::autoencoder::AutoencoderKernelPca;
+    ///
+    /// let points = Points::from_f64((0..100).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 50, 2)?;
+    /// let names = vec!["width".to_owned(), "height".to_owned()];
+    /// let model = AutoencoderKernelPca::new(1).epochs(1).fit(&points)?.with_feature_names(names)?;
+    /// assert_eq!(model.feature_names().unwrap(), ["width", "height"]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there are not as many names as features, or two are the same.
+    pub fn with_feature_names(mut self, names: Vec<String>) -> Result<Self> {
+        names::check(&names, self.n_features())?;
+        self.feature_names = Some(names);
+        Ok(self)
+    }
+
+    /// What the columns of points are called, in their order; `None` if they had no names.
+    pub fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
     }
 
     /// What encoder and decoder are made of.

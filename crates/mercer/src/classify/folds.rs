@@ -66,11 +66,13 @@ pub fn stratified_folds(labels: &[usize], n_folds: usize, seed: u64) -> Result<V
     }
     let counts = count_classes(labels.len(), labels)?;
     if let Some(class) = counts.iter().position(|&count| count < n_folds) {
-        let problem = format!(
-            "class {class} has {} members, fewer than the {n_folds} folds: use at most {} folds",
-            counts[class],
-            counts.iter().min().copied().unwrap_or(0)
-        );
+        let members = if counts[class] == 1 { "1 member".to_owned() } else { format!("{} members", counts[class]) };
+        // With one fold nothing is left to learn from.
+        let advice = match counts.iter().min() {
+            Some(&fewest) if fewest >= 2 => format!("use at most {fewest} folds"),
+            _ => "leave classes of a single member out".to_owned(),
+        };
+        let problem = format!("class {class} has {members}, fewer than the {n_folds} folds: {advice}");
         return Err(Error::Labels { problem });
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);

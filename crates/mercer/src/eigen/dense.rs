@@ -50,8 +50,7 @@ impl EigenSolver for Dense {
         }
         let mut context = *context;
         context.progress.pass = 1;
-        let mut matrix = Mat::zeros(n, n);
-        a.apply(Mat::identity(n, n).as_ref(), matrix.as_mut(), &context)?;
+        let matrix = a.to_dense(&context)?;
         let order = request.order;
         let (values, vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), order))?;
         let leading = vectors.subcols(0, k).to_owned();

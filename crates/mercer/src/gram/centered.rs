@@ -146,6 +146,24 @@ impl<A: SymmetricOperator + ?Sized> SymmetricOperator for Centered<'_, A> {
         subtract_column_means(out);
         Ok(())
     }
+
+    /// `H K H` from the entries of `K`, in double precision.
+    ///
+    /// Entries of a wide kernel are close to one another, and what centring leaves of them is small: a product with a centred vector in
+    /// single precision would round it away.
+    fn to_dense(&self, context: &Context<'_>) -> Result<Mat<f64>> {
+        let mut matrix = self.inner.to_dense(context)?;
+        let sums: Vec<f64> = matrix.col_iter().map(|column| column.iter().sum()).collect();
+        let Centering { column_means, mean, .. } = Centering::from_row_sums(&sums);
+        let _ = self.row_sums.set(sums);
+        for (j, column_mean) in column_means.iter().enumerate() {
+            for (x, row_mean) in matrix.col_mut(j).iter_mut().zip(&column_means) {
+                // In this order, so that a symmetric matrix stays one to the last bit.
+                *x -= (row_mean + column_mean) - mean;
+            }
+        }
+        Ok(matrix)
+    }
 }
 
 /// `x ← H x`.

@@ -20,7 +20,7 @@ mod schedule;
 mod slab;
 mod store;
 
-use faer::{MatMut, MatRef};
+use faer::{Mat, MatMut, MatRef};
 
 pub use basis::PackedCopy;
 pub(crate) use basis::{Basis, Element, diagonal};
@@ -91,6 +91,18 @@ pub trait SymmetricOperator: Sync {
     ///
     /// If `x` or `out` does not have `self.dim()` rows, or they differ in columns.
     fn apply(&self, x: MatRef<'_, f64>, out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()>;
+
+    /// The matrix: its products with all unit vectors, unless it can be had more exactly.
+    ///
+    /// # Errors
+    ///
+    /// As [`apply`](Self::apply).
+    fn to_dense(&self, context: &Context<'_>) -> Result<Mat<f64>> {
+        let n = self.dim();
+        let mut matrix = Mat::zeros(n, n);
+        self.apply(Mat::identity(n, n).as_ref(), matrix.as_mut(), context)?;
+        Ok(matrix)
+    }
 }
 
 /// A symmetric matrix whose entries can be read, at a price.

@@ -60,7 +60,11 @@ impl HebbianLearner {
             }),
             converged,
             passes: self.state.pass(),
-            outcome: if self.stopped { Outcome::Stopped } else { Outcome::OutOfPasses },
+            outcome: match (self.stopped, converged == ritz.values.len()) {
+                (true, _) => Outcome::Stopped,
+                (false, true) => Outcome::Converged,
+                (false, false) => Outcome::OutOfPasses,
+            },
             next: None,
             most_negative: lowest,
             residuals,

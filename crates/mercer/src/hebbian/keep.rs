@@ -60,6 +60,8 @@ impl HebbianLearner {
             return Err(bad(checkpoint.path(), format!("the checkpoint belongs to another run ({difference})")));
         }
         learner.settings = settings.clone();
+        // What is enough may be said anew: it changes nothing about what is learned.
+        learner.prepared.tolerance = here.tolerance;
         learner.keeping = Some(Keeping::new(checkpoint.clone()));
         learner.resumed_after_passes = Some(learner.state.pass());
         let made = learner.state.small.updates - learner.state.origin;

@@ -243,6 +243,14 @@ impl KernelHebbianPca {
         self
     }
 
+    /// Sets the residual that components of the finished model are held against (default 1e-9, and 1e-5 in single precision). It does not
+    /// change what is learned: a run makes all its passes, and its record says whether they were enough.
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.common = self.common.tolerance(tolerance);
+        self
+    }
+
     /// Sets where random numbers come from (default 0).
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {

@@ -7,6 +7,7 @@
 //! | `column_means` | m | what new points are centred with; absent if the model is not centred |
 //! | `weights` | m | the centre as a combination of basis points; absent if it is their mean or the model is not centred |
 //! | `factor`, `shift` | d | what new points are scaled with, `(x − shift) · factor`; absent if they are not |
+//! | `feature_names` | bytes | a JSON array of the features' names; absent if they have none |
 //!
 //! The header's entry `mercer` holds [`Header`] as JSON. Nothing in a file is ever executed; a file that does not begin as a
 //! model does is refused before its contents are read, and a digest of header and tensors tells an altered file from a whole one.
@@ -23,7 +24,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, View};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{BasisKind, Model, Parts};
+use super::{BasisKind, Model, Parts, names};
 use crate::data::{Points, RowsRef, Scaling};
 use crate::error::{Error, Result};
 use crate::gram::Centering;
@@ -189,6 +190,7 @@ impl Model {
             tensors.push(Tensor::from_f64("factor", shape.clone(), scaling.factor().iter().copied()));
             tensors.push(Tensor::from_f64("shift", shape, scaling.shift().iter().copied()));
         }
+        tensors.extend(names::tensor(self.feature_names()));
         tensors.sort_by_key(|tensor| tensor.name);
         tensors
     }
@@ -259,6 +261,7 @@ impl Reader<'_> {
             None => None,
         };
         let scaling = self.scaling(basis.n_features())?;
+        let feature_names = names::read(&self.tensors, basis.n_features(), self.path)?;
         let model = Model::new(Parts {
             kernel,
             basis,
@@ -268,10 +271,9 @@ impl Reader<'_> {
             centering,
             record: self.header.record,
         });
-        match scaling {
-            Some(scaling) => model.with_scaling(scaling).map_err(|error| bad(self.path, error.to_string())),
-            None => Ok(model),
-        }
+        let refused = |error: Error| bad(self.path, error.to_string());
+        let model = scaling.into_iter().try_fold(model, Model::with_scaling).map_err(refused)?;
+        feature_names.into_iter().try_fold(model, Model::with_feature_names).map_err(refused)
     }
 
     fn scaling(&self, n_features: usize) -> Result<Option<Scaling>> {

@@ -10,6 +10,7 @@ mod finish;
 mod fit;
 mod fitted;
 mod kernel_pca;
+pub(crate) mod names;
 mod novelty;
 mod planned_gram;
 mod prepared;

@@ -12,13 +12,23 @@ use crate::args::{Every, StreamArgs};
 use crate::failure::{Failure, Result};
 use crate::output;
 
-/// How far a stream is: what goes beside the learner.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// How far a stream is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Position {
     /// Rows of the input, good and bad.
     rows_read: u64,
     bad_rows: u64,
+}
+
+/// What goes beside the learner.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Note {
+    rows_read: u64,
+    bad_rows: u64,
+    /// Names of the columns, if they have any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    feature_names: Option<Vec<String>>,
 }
 
 /// Keeps the state of a stream.
@@ -26,6 +36,7 @@ pub(super) struct Keeper {
     path: Option<PathBuf>,
     every: Every,
     position: Position,
+    names: Option<Vec<String>>,
     /// The position and the time of what is in the file.
     kept: Position,
     when: Instant,
@@ -40,12 +51,24 @@ impl Keeper {
             (None, Some(path)) if args.checkpoint.resume && path.exists() => Some(path),
             _ => None,
         };
-        let (learner, position) = match from {
-            Some(path) => read(path).map(|(learner, position)| (Some(learner), position))?,
-            None => (None, Position::default()),
+        let (learner, position, names) = match from {
+            Some(path) => read(path).map(|(learner, Note { rows_read, bad_rows, feature_names })| {
+                (Some(learner), Position { rows_read, bad_rows }, feature_names)
+            })?,
+            None => (None, Position::default(), None),
         };
         let every = args.checkpoint.checkpoint_every.unwrap_or_default();
-        Ok((Self { path, every, position, kept: position, when: Instant::now() }, learner))
+        Ok((Self { path, every, position, names, kept: position, when: Instant::now() }, learner))
+    }
+
+    /// What the columns of rows are called, if they have names.
+    pub(super) fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
+    }
+
+    /// The first rows have come, and this is what their columns are called.
+    pub(super) fn name_columns(&mut self, names: Option<&[String]>) {
+        self.names = names.map(<[String]>::to_vec);
     }
 
     /// Rows of the input so far, good and bad.
@@ -112,14 +135,16 @@ impl Keeper {
     /// Keeps the state, aside first and then under its name, so that there is always a whole one.
     pub(super) fn keep(&self, learner: Option<&Learner>) -> Result<()> {
         let (Some(path), Some(learner)) = (&self.path, learner) else { return Ok(()) };
-        let note = serde_json::to_string(&self.position)
+        let Position { rows_read, bad_rows } = self.position;
+        let note = Note { rows_read, bad_rows, feature_names: self.names.clone() };
+        let note = serde_json::to_string(&note)
             .map_err(|error| Failure::usage(format!("the checkpoint cannot be written: {error}")))?;
         output::write_bytes(path, &learner.to_bytes_with_note(&note)?)
     }
 }
 
 /// Reads a learner and how far its stream was.
-fn read(path: &Path) -> Result<(Learner, Position)> {
+fn read(path: &Path) -> Result<(Learner, Note)> {
     let bytes = std::fs::read(path).map_err(Failure::file("reading", path))?;
     let refuse = |why: String| Failure::usage(format!("{}: {why}", path.display()));
     let (learner, note) = Learner::from_bytes_with_note(&bytes).map_err(|error| match error {
@@ -131,11 +156,11 @@ fn read(path: &Path) -> Result<(Learner, Position)> {
         other => refuse(other.to_string()),
     })?;
     // A learner that a program saved has no note, and has read what it has learned.
-    let position = if note.is_empty() {
+    let note = if note.is_empty() {
         let rows_read = mercer::online::OnlineLearner::n_seen(&learner) as u64;
-        Position { rows_read, bad_rows: 0 }
+        Note { rows_read, bad_rows: 0, feature_names: None }
     } else {
         serde_json::from_str(&note).map_err(|error| refuse(format!("its note cannot be read: {error}")))?
     };
-    Ok((learner, position))
+    Ok((learner, note))
 }

@@ -6,8 +6,8 @@ mod rows;
 
 use std::path::Path;
 
-use mercer::Points;
 use mercer::online::{Captured, Learner, OnlineLearner, OnlineRecord};
+use mercer::{Model, Points};
 use serde::Serialize;
 
 use self::emit::Emitter;
@@ -59,6 +59,8 @@ struct Stream<'a> {
     /// Rows still to be left out, because the learner has seen them.
     to_leave_out: u64,
     resumed_after_rows: Option<usize>,
+    /// What was said about columns that are passed over.
+    remark: Option<String>,
 }
 
 /// Why a stream ended.
@@ -112,11 +114,11 @@ impl<'a> Stream<'a> {
         let resumed_after_rows = learner.as_ref().map(OnlineLearner::n_seen);
         let to_leave_out = if args.checkpoint.replay { keeper.rows_read() } else { 0 };
         let emitter = Emitter::new(&args.emit, args.emit_format.unwrap_or_default());
-        Ok(Self { args, learner, emitter, keeper, to_leave_out, resumed_after_rows })
+        Ok(Self { args, learner, emitter, keeper, to_leave_out, resumed_after_rows, remark: None })
     }
 
     fn read_all(&mut self, session: &Session<'_>) -> Result<End> {
-        let mut arrivals = Arrivals::from_standard_input(&self.args.rows);
+        let mut arrivals = Arrivals::from_standard_input(&self.args.rows, self.keeper.names())?;
         if let Some(rows) = self.resumed_after_rows {
             session.console.note(&format!("going on after {rows} rows"));
         }
@@ -143,7 +145,7 @@ impl<'a> Stream<'a> {
     fn save_what_there_is(&self) -> Option<String> {
         let learner = self.learner.as_ref().filter(|learner| learner.n_seen() > 0)?;
         let kept = self.keeper.path().map(|path| ("the state", path, self.keeper.keep(Some(learner))));
-        let model = self.args.output.as_deref().map(|path| ("the model", path, save_model(learner, path)));
+        let model = self.args.output.as_deref().map(|path| ("the model", path, self.save_model(learner, path)));
         let places: Vec<String> = kept
             .into_iter()
             .chain(model)
@@ -156,15 +158,35 @@ impl<'a> Stream<'a> {
         (!places.is_empty()).then(|| format!("of the {n} {rows} learned before, {}", places.join(" and ")))
     }
 
+    /// Writes the model of what was learned, with the names of its columns.
+    fn save_model(&self, learner: &Learner, path: &Path) -> Result<()> {
+        let names = self.keeper.names().map(<[String]>::to_vec);
+        let model = names.into_iter().try_fold(learner.model()?, Model::with_feature_names)?;
+        Ok(model.save(path)?)
+    }
+
     /// Learns from what comes next; `false` at the end of the input.
     fn learn_next(&mut self, arrivals: &mut Arrivals, session: &Session<'_>) -> Result<bool> {
-        let goes_on = match arrivals.next()? {
+        let arrival = arrivals.next()?;
+        self.look_at_columns(arrivals, session);
+        let goes_on = match arrival {
             Arrival::Rows(rows) => self.learn(rows, session).map(|()| true),
             Arrival::Nothing => Ok(true),
             Arrival::End(row) => self.learn(row.into_iter().collect(), session).map(|()| false),
         }?;
         self.keeper.keep_if_due(self.learner.as_ref())?;
         Ok(goes_on)
+    }
+
+    /// Takes note of the names of columns before the first row is learned, and says which are passed over.
+    fn look_at_columns(&mut self, arrivals: &Arrivals, session: &Session<'_>) {
+        if self.learner.is_none() {
+            self.keeper.name_columns(arrivals.names());
+        }
+        if self.remark.is_none() {
+            self.remark = arrivals.remark();
+            self.remark.iter().for_each(|remark| session.console.warning(remark));
+        }
     }
 
     /// Learns rows and writes what is asked for about each.
@@ -244,9 +266,10 @@ impl<'a> Stream<'a> {
 
     fn finish(self, end: End, session: &mut Session<'_>) -> Result<ExitStatus> {
         self.keeper.keep(self.learner.as_ref())?;
+        self.remark.iter().for_each(|remark| session.remember_warning(remark));
         let model = match (&self.args.output, &self.learner) {
             (Some(output), Some(learner)) => {
-                save_model(learner, output)?;
+                self.save_model(learner, output)?;
                 session.console.note(&format!("model saved as {}", output.display()));
                 Some(output.display().to_string())
             }
@@ -300,11 +323,6 @@ impl<'a> Stream<'a> {
             checkpoint: self.keeper.path().map(|path| path.display().to_string()),
         }
     }
-}
-
-/// Writes the model of what was learned.
-fn save_model(learner: &Learner, path: &Path) -> Result<()> {
-    Ok(learner.model()?.save(path)?)
 }
 
 /// What the library says about a row, with its line.

@@ -35,8 +35,12 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Rows of standard input.
-    pub(super) fn from_standard_input(args: &RowArgs) -> Self {
+    /// Rows of standard input; `names` are those of the columns that were learned before.
+    ///
+    /// # Errors
+    ///
+    /// If names are not to be looked at, and there are none.
+    pub(super) fn from_standard_input(args: &RowArgs, names: Option<&[String]>) -> Result<Self> {
         let options = ReadOptions::from(&DataArgs {
             columns: args.columns.clone(),
             drop: args.drop.clone(),
@@ -45,6 +49,7 @@ impl Arrivals {
             delimiter: args.delimiter,
             ..DataArgs::default()
         });
+        let options = options.by_position(args.by_position).wanted(names, "the learner")?;
         let (sender, pieces) = sync_channel(WAITING);
         // It ends with the input, or with the process.
         std::thread::spawn(move || {
@@ -63,7 +68,17 @@ impl Arrivals {
                 }
             }
         });
-        Self { pieces, source: RowSource::new(options, args.format) }
+        Ok(Self { pieces, source: RowSource::new(options, args.format) })
+    }
+
+    /// What the columns of rows are called, as far as that is known yet.
+    pub(super) fn names(&self) -> Option<&[String]> {
+        self.source.names()
+    }
+
+    /// What is to be said of columns that nobody wants, as far as that is known yet.
+    pub(super) fn remark(&self) -> Option<String> {
+        self.source.remark()
     }
 
     /// Waits a little for what comes next.

@@ -74,7 +74,9 @@ fn a_seal_is_the_one_that_is_checked() {
     };
     for whole in seeds("model") {
         let mut altered = whole.clone();
-        *altered.last_mut().unwrap() ^= 1;
+        // Within a number, or within a name: at the end of a file of names stands what ends the list.
+        let place = altered.len() - 3;
+        altered[place] ^= 1;
         let Err(refused) = load(&path, &altered) else { panic!("its digest does not fit, and it was accepted") };
         assert!(refused.to_string().ends_with("its contents do not match its digest"), "{refused}");
         let outcome = load(&path, &sealed(&altered).unwrap());

@@ -13,12 +13,16 @@ fn table(columns: &[(&str, ArrayRef)], args: &DataArgs) -> std::result::Result<R
         columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
     let schema = Arc::new(Schema::new(fields));
     let take = || -> Result<Raw> {
-        let mut table = Columnar::new("x", &schema, &ReadOptions::from(args))?;
+        let table = Columnar::new("x", &schema, &ReadOptions::from(args))?;
         let arrays = columns.iter().map(|(_, array)| array.clone()).collect();
         let batch = RecordBatch::try_new(schema.clone(), arrays).unwrap().project(table.needed()).unwrap();
-        table.push(&batch)?;
-        table.push(&batch)?;
-        table.finish()
+        let mut found = None;
+        let batches = [batch.clone(), batch].map(Ok::<_, arrow_schema::ArrowError>);
+        table.read("Arrow", batches.into_iter(), &mut |raw, _| {
+            found = Some(raw);
+            Ok(())
+        })?;
+        Ok(found.unwrap())
     };
     take().map_err(|failure| failure.to_string())
 }

@@ -1,4 +1,4 @@
-use super::super::{Data, finish};
+use super::super::{Data, Part, finish};
 use super::*;
 use crate::args::{ColumnName, DataArgs, ScaleFactor};
 
@@ -8,7 +8,7 @@ fn options(label: Option<&str>) -> ReadOptions {
 }
 
 fn parse(text: &[u8], options: &ReadOptions) -> Result<Data> {
-    finish("x.csv", read("x.csv", text, Some(text.len() as u64), options)?, options)
+    finish("x.csv", read("x.csv", text, Some(text.len() as u64), options)?, Part::WHOLE, options)
 }
 
 fn rows(data: &Data) -> Vec<Vec<f64>> {
@@ -122,6 +122,56 @@ fn lines_are_counted_over_many_blocks() {
     assert_eq!(data.points.n_samples(), 1_200_000);
     assert_eq!(data.points.row(1_111_110), [0.5, 0.0, 1.0]);
     assert_eq!(data.points.row(1_199_999), [1.25, -300.0, 1234.0]);
+}
+
+/// Rows of each part of a text.
+fn parts(text: &[u8], options: &ReadOptions) -> Result<Vec<usize>> {
+    let mut sizes = Vec::new();
+    read_in_batches("x.csv", text, Some(text.len() as u64), options, &mut |raw, _| {
+        sizes.push(raw.n_samples);
+        Ok(())
+    })?;
+    Ok(sizes)
+}
+
+#[test]
+fn a_text_of_several_blocks_comes_in_parts_and_what_is_wrong_has_its_line() {
+    let line = "1.25,-3e2,1234\n";
+    let mut text = line.repeat(1_200_000);
+    let in_parts = options(None).in_batches(1);
+    let sizes = parts(text.as_bytes(), &in_parts).unwrap();
+    assert!(sizes.len() > 1, "{sizes:?}");
+    assert_eq!(sizes.iter().sum::<usize>(), 1_200_000);
+    assert_eq!(parts(text.as_bytes(), &options(None)).unwrap(), [1_200_000]);
+    text.push_str("1,2\n");
+    let message = parts(text.as_bytes(), &in_parts).unwrap_err().to_string();
+    assert_eq!(message, "x.csv, line 1200001: 2 columns, but line 1 has 3");
+    // Blank lines after the last row are no part.
+    let blank = format!("{}{}", line.repeat(10), "\n".repeat(20 << 20));
+    assert_eq!(parts(blank.as_bytes(), &in_parts).unwrap(), [10]);
+    assert!(parts(b"a,b\n", &in_parts).unwrap_err().to_string().contains("no rows"));
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let text = "1.25,-3e2,1234\n0,1,2\n".repeat(600_000);
+    let read = |threads| rows(&parse(text.as_bytes(), &options(None).threads(Some(threads))).unwrap());
+    assert_eq!(read(1), read(3));
+    assert!(parse(b"1,2\n", &options(None).threads(Some(0))).is_err());
+}
+
+#[test]
+fn a_first_row_of_numbers_that_are_names_of_the_model_is_in_doubt() {
+    let names = ["0", "1"].map(str::to_owned);
+    let wanting = options(None).wanted(Some(&names), "the model").unwrap();
+    let (message, hint) = refusal(b"1,0\n5,6\n", &wanting);
+    assert_eq!(message, "x.csv, line 1: these may be numbers, or the names of the model's columns");
+    assert_eq!(hint, "say --header or --no-header");
+    let present = ReadOptions { header: Header::Present, ..wanting.clone() };
+    assert_eq!(rows(&parse(b"1,0\n5,6\n", &present).unwrap()), [[6.0, 5.0]]);
+    let absent = ReadOptions { header: Header::Absent, ..wanting.clone() };
+    assert_eq!(rows(&parse(b"1,0\n5,6\n", &absent).unwrap()), [[1.0, 0.0], [5.0, 6.0]]);
+    assert_eq!(rows(&parse(b"7,0\n5,6\n", &wanting).unwrap()), [[7.0, 0.0], [5.0, 6.0]]);
 }
 
 #[test]

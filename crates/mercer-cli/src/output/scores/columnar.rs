@@ -12,39 +12,36 @@ use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
-use super::{Layout, ScoreSink};
+use super::{Layout, ScoreSink, Words};
 use crate::failure::{Failure, Result};
-use crate::input::Labels;
 use crate::output::OutputFile;
 
-impl Layout<'_> {
+impl Layout {
     fn schema(&self) -> Arc<Schema> {
-        let words = |words: &Labels| Field::new(&words.name, DataType::Utf8, false);
+        let words = |name: &String| Field::new(name, DataType::Utf8, false);
         let scores = self.names.iter().map(|name| Field::new(name, DataType::Float64, false));
-        let fields: Vec<Field> = self.ids.map(words).into_iter().chain(scores).chain(self.labels.map(words)).collect();
-        Arc::new(Schema::new(fields))
+        let fields = self.id.iter().map(words).chain(scores).chain(self.label.iter().map(words));
+        Arc::new(Schema::new(fields.collect::<Vec<Field>>()))
     }
+}
 
-    fn batch(&self, schema: &Arc<Schema>, first_row: usize, scores: MatRef<'_, f64>) -> RecordBatch {
-        let rows = first_row..first_row + scores.nrows();
-        let words = |words: &Labels| Arc::new(StringArray::from_iter_values(&words.values[rows.clone()])) as ArrayRef;
-        let columns = scores
-            .col_iter()
-            .map(|column| Arc::new(Float64Array::from_iter_values(column.iter().copied())) as ArrayRef);
-        let arrays = self.ids.map(words).into_iter().chain(columns).chain(self.labels.map(words)).collect();
-        RecordBatch::try_new(schema.clone(), arrays).expect("the columns are those of the schema")
-    }
+fn batch(schema: &Arc<Schema>, scores: MatRef<'_, f64>, words: Words<'_>) -> RecordBatch {
+    let texts = |words: &[String]| Arc::new(StringArray::from_iter_values(words)) as ArrayRef;
+    let columns =
+        scores.col_iter().map(|column| Arc::new(Float64Array::from_iter_values(column.iter().copied())) as ArrayRef);
+    let arrays = words.ids.map(texts).into_iter().chain(columns).chain(words.labels.map(texts)).collect();
+    RecordBatch::try_new(schema.clone(), arrays).expect("the columns are those of the schema")
 }
 
 /// Apache Parquet, compressed by the codec that every reader knows.
-pub(super) struct ParquetSink<'a> {
+pub(super) struct ParquetSink {
     writer: ArrowWriter<OutputFile>,
     schema: Arc<Schema>,
-    layout: Layout<'a>,
+    layout: Layout,
 }
 
-impl<'a> ParquetSink<'a> {
-    pub(super) fn new(file: OutputFile, layout: Layout<'a>) -> Result<Self> {
+impl ParquetSink {
+    pub(super) fn new(file: OutputFile, layout: Layout) -> Result<Self> {
         let schema = layout.schema();
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties))
@@ -53,9 +50,9 @@ impl<'a> ParquetSink<'a> {
     }
 }
 
-impl ScoreSink for ParquetSink<'_> {
-    fn write(&mut self, first_row: usize, scores: MatRef<'_, f64>) -> Result<()> {
-        let batch = self.layout.batch(&self.schema, first_row, scores);
+impl ScoreSink for ParquetSink {
+    fn write(&mut self, scores: MatRef<'_, f64>, words: Words<'_>) -> Result<()> {
+        let batch = batch(&self.schema, scores, words);
         self.writer.write(&batch).map_err(|error| parquet_failure(&self.layout, error))
     }
 
@@ -66,23 +63,23 @@ impl ScoreSink for ParquetSink<'_> {
 }
 
 /// An Arrow file, not compressed, so that it can be mapped.
-pub(super) struct ArrowSink<'a> {
+pub(super) struct ArrowSink {
     writer: FileWriter<OutputFile>,
     schema: Arc<Schema>,
-    layout: Layout<'a>,
+    layout: Layout,
 }
 
-impl<'a> ArrowSink<'a> {
-    pub(super) fn new(file: OutputFile, layout: Layout<'a>) -> Result<Self> {
+impl ArrowSink {
+    pub(super) fn new(file: OutputFile, layout: Layout) -> Result<Self> {
         let schema = layout.schema();
         let writer = FileWriter::try_new(file, &schema).map_err(|error| arrow_failure(&layout, error))?;
         Ok(Self { writer, schema, layout })
     }
 }
 
-impl ScoreSink for ArrowSink<'_> {
-    fn write(&mut self, first_row: usize, scores: MatRef<'_, f64>) -> Result<()> {
-        let batch = self.layout.batch(&self.schema, first_row, scores);
+impl ScoreSink for ArrowSink {
+    fn write(&mut self, scores: MatRef<'_, f64>, words: Words<'_>) -> Result<()> {
+        let batch = batch(&self.schema, scores, words);
         self.writer.write(&batch).map_err(|error| arrow_failure(&self.layout, error))
     }
 
@@ -93,14 +90,14 @@ impl ScoreSink for ArrowSink<'_> {
     }
 }
 
-fn arrow_failure(layout: &Layout<'_>, error: ArrowError) -> Failure {
+fn arrow_failure(layout: &Layout, error: ArrowError) -> Failure {
     match error {
         ArrowError::IoError(_, source) => layout.failure(source),
         other => layout.refusal(other),
     }
 }
 
-fn parquet_failure(layout: &Layout<'_>, error: ParquetError) -> Failure {
+fn parquet_failure(layout: &Layout, error: ParquetError) -> Failure {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
             Ok(source) => layout.failure(*source),

@@ -4,20 +4,18 @@ use std::fmt::Write;
 
 use faer::MatRef;
 
-use super::{Layout, ScoreSink, number, put};
+use super::{ScoreSink, Words, number, put};
 use crate::failure::{Failure, Result};
-use crate::input::Labels;
 use crate::output::OutputFile;
 
 /// Lines such as `3 1:0.5 2:-0.25`.
-pub(super) struct LibsvmSink<'a> {
+pub(super) struct LibsvmSink {
     file: OutputFile,
-    layout: Layout<'a>,
 }
 
 /// Refuses labels that are not numbers, which the format has no place for.
-pub(super) fn check_labels(labels: Option<&Labels>) -> Result<()> {
-    let wrong = labels.and_then(|labels| labels.values.iter().find(|label| label.parse::<f64>().is_err()));
+pub(super) fn check_labels(labels: Option<&[String]>) -> Result<()> {
+    let wrong = labels.and_then(|labels| labels.iter().find(|label| label.parse::<f64>().is_err()));
     match wrong {
         Some(label) => Err(Failure::usage(format!(
             "labels in a libsvm file are numbers, but \"{label}\" is none: write .csv or .parquet instead"
@@ -26,17 +24,18 @@ pub(super) fn check_labels(labels: Option<&Labels>) -> Result<()> {
     }
 }
 
-impl<'a> LibsvmSink<'a> {
-    pub(super) fn new(file: OutputFile, layout: Layout<'a>) -> Self {
-        Self { file, layout }
+impl LibsvmSink {
+    pub(super) fn new(file: OutputFile) -> Self {
+        Self { file }
     }
 }
 
-impl ScoreSink for LibsvmSink<'_> {
-    fn write(&mut self, first_row: usize, scores: MatRef<'_, f64>) -> Result<()> {
+impl ScoreSink for LibsvmSink {
+    fn write(&mut self, scores: MatRef<'_, f64>, words: Words<'_>) -> Result<()> {
+        check_labels(words.labels)?;
         let mut text = String::new();
         for i in 0..scores.nrows() {
-            text.push_str(self.layout.labels.map_or("0", |labels| &labels.values[first_row + i]));
+            text.push_str(words.labels.map_or("0", |labels| &labels[i]));
             for j in 0..scores.ncols() {
                 // Into memory, which does not fail.
                 let _ = write!(text, " {}:{}", j + 1, number(scores[(i, j)]));

@@ -8,6 +8,7 @@ mod numpy;
 mod text;
 
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use faer::MatRef;
@@ -15,24 +16,26 @@ use faer::MatRef;
 use super::OutputFile;
 use crate::args::Format;
 use crate::failure::{Failure, Result};
-use crate::input::{self, Labels};
+use crate::input::{self, Data, Labels};
 
 /// How names of files of scores may end.
 const SCORE_FORMATS: &str = ".csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm";
 
 /// What goes into a file beside the scores.
 #[derive(Clone)]
-struct Layout<'a> {
+struct Layout {
     /// The file, as messages name it.
     path: PathBuf,
     /// A name for each column of scores.
     names: Vec<String>,
-    n_samples: usize,
-    labels: Option<&'a Labels>,
-    ids: Option<&'a Labels>,
+    /// How many rows there will be, if that is known before they are written.
+    n_samples: Option<usize>,
+    /// Names of the columns of labels and ids, if there are any.
+    label: Option<String>,
+    id: Option<String>,
 }
 
-impl Layout<'_> {
+impl Layout {
     /// The failure that an error of a writer is which has taken the file over.
     fn failure(&self, source: io::Error) -> Failure {
         Failure::File { doing: "writing", path: self.path.clone(), source }
@@ -44,63 +47,62 @@ impl Layout<'_> {
     }
 }
 
+/// Labels and ids of some rows, if there are any.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Words<'a> {
+    pub(crate) labels: Option<&'a [String]>,
+    pub(crate) ids: Option<&'a [String]>,
+}
+
+impl<'a> Words<'a> {
+    /// Those of some rows of a file.
+    pub(crate) fn of(data: &'a Data, rows: Range<usize>) -> Self {
+        let part = |words: &'a Option<Labels>| words.as_ref().map(|words| &words.values[rows.clone()]);
+        Self { labels: part(&data.labels), ids: part(&data.ids) }
+    }
+}
+
 /// One way to write scores.
 trait ScoreSink {
-    /// Writes the next rows, of which the first has this number.
-    fn write(&mut self, first_row: usize, scores: MatRef<'_, f64>) -> Result<()>;
+    /// Writes the next rows.
+    fn write(&mut self, scores: MatRef<'_, f64>, words: Words<'_>) -> Result<()>;
     /// Writes what comes after the last row and makes the file appear.
     fn finish(self: Box<Self>) -> Result<()>;
 }
 
 /// Writes scores block by block.
-pub(crate) struct ScoreWriter<'a> {
-    layout: Layout<'a>,
+pub(crate) struct ScoreWriter {
+    layout: Layout,
     format: Format,
     /// Where nothing has been written yet.
     file: Option<OutputFile>,
-    sink: Option<Box<dyn ScoreSink + 'a>>,
-    rows_written: usize,
+    sink: Option<Box<dyn ScoreSink>>,
 }
 
-impl<'a> ScoreWriter<'a> {
-    /// A writer for `n_samples` rows of `n_components` scores. Nothing is written before the first of them.
+impl ScoreWriter {
+    /// A writer of the scores of a file's points, in columns of these names. Nothing is written before the first of them.
+    ///
+    /// `n_samples` is how many there are, or `None` if that is known only at the end; then the format must be one that
+    /// [`is_open_ended`].
     pub(crate) fn new(
         file: OutputFile,
         format: Format,
-        (n_samples, n_components): (usize, usize),
-        labels: Option<&'a Labels>,
-    ) -> Result<Self> {
-        let names = (1..=n_components).map(|component| format!("pc{component}")).collect();
-        Self::with_columns(file, format, n_samples, names, labels)
-    }
-
-    /// As [`new`](Self::new), for columns of other names.
-    pub(crate) fn with_columns(
-        file: OutputFile,
-        format: Format,
-        n_samples: usize,
         names: Vec<String>,
-        labels: Option<&'a Labels>,
+        n_samples: Option<usize>,
+        data: &Data,
     ) -> Result<Self> {
         if format == Format::Libsvm {
-            libsvm::check_labels(labels)?;
+            libsvm::check_labels(data.labels.as_ref().map(|labels| labels.values.as_slice()))?;
         }
-        let layout = Layout { path: file.path().to_owned(), names, n_samples, labels, ids: None };
-        Ok(Self { layout, format, file: Some(file), sink: None, rows_written: 0 })
-    }
-
-    /// The same, with a column that names the rows.
-    pub(crate) fn ids(mut self, ids: Option<&'a Labels>) -> Self {
-        self.layout.ids = ids;
-        self
+        let name = |words: &Option<Labels>| words.as_ref().map(|words| words.name.clone());
+        let (label, id) = (name(&data.labels), name(&data.ids));
+        let layout = Layout { path: file.path().to_owned(), names, n_samples, label, id };
+        Ok(Self { layout, format, file: Some(file), sink: None })
     }
 
     /// Writes the next rows.
-    pub(crate) fn write(&mut self, scores: MatRef<'_, f64>) -> Result<()> {
-        let first_row = self.rows_written;
-        self.start()?.write(first_row, scores)?;
-        self.rows_written += scores.nrows();
-        Ok(())
+    pub(crate) fn write(&mut self, scores: MatRef<'_, f64>, words: Words<'_>) -> Result<()> {
+        self.start()?.write(scores, words)
     }
 
     /// Makes the file appear.
@@ -110,22 +112,33 @@ impl<'a> ScoreWriter<'a> {
     }
 
     /// The sink, made when it is first needed.
-    fn start(&mut self) -> Result<&mut (dyn ScoreSink + 'a)> {
+    fn start(&mut self) -> Result<&mut (dyn ScoreSink + 'static)> {
         if let Some(file) = self.file.take() {
             let layout = self.layout.clone();
             self.sink = Some(match self.format {
                 Format::Csv | Format::Tsv => Box::new(text::TextSink::new(file, layout, self.format)?),
-                Format::Npy => Box::new(numpy::NpySink::new(file, &layout)?),
+                Format::Npy => Box::new(numpy::NpySink::new(file, layout)?),
                 Format::Npz => Box::new(numpy::NpzSink::new(file, layout)?),
                 Format::Parquet => Box::new(columnar::ParquetSink::new(file, layout)?),
                 Format::Arrow => Box::new(columnar::ArrowSink::new(file, layout)?),
-                Format::Libsvm => Box::new(libsvm::LibsvmSink::new(file, layout)),
+                Format::Libsvm => Box::new(libsvm::LibsvmSink::new(file)),
                 other @ (Format::Idx | Format::Images) => return Err(not_for_scores(other)),
             });
         }
         let sink = self.sink.as_deref_mut();
         Ok(sink.expect("there is a file before the sink is made, and a sink after"))
     }
+}
+
+/// Whether a format can be written before it is known how many rows there will be. An array in an archive cannot: its length
+/// stands before it, and nobody goes back there.
+pub(crate) fn is_open_ended(format: Format) -> bool {
+    format != Format::Npz
+}
+
+/// Names of the columns of scores.
+pub(crate) fn component_names(n_components: usize) -> Vec<String> {
+    (1..=n_components).map(|component| format!("pc{component}")).collect()
 }
 
 /// The format of scores that the name of a file says; standard output takes CSV.

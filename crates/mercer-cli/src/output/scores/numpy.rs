@@ -7,48 +7,65 @@ use zip::result::ZipError;
 use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
 
-use super::{Layout, ScoreSink, put};
+use super::{Layout, ScoreSink, Words, put};
 use crate::failure::{Failure, Result};
-use crate::input::Labels;
 use crate::output::OutputFile;
 
 /// The scores alone.
 pub(super) struct NpySink {
     file: OutputFile,
+    layout: Layout,
+    rows_written: usize,
 }
 
 impl NpySink {
-    pub(super) fn new(mut file: OutputFile, layout: &Layout<'_>) -> Result<Self> {
-        put(&mut file, &head("<f8", &format!("({}, {})", layout.n_samples, layout.names.len())))?;
-        Ok(Self { file })
+    pub(super) fn new(mut file: OutputFile, layout: Layout) -> Result<Self> {
+        // Where the number of rows is not known, there is room for any: a head of this kind takes 128 bytes, whatever its numbers.
+        put(&mut file, &layout.head(layout.n_samples.unwrap_or(usize::MAX)))?;
+        Ok(Self { file, layout, rows_written: 0 })
+    }
+}
+
+impl Layout {
+    /// The head of an array of so many rows of scores.
+    fn head(&self, rows: usize) -> Vec<u8> {
+        head("<f8", &format!("({rows}, {})", self.names.len()))
     }
 }
 
 impl ScoreSink for NpySink {
-    fn write(&mut self, _first_row: usize, scores: MatRef<'_, f64>) -> Result<()> {
+    fn write(&mut self, scores: MatRef<'_, f64>, _words: Words<'_>) -> Result<()> {
+        self.rows_written += scores.nrows();
         put(&mut self.file, &rows_as_bytes(scores))
     }
 
-    fn finish(self: Box<Self>) -> Result<()> {
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        if self.layout.n_samples.is_none() {
+            let head = self.layout.head(self.rows_written);
+            self.file.write_at_start(&head).map_err(|error| self.file.failure(error))?;
+        }
         self.file.commit()
     }
 }
 
 /// Arrays `scores`, and one each for label and id under the names of their columns.
-pub(super) struct NpzSink<'a> {
+pub(super) struct NpzSink {
     // Never asked to go back, so that a pipe will do.
     archive: ZipWriter<StreamWriter<OutputFile>>,
-    layout: Layout<'a>,
+    layout: Layout,
+    labels: Vec<String>,
+    ids: Vec<String>,
 }
 
 /// The name of the array of scores.
 const SCORES: &str = "scores";
 
-impl<'a> NpzSink<'a> {
-    pub(super) fn new(file: OutputFile, layout: Layout<'a>) -> Result<Self> {
-        let mut sink = Self { archive: ZipWriter::new_stream(file), layout };
-        let shape = format!("({}, {})", sink.layout.n_samples, sink.layout.names.len());
-        sink.member(SCORES, &head("<f8", &shape))?;
+impl NpzSink {
+    pub(super) fn new(file: OutputFile, layout: Layout) -> Result<Self> {
+        let head = layout.head(layout.n_samples.expect("an archive is begun when the number of rows is known"));
+        let archive = ZipWriter::new_stream(file);
+        let mut sink = Self { archive, layout, labels: Vec::new(), ids: Vec::new() };
+        sink.member(SCORES, &head)?;
         Ok(sink)
     }
 
@@ -65,12 +82,12 @@ impl<'a> NpzSink<'a> {
     }
 
     /// An array of text, each filled up with zeros to the length of the longest.
-    fn words(&mut self, name: &str, words: &Labels) -> Result<()> {
-        let longest = words.values.iter().map(|word| word.chars().count()).max().unwrap_or(0).max(1);
+    fn words(&mut self, name: &str, words: &[String]) -> Result<()> {
+        let longest = words.iter().map(|word| word.chars().count()).max().unwrap_or(0).max(1);
         // An array must not take the name of the scores.
         let name = if name == SCORES { format!("{name}_column") } else { name.to_owned() };
-        self.member(&name, &head(&format!("<U{longest}"), &format!("({},)", words.values.len())))?;
-        for word in &words.values {
+        self.member(&name, &head(&format!("<U{longest}"), &format!("({},)", words.len())))?;
+        for word in words {
             let characters = word.chars().map(u32::from).chain(std::iter::repeat(0)).take(longest);
             let bytes: Vec<u8> = characters.flat_map(u32::to_le_bytes).collect();
             self.put(&bytes)?;
@@ -79,26 +96,29 @@ impl<'a> NpzSink<'a> {
     }
 }
 
-impl ScoreSink for NpzSink<'_> {
-    fn write(&mut self, _first_row: usize, scores: MatRef<'_, f64>) -> Result<()> {
+impl ScoreSink for NpzSink {
+    fn write(&mut self, scores: MatRef<'_, f64>, words: Words<'_>) -> Result<()> {
+        self.labels.extend_from_slice(words.labels.unwrap_or_default());
+        self.ids.extend_from_slice(words.ids.unwrap_or_default());
         self.put(&rows_as_bytes(scores))
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        let (labels, ids) = (self.layout.labels, self.layout.ids);
-        if let Some(ids) = ids {
-            self.words(&ids.name, ids)?;
+        let (labels, ids) = (std::mem::take(&mut self.labels), std::mem::take(&mut self.ids));
+        let (label, id) = (self.layout.label.clone(), self.layout.id.clone());
+        if let Some(id) = &id {
+            self.words(id, &ids)?;
         }
         // The same column may be both.
-        if let Some(labels) = labels.filter(|labels| ids.is_none_or(|ids| ids.name != labels.name)) {
-            self.words(&labels.name, labels)?;
+        if let Some(label) = label.filter(|label| id.as_ref() != Some(label)) {
+            self.words(&label, &labels)?;
         }
-        let Self { archive, layout } = *self;
+        let Self { archive, layout, .. } = *self;
         archive.finish().map_err(|error| failure(&layout, error))?.into_inner().commit()
     }
 }
 
-fn failure(layout: &Layout<'_>, error: ZipError) -> Failure {
+fn failure(layout: &Layout, error: ZipError) -> Failure {
     match error {
         ZipError::Io(source) => layout.failure(source),
         other => layout.refusal(other),

@@ -10,12 +10,38 @@ fn words(name: &str, values: [&str; 2]) -> Labels {
     Labels { name: name.to_owned(), values: values.map(str::to_owned).to_vec() }
 }
 
-fn write_to(path: &Path, labels: Option<&Labels>, ids: Option<&Labels>) -> Result<()> {
-    let format = score_format(path)?;
-    let mut writer = ScoreWriter::new(OutputFile::create(path)?, format, (2, 2), labels)?.ids(ids);
-    writer.write(mat![[0.5, -1e-20]].as_ref())?;
-    writer.write(mat![[0.1, 0.0]].as_ref())?;
+fn data(labels: Option<&Labels>, ids: Option<&Labels>) -> Data {
+    let points = mercer::Points::from_f64(vec![0.0; 2], 2, 1).unwrap();
+    Data { labels: labels.cloned(), ids: ids.cloned(), ..Data::of_points("x", points) }
+}
+
+fn write_rows(path: &Path, n_samples: Option<usize>, labels: Option<&Labels>, ids: Option<&Labels>) -> Result<()> {
+    let (format, data) = (score_format(path)?, data(labels, ids));
+    let file = OutputFile::create_uncertain(path)?;
+    let mut writer = ScoreWriter::new(file, format, component_names(2), n_samples, &data)?;
+    writer.write(mat![[0.5, -1e-20]].as_ref(), Words::of(&data, 0..1))?;
+    writer.write(mat![[0.1, 0.0]].as_ref(), Words::of(&data, 1..2))?;
     writer.finish()
+}
+
+fn write_to(path: &Path, labels: Option<&Labels>, ids: Option<&Labels>) -> Result<()> {
+    write_rows(path, Some(2), labels, ids)
+}
+
+#[test]
+fn a_file_is_the_same_whether_its_length_was_known_or_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let (labels, ids) = (words("kind", ["3", "4"]), words("name", ["one", "two"]));
+    for name in ["x.csv", "x.tsv", "x.parquet", "x.arrow", "x.npy", "x.libsvm"] {
+        assert!(is_open_ended(score_format(Path::new(name)).unwrap()), "{name}");
+        let path = directory.path().join(name);
+        let bytes = [Some(2), None].map(|n_samples| {
+            write_rows(&path, n_samples, Some(&labels), Some(&ids)).unwrap();
+            fs::read(&path).unwrap()
+        });
+        assert!(bytes[0] == bytes[1], "{name}");
+    }
+    assert!(!is_open_ended(Format::Npz));
 }
 
 fn written(name: &str, labels: Option<&Labels>, ids: Option<&Labels>) -> Vec<u8> {

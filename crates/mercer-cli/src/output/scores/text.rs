@@ -2,26 +2,22 @@
 
 use faer::MatRef;
 
-use super::{Layout, ScoreSink, number, put};
+use super::{Layout, ScoreSink, Words, number, put};
 use crate::args::Format;
 use crate::failure::{Failure, Result};
 use crate::output::OutputFile;
 
 /// Text with a header.
-pub(super) struct TextSink<'a> {
+pub(super) struct TextSink {
     file: OutputFile,
-    layout: Layout<'a>,
     delimiter: u8,
 }
 
-impl<'a> TextSink<'a> {
-    pub(super) fn new(file: OutputFile, layout: Layout<'a>, format: Format) -> Result<Self> {
+impl TextSink {
+    pub(super) fn new(file: OutputFile, layout: Layout, format: Format) -> Result<Self> {
         let delimiter = if format == Format::Tsv { b'\t' } else { b',' };
-        let mut sink = Self { file, layout, delimiter };
-        let id = sink.layout.ids.map(|ids| ids.name.clone());
-        let label = sink.layout.labels.map(|labels| labels.name.clone());
-        let names = sink.layout.names.clone();
-        sink.rows(std::iter::once(id.into_iter().chain(names).chain(label)))?;
+        let mut sink = Self { file, delimiter };
+        sink.rows(std::iter::once(layout.id.into_iter().chain(layout.names).chain(layout.label)))?;
         Ok(sink)
     }
 
@@ -37,12 +33,11 @@ impl<'a> TextSink<'a> {
     }
 }
 
-impl ScoreSink for TextSink<'_> {
-    fn write(&mut self, first_row: usize, scores: MatRef<'_, f64>) -> Result<()> {
-        let (labels, ids) = (self.layout.labels, self.layout.ids);
+impl ScoreSink for TextSink {
+    fn write(&mut self, scores: MatRef<'_, f64>, words: Words<'_>) -> Result<()> {
         self.rows((0..scores.nrows()).map(|i| {
-            let id = ids.map(|ids| ids.values[first_row + i].clone());
-            let label = labels.map(|labels| labels.values[first_row + i].clone());
+            let id = words.ids.map(|ids| ids[i].clone());
+            let label = words.labels.map(|labels| labels[i].clone());
             let row = (0..scores.ncols()).map(move |j| number(scores[(i, j)]));
             id.into_iter().chain(row).chain(label)
         }))

@@ -1,27 +1,26 @@
 //! `mercer tune`: the width of a kernel that suits the data.
 
+mod report;
+
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 use mercer::ErrorKind;
-use mercer::kernel::KernelSpec;
-use mercer::tune::{Criterion, KernelTuner, Landscape, TuneMethod, Tuning, landscape};
+use mercer::kernel::{KernelSpec, NAMES, Pairing};
+use mercer::tune::{Criterion, KernelTuner, Landscape, TuneMethod, Tuning};
 use mercer::watch::Threads;
 use serde::Serialize;
 
+use self::report::{Report, draw};
 use super::learn::watched;
 use super::session::{Session, threads};
 use crate::args::TuneArgs;
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
-use crate::output::summary::{seconds, short};
+use crate::output::summary::{counted, seconds, short};
+use crate::output::table::{Column, Side, Table, terminal_width};
 use crate::output::write_text;
-use crate::picture::{Panel, Scan};
 use crate::records::Common;
-
-/// Components whose variances are drawn and kept.
-const DRAWN: usize = 12;
 
 /// What the record of a search has of its own.
 #[derive(Serialize)]
@@ -60,8 +59,10 @@ struct Rival {
 
 /// Runs the command.
 pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
-    let mut session = Session::start("tune", &args.report, args.progress.progress)?;
+    let session = Session::start("tune", &args.report, args.progress.progress)?;
+    let mut session = session.on_threads(args.search.threads);
     let threads = threads(args.search.threads)?;
+    check_kernel(&args.kernel)?;
     let pictures = args.report_dir.as_deref().map(Report::new).transpose()?;
     let outputs: Vec<&Path> = pictures.iter().flat_map(Report::files).collect();
     session.check_outputs(outputs, &[("data", &args.points)])?;
@@ -78,13 +79,18 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
     for warning in &tuning.warnings {
         session.warn(warning.clone());
     }
+    if let Some(warning) = at_the_edge(&tuning) {
+        session.warn(warning);
+    }
     if tuning.maxima.len() > 1 {
         let others: Vec<String> = tuning.maxima.iter().map(|maximum| short(maximum.bandwidth)).collect();
         session.warn(format!("the criterion has {} maxima: at bandwidths {}", others.len(), others.join(", ")));
     }
-    let landscape = match &pictures {
-        Some(report) => Some(draw(report, args, &tuning, &data, &threads, &mut session)?),
-        None => None,
+    let (landscape, drawn) = match &pictures {
+        Some(_) => {
+            draw(args, &tuning, &data, &threads, &mut session).map(|(found, drawn)| (Some(found), Some(drawn)))?
+        }
+        None => (None, None),
     };
     let status = if tuning.converged { ExitStatus::Done } else { ExitStatus::NotConverged };
     let table = table(&tuning, &compared);
@@ -100,11 +106,46 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
         compared,
         landscape,
     };
-    if let Some(report) = &pictures {
+    // All is known before the first of the files is written: a run that is stopped leaves none of them.
+    if let (Some(report), Some(drawn)) = (&pictures, &drawn) {
+        write_text(&report.curve, &drawn.curve)?;
+        write_text(&report.variances, &drawn.variances)?;
         write_text(&report.json, &crate::records::document("tune", status, &body)?)?;
         session.console.note(&format!("curve and variances written to {}", report.directory.display()));
     }
     session.finish(status, &body, Some(&table))
+}
+
+/// Refuses kernels that have no width to find.
+fn check_kernel(name: &str) -> Result<()> {
+    let has_width = |name: &str| {
+        KernelSpec::specimen(name).is_ok_and(|kernel| kernel.pairing().is_some_and(Pairing::is_translation_invariant))
+    };
+    if has_width(name) {
+        return Ok(());
+    }
+    let others: Vec<&str> = NAMES.into_iter().filter(|name| has_width(name)).collect();
+    Err(Failure::usage(format!(
+        "--kernel {name} has no width to tune: it is not a function of a distance, as {} are",
+        others.join(", ")
+    )))
+}
+
+/// What is to be said if the best of the bandwidths that were tried has none better beside it because it is the last.
+fn at_the_edge(tuning: &Tuning) -> Option<String> {
+    const SAME: f64 = 1e-9;
+    let (&narrowest, &widest) = (tuning.bandwidths.first()?, tuning.bandwidths.last()?);
+    let is = |sigma: f64| (tuning.best_bandwidth - sigma).abs() <= SAME * sigma;
+    let which = match (is(narrowest), is(widest)) {
+        (true, false) => "narrowest",
+        (false, true) => "widest",
+        // Somewhere between, or the only one there is.
+        _ => return None,
+    };
+    Some(format!(
+        "the best bandwidth {} is the {which} that was tried: the criterion may be better beyond it; say with --bandwidths where to look",
+        short(tuning.best_bandwidth)
+    ))
 }
 
 fn kernel_spec(args: &TuneArgs) -> KernelSpec {
@@ -172,105 +213,6 @@ fn rival(
     }
 }
 
-/// The files of a report.
-struct Report {
-    directory: std::path::PathBuf,
-    curve: std::path::PathBuf,
-    variances: std::path::PathBuf,
-    json: std::path::PathBuf,
-}
-
-impl Report {
-    fn new(directory: &Path) -> Result<Self> {
-        fs::create_dir_all(directory).map_err(Failure::file("making", directory))?;
-        Ok(Self {
-            directory: directory.to_owned(),
-            curve: directory.join("criterion.svg"),
-            variances: directory.join("variances.svg"),
-            json: directory.join("tuning.json"),
-        })
-    }
-
-    fn files(&self) -> [&Path; 3] {
-        [&self.curve, &self.variances, &self.json]
-    }
-}
-
-/// Letters of a file's name that a picture has room for.
-const MOST_LETTERS: usize = 32;
-
-/// The name of a file without its folders, and without its middle if it is long.
-fn file_name(path: &str) -> String {
-    let name = Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned());
-    let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= MOST_LETTERS {
-        return name;
-    }
-    let half = (MOST_LETTERS - 1) / 2;
-    let (start, end) = (&letters[..half], &letters[letters.len() - half..]);
-    start.iter().chain(&['\u{2026}']).chain(end).collect()
-}
-
-/// Draws the criterion with its derivative, and the variances of the components.
-fn draw(
-    report: &Report,
-    args: &TuneArgs,
-    tuning: &Tuning,
-    data: &Data,
-    threads: &Threads,
-    session: &mut Session<'_>,
-) -> Result<Landscape> {
-    let marks: Vec<f64> = if tuning.maxima.is_empty() {
-        vec![tuning.best_bandwidth]
-    } else {
-        tuning.maxima.iter().map(|maximum| maximum.bandwidth).collect()
-    };
-    let subtitle = format!(
-        "{}: {} points, {}; best bandwidth {}, gamma {}",
-        file_name(&data.name),
-        tuning.n_samples,
-        tuning.method,
-        short(tuning.best_bandwidth),
-        short(tuning.best_gamma)
-    );
-    let title = format!("Criterion {} of the {} kernel", tuning.criterion, tuning.kernel);
-    let picture = Scan {
-        title: &title,
-        subtitle: &subtitle,
-        bandwidths: &tuning.bandwidths,
-        panels: &[
-            Panel { name: tuning.criterion.name(), lines: std::slice::from_ref(&tuning.values) },
-            Panel { name: "derivative by the bandwidth", lines: std::slice::from_ref(&tuning.gradients) },
-        ],
-        marks: &marks,
-        best: tuning.best_bandwidth,
-    };
-    write_text(&report.curve, &picture.to_svg())?;
-
-    let found = session.timed("report", |session| {
-        let work = |watch: &mercer::Watch<'_>| {
-            let spec = kernel_spec(args);
-            landscape(&data.points, &spec, &tuning.bandwidths, DRAWN, args.search.seed, threads, watch)
-        };
-        watched(session, data, None, work).map(|(found, _)| found)
-    })?;
-    let shown = found.variances.first().map_or(0, Vec::len);
-    let lines: Vec<Vec<f64>> =
-        (0..shown).map(|component| found.variances.iter().map(|variances| variances[component]).collect()).collect();
-    let title = format!("Variance of the first {shown} components, {} kernel", tuning.kernel);
-    let subtitle = format!("{subtitle}; variances of {} points", found.n_used);
-    let picture = Scan {
-        title: &title,
-        subtitle: &subtitle,
-        bandwidths: &found.bandwidths,
-        panels: &[Panel { name: "variance", lines: &lines }],
-        marks: &marks,
-        best: tuning.best_bandwidth,
-    };
-    write_text(&report.variances, &picture.to_svg())?;
-    Ok(found)
-}
-
 /// The result for people.
 fn table(tuning: &Tuning, compared: &[Rival]) -> String {
     let mut text = String::new();
@@ -284,25 +226,33 @@ fn table(tuning: &Tuning, compared: &[Rival]) -> String {
     let looked = if tuning.method == TuneMethod::Exact { "all pairs" } else { "samples" };
     let _ = writeln!(
         text,
-        "searched    {} bandwidths from {} to {}, {looked} of {} points, {} passes",
-        tuning.bandwidths.len(),
+        "searched    {} from {} to {}, {looked} of {} points, {}",
+        counted(tuning.bandwidths.len(), "bandwidth"),
         tuning.bandwidths.first().map_or_else(String::new, |&sigma| short(sigma)),
         tuning.bandwidths.last().map_or_else(String::new, |&sigma| short(sigma)),
         tuning.n_used,
-        tuning.passes
+        if tuning.passes == 1 { "1 pass".to_owned() } else { format!("{} passes", tuning.passes) }
     );
     let _ = writeln!(text, "time        {}", seconds(tuning.seconds));
     if !compared.is_empty() {
-        let _ = writeln!(text, "\n{:<16} {:>12} {:>12} {:>9}", "criterion", "bandwidth", "gamma", "time");
+        let column = |name, width, rank| Column { name, width, side: Side::Right, rank };
+        let columns = [
+            Column { side: Side::Left, ..column("criterion", 16, 0) },
+            column("bandwidth", 12, 0),
+            column("gamma", 12, 1),
+            column("time", 9, 0),
+        ];
+        let mut table = Table::new(&columns, " ", terminal_width());
         for rival in compared {
-            let time = seconds(rival.seconds);
-            let name = rival.criterion.name();
+            let name = rival.criterion.name().to_owned();
             if let (Some(bandwidth), Some(gamma)) = (rival.best_bandwidth, rival.best_gamma) {
-                let _ = writeln!(text, "{name:<16} {:>12} {:>12} {time:>9}", short(bandwidth), short(gamma));
+                table.row(&[name, short(bandwidth), short(gamma), seconds(rival.seconds)], "");
             } else {
-                let _ = writeln!(text, "{name:<16} {}", rival.error.as_deref().unwrap_or_default());
+                table.row(&[name], &format!(" {}", rival.error.as_deref().unwrap_or_default()));
             }
         }
+        text.push('\n');
+        text.push_str(&table.finish());
     }
     text
 }
@@ -312,11 +262,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_names_the_file_without_folders_and_without_the_middle_of_a_long_name() {
-        assert_eq!(file_name("some/long/way/points.csv"), "points.csv");
-        assert_eq!(file_name("standard input"), "standard input");
-        let long = file_name(&format!("folder/{}.parquet", "measurements-".repeat(9)));
-        assert_eq!(long.chars().count(), MOST_LETTERS - 1);
-        assert!(long.starts_with("measurements-me\u{2026}") && long.ends_with("-.parquet"), "{long}");
+    fn every_kernel_is_tuned_or_refused_by_its_own_name() {
+        for name in ["gaussian", "laplacian", "exponential", "matern32"] {
+            assert!(check_kernel(name).is_ok(), "{name}");
+        }
+        for name in ["linear", "polynomial", "cosine", "sigmoid", "precomputed"] {
+            let message = check_kernel(name).unwrap_err().to_string();
+            assert!(message.starts_with(&format!("--kernel {name} has no width to tune")), "{message}");
+            assert!(message.contains("gaussian") && !message.contains("gamma"), "{message}");
+        }
     }
 }

@@ -1,0 +1,139 @@
+//! The report of a search: the criterion and the variances of the components, as pictures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mercer::tune::{Landscape, Tuning, landscape};
+use mercer::watch::Threads;
+
+use super::super::learn::watched;
+use super::super::session::Session;
+use super::kernel_spec;
+use crate::args::TuneArgs;
+use crate::failure::{Failure, Result};
+use crate::input::Data;
+use crate::output::summary::short;
+use crate::picture::{Panel, Scan};
+
+/// Components whose variances are drawn and kept.
+const DRAWN: usize = 12;
+
+/// The files of a report.
+pub(super) struct Report {
+    pub(super) directory: PathBuf,
+    pub(super) curve: PathBuf,
+    pub(super) variances: PathBuf,
+    pub(super) json: PathBuf,
+}
+
+impl Report {
+    /// A report in a directory, which is made if it is not there.
+    pub(super) fn new(directory: &Path) -> Result<Self> {
+        fs::create_dir_all(directory).map_err(Failure::file("making", directory))?;
+        Ok(Self {
+            directory: directory.to_owned(),
+            curve: directory.join("criterion.svg"),
+            variances: directory.join("variances.svg"),
+            json: directory.join("tuning.json"),
+        })
+    }
+
+    /// All of them.
+    pub(super) fn files(&self) -> [&Path; 3] {
+        [&self.curve, &self.variances, &self.json]
+    }
+}
+
+/// Letters of a file's name that a picture has room for.
+const MOST_LETTERS: usize = 32;
+
+/// The name of a file without its folders, and without its middle if it is long.
+fn file_name(path: &str) -> String {
+    let name = Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned());
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= MOST_LETTERS {
+        return name;
+    }
+    let half = (MOST_LETTERS - 1) / 2;
+    let (start, end) = (&letters[..half], &letters[letters.len() - half..]);
+    start.iter().chain(&['\u{2026}']).chain(end).collect()
+}
+
+/// The pictures of a report.
+pub(super) struct Drawn {
+    pub(super) curve: String,
+    pub(super) variances: String,
+}
+
+/// Draws the criterion with its derivative, and the variances of the components.
+pub(super) fn draw(
+    args: &TuneArgs,
+    tuning: &Tuning,
+    data: &Data,
+    threads: &Threads,
+    session: &mut Session<'_>,
+) -> Result<(Landscape, Drawn)> {
+    let marks: Vec<f64> = if tuning.maxima.is_empty() {
+        vec![tuning.best_bandwidth]
+    } else {
+        tuning.maxima.iter().map(|maximum| maximum.bandwidth).collect()
+    };
+    let subtitle = format!(
+        "{}: {} points, {}; best bandwidth {}, gamma {}",
+        file_name(&data.name),
+        tuning.n_samples,
+        tuning.method,
+        short(tuning.best_bandwidth),
+        short(tuning.best_gamma)
+    );
+    let title = format!("Criterion {} of the {} kernel", tuning.criterion, tuning.kernel);
+    let picture = Scan {
+        title: &title,
+        subtitle: &subtitle,
+        bandwidths: &tuning.bandwidths,
+        panels: &[
+            Panel { name: tuning.criterion.name(), lines: std::slice::from_ref(&tuning.values) },
+            Panel { name: "derivative by the bandwidth", lines: std::slice::from_ref(&tuning.gradients) },
+        ],
+        marks: &marks,
+        best: tuning.best_bandwidth,
+    };
+    let curve = picture.to_svg();
+
+    let found = session.timed("report", |session| {
+        let work = |watch: &mercer::Watch<'_>| {
+            let spec = kernel_spec(args);
+            landscape(&data.points, &spec, &tuning.bandwidths, DRAWN, args.search.seed, threads, watch)
+        };
+        watched(session, data, None, work).map(|(found, _)| found)
+    })?;
+    let shown = found.variances.first().map_or(0, Vec::len);
+    let lines: Vec<Vec<f64>> =
+        (0..shown).map(|component| found.variances.iter().map(|variances| variances[component]).collect()).collect();
+    let title = format!("Variance of the first {shown} components, {} kernel", tuning.kernel);
+    let subtitle = format!("{subtitle}; variances of {} points", found.n_used);
+    let picture = Scan {
+        title: &title,
+        subtitle: &subtitle,
+        bandwidths: &found.bandwidths,
+        panels: &[Panel { name: "variance", lines: &lines }],
+        marks: &marks,
+        best: tuning.best_bandwidth,
+    };
+    let variances = picture.to_svg();
+    Ok((found, Drawn { curve, variances }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_names_the_file_without_folders_and_without_the_middle_of_a_long_name() {
+        assert_eq!(file_name("some/long/way/points.csv"), "points.csv");
+        assert_eq!(file_name("standard input"), "standard input");
+        let long = file_name(&format!("folder/{}.parquet", "measurements-".repeat(9)));
+        assert_eq!(long.chars().count(), MOST_LETTERS - 1);
+        assert!(long.starts_with("measurements-me\u{2026}") && long.ends_with("-.parquet"), "{long}");
+    }
+}

@@ -1,0 +1,54 @@
+//! The first row of a text: names of columns, or numbers.
+
+use csv::ByteRecord;
+
+use super::columns::numbered;
+use super::{Header, ReadOptions, advice};
+use crate::failure::{InputError, Place, Result};
+
+/// Whether the first row is a header: it says something, and that is not a number. Labels and columns that are not used say
+/// nothing about it, nor do missing values; but before the header is known, only a number can name them.
+pub(super) fn is_header(first: &ByteRecord, options: &ReadOptions) -> bool {
+    match options.header {
+        Header::Present => true,
+        Header::Absent => false,
+        Header::Detect => {
+            let apart = options.label.iter().chain(&options.id).filter_map(|column| column.find(None, first.len()));
+            let unused: Vec<usize> = apart.chain(numbered(&options.drop, first.len())).collect();
+            let used = numbered(&options.columns, first.len());
+            let counts = |column| !unused.contains(&column) && (used.is_empty() || used.contains(&column));
+            first
+                .iter()
+                .enumerate()
+                .any(|(column, field)| counts(column) && advice::number(field).is_none() && !advice::is_missing(field))
+        }
+    }
+}
+
+/// Refuses a first row of numbers that may be names: those of the model.
+pub(super) fn refuse_doubt(file: &str, first: &ByteRecord, line: u64, options: &ReadOptions) -> Result<()> {
+    if options.wanted.as_ref().is_none_or(|wanted| !wanted.are_among(first.iter())) {
+        return Ok(());
+    }
+    let problem = "these may be numbers, or the names of the model's columns";
+    let place = Place { line, ..Place::default() };
+    Err(InputError::new(file, problem).at(place).hint("say --header or --no-header").into())
+}
+
+/// The names that a header tells.
+pub(super) fn header_names(file: &str, first: &ByteRecord, line: u64) -> Result<Vec<String>> {
+    let name = |(column, field)| {
+        let name = std::str::from_utf8(field).map_err(|_| {
+            let place = Place { line, column: Some(column + 1), column_name: None };
+            not_text(file, field, place)
+        })?;
+        Ok(name.trim().to_owned())
+    };
+    first.iter().enumerate().map(name).collect()
+}
+
+/// The complaint about a field that is not text.
+pub(super) fn not_text(file: &str, field: &[u8], place: Place) -> InputError {
+    let problem = format!("{} is not UTF-8 text", advice::quoted(field.trim_ascii()));
+    InputError::new(file, problem).at(place).hint("save the file as UTF-8")
+}
