@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use faer::{MatMut, MatRef};
+use faer::{Mat, MatMut, MatRef};
 
 use super::{EntryAccess, SymmetricOperator};
 use crate::error::Result;
@@ -64,6 +64,13 @@ impl<A: SymmetricOperator + ?Sized> SymmetricOperator for Counted<'_, A> {
         self.passes.fetch_add(1, Ordering::Relaxed);
         self.products.fetch_add(x.ncols(), Ordering::Relaxed);
         self.inner.apply(x, out, context)
+    }
+
+    /// The operator's own, which counts as a pass with as many products as it has columns.
+    fn to_dense(&self, context: &Context<'_>) -> Result<Mat<f64>> {
+        self.passes.fetch_add(1, Ordering::Relaxed);
+        self.products.fetch_add(self.inner.dim(), Ordering::Relaxed);
+        self.inner.to_dense(context)
     }
 }
 
