@@ -185,5 +185,5 @@ def test_pictures_are_svg_only(points, tmp_path):
 
 @pytest.mark.parametrize("name", ["gamma", "bandwidth"])
 def test_a_width_by_an_unknown_name_is_refused(name, points):
-    with pytest.raises(ValueError, match="'auto', 'scale' or 'median'"):
+    with pytest.raises(ValueError, match="'auto', 'scale', 'median' or None"):
         KernelPCA(kernel="rbf", **{name: "widest"}).fit(points)
