@@ -193,13 +193,17 @@ pub(super) fn record(
     })
 }
 
-/// Leading pairs from the features' own eigenproblem; `None` if the expansion has no features.
+/// Leading pairs from the features' own eigenproblem; `None` if the expansion has no features, or more of them than there are points or
+/// a dense matrix of their order should have.
 pub(super) fn leading(
     expansion: &Expansion,
     center: Center,
     request: &Request<'_>,
     context: &Context<'_>,
 ) -> Result<Option<EigenPairs>> {
+    if expansion.terms() > MOST_FEATURES.min(crate::gram::SymmetricOperator::dim(expansion)) {
+        return Ok(None);
+    }
     let Some((mean, matrix)) = expansion.moments(center == Center::Yes, context)? else { return Ok(None) };
     let order = request.order;
     let (values, small) = context.threads.run(|| small_eigen(matrix.as_ref(), order))?;
