@@ -161,3 +161,31 @@ fn a_plan_for_a_shape_says_that_it_leaves_expansions_open() {
         assert!(!reasons(kernel, gram, n).contains("where the points lie"));
     }
 }
+
+#[test]
+fn a_narrow_kernel_with_long_tails_along_a_line_is_planned_without_looking_at_every_grid() {
+    // Its narrowest Gaussians would need millions of nodes: no grid that pays, and none that is worth minutes of planning.
+    let points =
+        Points::from_f64((0..600).map(|i| f64::from(i * i % 601) / 601.0).collect::<Vec<_>>(), 600, 1).unwrap();
+    let kernel = Kernel::rational_quadratic(20.0, 1.0).unwrap();
+    let fit = |gram| KernelPca::new(kernel.clone()).gram(gram).n_components(4).tolerance(1e-6).fit(&points).unwrap();
+    let (expanded, tiled) = (fit(GramChoice::Expansion), fit(GramChoice::Tiled));
+    for (found, expected) in expanded.eigenvalues().iter().zip(tiled.eigenvalues()) {
+        assert!((found - expected).abs() <= 1e-5 * tiled.eigenvalues()[0], "{found} and {expected}");
+    }
+}
+
+#[test]
+fn a_dense_solver_does_not_take_more_features_than_there_are_points() {
+    let (points, kernel) = (in_box(50, &[1.0; 5], 3), Kernel::gaussian(1.4).unwrap());
+    let fit = |gram| {
+        let settings = KernelPca::new(kernel.clone()).gram(gram).solver(SolverChoice::Dense);
+        settings.n_components(3).tolerance(1e-9).fit(&points).unwrap()
+    };
+    let (expanded, exact) = (fit(GramChoice::Expansion), fit(GramChoice::Tiled));
+    let terms = expanded.record().expansion.as_ref().map_or(0, |expansion| expansion.terms);
+    assert!(terms > 1024, "{terms} terms");
+    for (found, expected) in expanded.eigenvalues().iter().zip(exact.eigenvalues()) {
+        assert!((found - expected).abs() <= 1e-7 * exact.eigenvalues()[0], "{found} and {expected}");
+    }
+}

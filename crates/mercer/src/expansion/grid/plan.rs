@@ -11,6 +11,11 @@ use crate::expansion::{MEASURED, Region, costs};
 
 /// A grid of more nodes than this does not pay.
 const MAX_NODES: usize = 1 << 25;
+/// Nor does one along a line, with fewer pairs of points than this for each node: a node of a Fourier transform takes that much longer than an entry of a
+/// tile. Points count as sources and as targets.
+const PAIRS_PER_NODE: f64 = 4.0 * 32.0;
+/// Nodes along a line that are looked at in any case.
+const ALWAYS: f64 = 131_072.0;
 /// What waves that are left out may add up to, as a share of the tolerance.
 const LEFT_OUT: f64 = 0.01;
 
@@ -65,7 +70,8 @@ impl GridPlan {
         let waves = highest_wave(narrowest, period, share);
         // The same density of nodes along all axes, found along the longest: the first that suffices.
         let least = ((2.0 * waves) as usize).max(lanes(width) + 4);
-        for n in fast_sizes(least).take_while(|&n| n <= 4 * least + 64) {
+        let along = (points * points / PAIRS_PER_NODE).max(ALWAYS);
+        let of_size = |n: usize| -> Option<Self> {
             let oversampling = (n as f64 / (2.0 * waves)).clamp(1.05, 3.0);
             let window = Window::new(width, oversampling);
             let density = n as f64 / period;
@@ -84,17 +90,18 @@ impl GridPlan {
                 })
                 .collect();
             let axes = axes?;
-            if axes.iter().map(|axis| axis.n as f64).product::<f64>() > MAX_NODES as f64 {
+            let nodes = axes.iter().map(|axis| axis.n as f64).product::<f64>();
+            if nodes > MAX_NODES as f64 {
                 return None;
             }
             let bound = error_of(&axes, mixture);
-            if bound <= tolerance {
-                let nodes: f64 = axes.iter().map(|axis| axis.n as f64).product();
-                let cost = costs::grid(nodes, points, columns, d, (width, lanes(width)));
-                return Some(Self { window, axes, bound, cost });
-            }
-        }
-        None
+            let cost = costs::grid(nodes, points, columns, d, (width, lanes(width)));
+            Some(Self { window, axes, bound, cost })
+        };
+        // Errors fall with the number of nodes, so that few sizes have to be looked at closely.
+        let sizes: Vec<usize> = fast_sizes(least).take_while(|&n| n <= 4 * least + 64 && n as f64 <= along).collect();
+        let first = sizes.partition_point(|&n| of_size(n).is_some_and(|plan| plan.bound > tolerance));
+        sizes.get(first).and_then(|&n| of_size(n)).filter(|plan| plan.bound <= tolerance)
     }
 
     /// Nodes of the grid.
