@@ -114,7 +114,10 @@ impl Schedule {
                     }
                 }
                 finished[rows].store(round + 1, Ordering::Release);
-                finished[partner].store(round + 1, Ordering::Release);
+                // Once only: after the first store, others may have brought the block further.
+                if partner != rows {
+                    finished[partner].store(round + 1, Ordering::Release);
+                }
                 if place.is_multiple_of(report_every) {
                     context.report_fraction(place as f64 / total as f64);
                 }
@@ -168,6 +171,24 @@ mod tests {
         assert_eq!(workers(SHARED_FROM - 1.0), (HashSet::from([std::thread::current().id()]), 21));
         let (shared, tiles) = workers(SHARED_FROM);
         assert_eq!((shared.len(), tiles), (3, 21), "every thread makes a worker, and every tile is visited once");
+    }
+
+    #[test]
+    fn threads_that_are_interrupted_anywhere_do_not_wait_for_each_other_forever() {
+        // Many more threads than processors, and next to nothing to do: they are interrupted at every place.
+        let (threads, watch) = (Threads::new(12).expect("twelve threads"), Watch::new());
+        let context = Context::new(&threads, &watch, Phase::Solving);
+        for n_blocks in [1, 3, 6, 7] {
+            for _ in 0..300 {
+                let visited = AtomicUsize::new(0);
+                let visit = |(): &mut (), _, _, _| {
+                    visited.fetch_add(1, Ordering::Relaxed);
+                    Ok(())
+                };
+                Schedule::new(n_blocks).visit(&context, SHARED_FROM, || (), visit).expect("no visit fails");
+                assert_eq!(visited.into_inner(), n_blocks * (n_blocks + 1) / 2);
+            }
+        }
     }
 
     #[test]
