@@ -15,6 +15,8 @@ use crate::failure::{InputError, Place, Result};
 
 /// What messages call the source.
 const NAME: &str = "standard input";
+/// What some programs begin a text with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes that a line may have: a source without line breaks must not fill the memory.
 const LONGEST_LINE: usize = 1 << 26;
 
@@ -101,6 +103,7 @@ impl RowSource {
 
     fn row(&mut self, line: &[u8]) -> Result<Option<StreamedRow>> {
         self.line += 1;
+        let line = if self.line == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
         let text = line.trim_ascii();
         if text.is_empty() {
             return Ok(None);

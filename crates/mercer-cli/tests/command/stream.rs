@@ -437,6 +437,33 @@ fn ctrl_c_and_a_request_to_terminate_save_and_end() {
 }
 
 #[test]
+fn a_new_stream_does_not_overwrite_the_state_of_another() {
+    let directory = Directory::new();
+    directory.stream(&format!("{LEARN} --checkpoint state"), &rows(0..60)).done();
+    let before = directory.read("state");
+    let outcome = directory.stream(&format!("{LEARN} --checkpoint state"), &rows(0..5));
+    assert_eq!(outcome.code, Some(2));
+    assert!(
+        outcome.stderr.starts_with("error: state is there already: go on from it with --resume"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(directory.read("state"), before);
+}
+
+#[test]
+fn a_byte_order_mark_is_no_part_of_the_first_name_or_number() {
+    let directory = Directory::new();
+    let words = "stream -n 1 --gamma 8 --emit novelty";
+    for text in ["x,y\n1,2\n3,4\n5,7\n", "1,2\n3,4\n5,7\n", "{\"x\": 1, \"y\": 2}\n{\"x\": 3, \"y\": 4}\n"] {
+        let plain = directory.stream(words, text).done().stdout;
+        assert_eq!(directory.stream(words, &format!("\u{feff}{text}")).done().stdout, plain, "{text}");
+    }
+    directory.stream("stream -n 1 --gamma 8 -o marked.mercer", "\u{feff}x,y\n1,2\n3,4\n5,7\n").done();
+    assert_eq!(Model::load(&directory.path("marked.mercer")).unwrap().feature_names().unwrap(), ["x", "y"]);
+}
+
+#[test]
 fn a_reader_that_goes_away_ends_the_stream_and_what_was_learned_is_kept() {
     let directory = Directory::new();
     let mut running = Running::start(&directory, &format!("{LEARN} --emit scores --checkpoint state"));

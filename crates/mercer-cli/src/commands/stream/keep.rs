@@ -46,6 +46,14 @@ impl Keeper {
     /// A keeper, and the learner that the stream goes on with.
     pub(super) fn open(args: &StreamArgs) -> Result<(Self, Option<Learner>)> {
         let path = args.checkpoint.checkpoint.clone();
+        if let (None, Some(path), false) = (&args.learner, &path, args.checkpoint.resume)
+            && path.exists()
+        {
+            return Err(Failure::usage(format!(
+                "{} is there already: go on from it with --resume, or name another file; no state is overwritten by a new stream",
+                path.display()
+            )));
+        }
         let from = match (&args.learner, &path) {
             (Some(learner), _) => Some(learner),
             (None, Some(path)) if args.checkpoint.resume && path.exists() => Some(path),
