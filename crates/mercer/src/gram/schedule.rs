@@ -19,6 +19,13 @@ pub(super) struct Meeting {
     pub(super) columns: Option<usize>,
 }
 
+impl Meeting {
+    /// The blocks that meet, each once: a tile on the diagonal has one, and so has a block without a partner.
+    fn blocks(self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.rows).chain(self.columns.filter(move |&columns| columns != self.rows))
+    }
+}
+
 /// Multiply-adds from which on the threads share them: a quarter of a millisecond for one thread, several times what it takes until
 /// all of them are awake.
 const SHARED_FROM: f64 = 8e6;
@@ -95,9 +102,9 @@ impl Schedule {
                 if place >= total || stopped.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let Meeting { round, rows, columns } = self.meeting(place);
-                let partner = columns.unwrap_or(rows);
-                for block in [rows, partner] {
+                let meeting = self.meeting(place);
+                let Meeting { round, rows, columns } = meeting;
+                for block in meeting.blocks() {
                     // Tiles are taken in order, so what is waited for is already being worked on.
                     while finished[block].load(Ordering::Acquire) < round {
                         if stopped.load(Ordering::Relaxed) {
@@ -113,10 +120,9 @@ impl Schedule {
                         return outcome;
                     }
                 }
-                finished[rows].store(round + 1, Ordering::Release);
-                // Once only: after the first store, others may have brought the block further.
-                if partner != rows {
-                    finished[partner].store(round + 1, Ordering::Release);
+                // Once for each: after a first store, others may have brought the block further.
+                for block in meeting.blocks() {
+                    finished[block].store(round + 1, Ordering::Release);
                 }
                 if place.is_multiple_of(report_every) {
                     context.report_fraction(place as f64 / total as f64);
@@ -198,13 +204,11 @@ mod tests {
             let mut pairs = HashSet::new();
             let mut busy = HashSet::new();
             for place in 0..schedule.len() {
-                let Meeting { round, rows, columns } = schedule.meeting(place);
-                let partner = columns.unwrap_or(rows);
-                assert!(busy.insert((round, rows)), "block {rows} meets twice in round {round}");
-                assert!(
-                    partner == rows || busy.insert((round, partner)),
-                    "block {partner} meets twice in round {round}"
-                );
+                let meeting = schedule.meeting(place);
+                let Meeting { round, rows, columns } = meeting;
+                for block in meeting.blocks() {
+                    assert!(busy.insert((round, block)), "block {block} meets twice in round {round}");
+                }
                 if let Some(columns) = columns {
                     assert!(columns <= rows && rows < n_blocks);
                     assert!(pairs.insert((rows, columns)), "blocks {rows} and {columns} meet twice");
