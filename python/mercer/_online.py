@@ -221,7 +221,8 @@ class OnlineKernelPCA(Estimator):
     def score_samples(self, X: Any) -> Any:
         """How well the components explain each row: minus the squared distance of its image from what its outputs make of the components.
 
-        Once components are orthonormal, as they become, that is the distance from their span.
+        Once components are orthonormal, as they become, that is the distance from their span. Until then it can be much larger: components of the rule
+        ``"apex"`` that learn slowly lean on their lateral weights and are far from orthonormal. The model that ``save`` writes measures from the span.
 
         As everywhere in scikit-learn, less is stranger.
 

@@ -58,8 +58,10 @@ impl Learner {
     }
 
     fn look_at(&self, memory: &Memory, block: &Block, i: usize, row: usize) -> Result<Seen> {
-        let (outputs, length_squared) = self.image(memory, block, i, row)?;
-        let novelty = (length_squared - self.explained(&outputs)).max(0.0);
+        let (raw, length_squared) = self.image(memory, block, i, row)?;
+        let novelty = (length_squared - self.explained(&raw)).max(0.0);
+        let mut outputs = Vec::with_capacity(raw.len());
+        self.learned_outputs(&raw, &mut outputs);
         Ok(Seen { outputs, novelty })
     }
 

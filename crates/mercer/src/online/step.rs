@@ -149,7 +149,7 @@ impl Learner {
     }
 
     /// The outputs that components learn from: with lateral weights, if the rule has them.
-    fn learned_outputs(&self, outputs: &[f64], learned: &mut Vec<f64>) {
+    pub(super) fn learned_outputs(&self, outputs: &[f64], learned: &mut Vec<f64>) {
         learned.clear();
         for (p, (y, lateral)) in outputs.iter().zip(&self.lateral).enumerate() {
             // A component that has finished is decorrelated from those before it and needs no help any more.

@@ -3,7 +3,7 @@
 use faer::Mat;
 use faer::linalg::solvers::Solve;
 use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
-use mercer::{Kernel, Points};
+use mercer::{Center, Kernel, Points};
 
 use super::support::{plane, row_major};
 
@@ -211,6 +211,23 @@ fn what_is_kept_up_to_date_is_what_it_would_be_if_computed_anew() {
         let share = 1.0 - if policy == Policy::Project { 1.0 / 501.0 } else { 1.0 / 10.0 };
         let then = learner.learn_row(&x).unwrap().novelty;
         assert!((then - share * share * distance).abs() < 1e-9, "{policy}: {then} for {distance}");
+    }
+}
+
+#[test]
+fn what_a_row_is_before_it_is_learned_is_what_it_was_at_its_update() {
+    let points = plane(400, 7);
+    for rule in [Rule::Oja, Rule::Apex, Rule::Simultaneous] {
+        let p = if rule == Rule::Oja { 1 } else { 3 };
+        let settings = OnlineKernelPca::new(Kernel::gaussian(2.0).unwrap()).rule(rule).n_components(p);
+        let mut learner = settings.center(Center::No).learner().unwrap();
+        learner.learn(&points.slice(0..399)).unwrap();
+        assert_eq!(rule == Rule::Apex, learner.lateral().iter().flatten().any(|a| a.abs() > 1e-3), "{rule}");
+        let x = points.row(399);
+        let (before, then) = (learner.look(&x).unwrap(), learner.learn_row(&x).unwrap());
+        for (a, b) in before.outputs.iter().zip(&then.outputs) {
+            assert!((a - b).abs() < 1e-12, "{rule}: {a} and {b}");
+        }
     }
 }
 
