@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 
 use faer::{Mat, MatRef};
 
-use super::names;
 use crate::data::{Points, Scaling};
 use crate::error::{Error, Result};
 use crate::expansion::{Compressed, Expansion, Targets, Wanted};
@@ -75,7 +74,7 @@ pub struct Model {
     /// What new points go through first; the basis has been through it.
     scaling: Option<Scaling>,
     /// What the columns of points are called, if they had names.
-    feature_names: Option<Vec<String>>,
+    pub(super) feature_names: Option<Vec<String>>,
     record: RunRecord,
     /// The basis, packed at the first transform.
     slab: OnceLock<PackedSlab>,
@@ -162,28 +161,6 @@ impl Model {
     pub fn without_scaling(mut self) -> Self {
         self.scaling = None;
         self
-    }
-
-    /// The model of points whose columns have names: whoever has a table can then find them, in whatever order they stand there.
-    ///
-    /// ```
-    /// use mercer::{Kernel, KernelPca, Points};
-    ///
-    /// let points = Points::from_f64(vec![0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 5.0, 5.0], 4, 2)?;
-    /// let fit = || KernelPca::new(Kernel::gaussian(0.1)?).fit(&points);
-    /// let model = fit()?.with_feature_names(vec!["width".to_owned(), "height".to_owned()])?;
-    /// assert_eq!(model.feature_names().unwrap(), ["width", "height"]);
-    /// assert!(fit()?.with_feature_names(vec!["width".to_owned()]).is_err(), "one name for two columns");
-    /// # Ok::<(), mercer::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// If there are not as many names as features, or two are the same.
-    pub fn with_feature_names(mut self, names: Vec<String>) -> Result<Self> {
-        names::check(&names, self.n_features())?;
-        self.feature_names = Some(names);
-        Ok(self)
     }
 
     pub(crate) fn set_seconds(&mut self, seconds: BTreeMap<String, f64>) {
@@ -296,11 +273,6 @@ impl Model {
     /// What new points go through before the kernel sees them.
     pub fn scaling(&self) -> Option<&Scaling> {
         self.scaling.as_ref()
-    }
-
-    /// What the columns of points are called, in their order; `None` if they had no names.
-    pub fn feature_names(&self) -> Option<&[String]> {
-        self.feature_names.as_deref()
     }
 
     /// What the fit did and how good its answer is.

@@ -9,10 +9,40 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, SafeTensors};
 
 use super::file::{Tensor, bad};
+use super::fitted::Model;
 use crate::error::{Error, Result};
 
 /// The name of the tensor.
 const TENSOR: &str = "feature_names";
+
+impl Model {
+    /// The model of points whose columns have names: whoever has a table can then find them, in whatever order they stand there.
+    ///
+    /// ```
+    /// use mercer::{Kernel, KernelPca, Points};
+    ///
+    /// let points = Points::from_f64(vec![0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 5.0, 5.0], 4, 2)?;
+    /// let fit = || KernelPca::new(Kernel::gaussian(0.1)?).fit(&points);
+    /// let model = fit()?.with_feature_names(vec!["width".to_owned(), "height".to_owned()])?;
+    /// assert_eq!(model.feature_names().unwrap(), ["width", "height"]);
+    /// assert!(fit()?.with_feature_names(vec!["width".to_owned()]).is_err(), "one name for two columns");
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If there are not as many names as features, or two are the same.
+    pub fn with_feature_names(mut self, names: Vec<String>) -> Result<Self> {
+        check(&names, self.n_features())?;
+        self.feature_names = Some(names);
+        Ok(self)
+    }
+
+    /// What the columns of points are called, in their order; `None` if they had no names.
+    pub fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
+    }
+}
 
 /// Refuses names that are not as many as there are features, or not all different.
 pub(crate) fn check(names: &[String], n_features: usize) -> Result<()> {
