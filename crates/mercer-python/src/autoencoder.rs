@@ -11,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::convert::{array, matrix, points, vector};
+use crate::convert::{array, matrix, named, points, vector};
 use crate::error::to_python;
 use crate::model::Model;
 use crate::run::{Ended, run, run_through};
@@ -154,11 +154,8 @@ impl Autoencoder {
     /// Writes the autoencoder to a file, with the names of its features if there are any.
     #[pyo3(signature = (path, feature_names=None))]
     fn save(&self, py: Python<'_>, path: PathBuf, feature_names: Option<Vec<String>>) -> PyResult<()> {
-        py.detach(|| match feature_names {
-            Some(names) => (*self.0).clone().with_feature_names(names)?.save(&path),
-            None => self.0.save(&path),
-        })
-        .map_err(to_python)
+        let name = mercer::Autoencoder::with_feature_names;
+        py.detach(|| named(&*self.0, feature_names, name)?.save(&path)).map_err(to_python)
     }
 
     /// Names of the features, if the file that the autoencoder comes from has them.

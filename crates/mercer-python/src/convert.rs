@@ -1,5 +1,7 @@
 //! Between NumPy arrays and the library's types: the only place with array code.
 
+use std::borrow::Cow;
+
 use faer::{Mat, MatRef};
 use mercer::data::RowsRef;
 use mercer::{Points, Precision};
@@ -9,6 +11,18 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use crate::error::to_python;
+
+/// What was learned, with the names of its features if there are any.
+pub(crate) fn named<T: Clone>(
+    learned: &T,
+    names: Option<Vec<String>>,
+    name: fn(T, Vec<String>) -> mercer::Result<T>,
+) -> mercer::Result<Cow<'_, T>> {
+    match names {
+        Some(names) => name(learned.clone(), names).map(Cow::Owned),
+        None => Ok(Cow::Borrowed(learned)),
+    }
+}
 
 /// The memory of a NumPy array, kept alive by a reference to the array.
 ///

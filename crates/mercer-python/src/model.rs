@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::convert::{array, array_of_points, points, vector};
+use crate::convert::{array, array_of_points, named, points, vector};
 use crate::error::to_python;
 use crate::nystrom::PcaSettings;
 use crate::run::{Ended, run, run_through};
@@ -97,11 +97,8 @@ impl Model {
     /// Writes the model to a file, with the names of its features if there are any.
     #[pyo3(signature = (path, feature_names=None))]
     fn save(&self, py: Python<'_>, path: PathBuf, feature_names: Option<Vec<String>>) -> PyResult<()> {
-        py.detach(|| match feature_names {
-            Some(names) => (*self.0).clone().with_feature_names(names)?.save(&path),
-            None => self.0.save(&path),
-        })
-        .map_err(to_python)
+        let name = mercer::Model::with_feature_names;
+        py.detach(|| named(&*self.0, feature_names, name)?.save(&path)).map_err(to_python)
     }
 
     /// The bytes of the model's file.
