@@ -1,15 +1,15 @@
-//! `mercer stream` with real processes: rows in, scores out, checkpoints, kills.
+//! `mercer stream` with real processes: rows in, scores out.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mercer::Model;
 
 use super::support::{Directory, Outcome, mercer, numbers};
 
 /// Rows on a bent band, deterministic, as CSV without a header.
-fn rows(range: std::ops::Range<usize>) -> String {
+pub(super) fn rows(range: std::ops::Range<usize>) -> String {
     let value = |i: usize| ((i * 2_654_435_761) % 1_000_003) as f64 / 1_000_003.0;
     range
         .map(|i| format!("{},{},{}\n", 3.0 * value(i), value(i).powi(2) + value(i + 7), value(i * 3 + 1)))
@@ -17,23 +17,23 @@ fn rows(range: std::ops::Range<usize>) -> String {
         .concat()
 }
 
-const LEARN: &str = "stream -n 3 --gamma 8 --budget 40";
+pub(super) const LEARN: &str = "stream -n 3 --gamma 8 --budget 40";
 
 impl Directory {
-    fn stream(&self, words: &str, input: &str) -> Outcome {
+    pub(super) fn stream(&self, words: &str, input: &str) -> Outcome {
         self.run_with_input(words, input.as_bytes())
     }
 }
 
 /// A stream with its ends at hand.
-struct Running {
-    child: Child,
-    stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
+pub(super) struct Running {
+    pub(super) child: Child,
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: BufReader<ChildStdout>,
 }
 
 impl Running {
-    fn start(directory: &Directory, words: &str) -> Self {
+    pub(super) fn start(directory: &Directory, words: &str) -> Self {
         let mut child = mercer()
             .args(words.split_whitespace())
             .current_dir(directory.root())
@@ -46,12 +46,12 @@ impl Running {
         Self { child, stdin, stdout }
     }
 
-    fn say(&mut self, text: &str) {
+    pub(super) fn say(&mut self, text: &str) {
         self.stdin.write_all(text.as_bytes()).unwrap();
         self.stdin.flush().unwrap();
     }
 
-    fn line(&mut self) -> String {
+    pub(super) fn line(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         line
@@ -59,7 +59,7 @@ impl Running {
 
     /// Closes nothing, sends a signal, and waits.
     #[cfg(unix)]
-    fn signalled(self, name: &str) -> (Option<i32>, String) {
+    pub(super) fn signalled(self, name: &str) -> (Option<i32>, String) {
         let id = self.child.id().to_string();
         assert!(std::process::Command::new("kill").args([&format!("-{name}"), &id]).status().unwrap().success());
         // Standard input stays open until the end has come.
@@ -304,154 +304,6 @@ fn wrong_calls_say_what_is_wrong() {
 }
 
 #[test]
-fn a_stream_in_parts_is_the_stream_as_a_whole() {
-    let directory = Directory::new();
-    let words = format!("{LEARN} --emit scores,novelty");
-    let whole = directory.stream(&format!("{words} --checkpoint whole"), &rows(0..500)).done().stdout;
-    let words = format!("{words} --checkpoint state --resume");
-    let first = directory.stream(&words, &rows(0..180)).done();
-    let second = directory.stream(&words, &rows(180..500)).done();
-    assert!(second.stderr.contains("going on after 180 rows\n"), "{}", second.stderr);
-    let rest = second.stdout.split_once('\n').unwrap().1;
-    assert_eq!(format!("{}{rest}", first.stdout), whole);
-    assert_eq!(directory.read("state"), directory.read("whole"), "the learner is the same, to the bit");
-    // The same rows from the beginning, of which the first ones are left out; and a learner by its file.
-    directory.stream(&words.replace("state", "again"), &rows(0..180)).done();
-    let replayed = directory.stream(&format!("{} --replay", words.replace("state", "again")), &rows(0..500)).done();
-    assert_eq!(replayed.stdout.split_once('\n').unwrap().1, rest);
-    directory.stream(&words.replace("state", "third"), &rows(0..180)).done();
-    let named = directory.stream("stream third --emit scores,novelty --checkpoint third", &rows(180..500)).done();
-    assert_eq!(named.stdout.split_once('\n').unwrap().1, rest);
-    assert_eq!(directory.read("third"), directory.read("whole"));
-}
-
-#[test]
-fn what_a_stream_cannot_go_on_from_is_refused() {
-    let directory = Directory::new();
-    directory.stream(&format!("{LEARN} --checkpoint state -o rows.mercer"), &rows(0..60)).done();
-    let say = |words: &str| {
-        let outcome = directory.stream(words, &rows(60..70));
-        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
-        outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default().to_owned()
-    };
-    assert_eq!(
-        say("stream -n 3 --gamma 8 --budget 50 --checkpoint state --resume"),
-        "error: state: the checkpoint belongs to another stream (budget: 40 there, 50 here)"
-    );
-    assert_eq!(
-        say("stream -n 3 --budget 40 --checkpoint state --resume"),
-        "error: state: the checkpoint belongs to another stream (kernel: gaussian 8 there, gaussian 0.3333333333333333 here)"
-    );
-    assert_eq!(say("stream state --budget 40"), "error: state is a learner with its own settings: leave --budget out");
-    assert_eq!(
-        say("stream rows.mercer"),
-        "error: rows.mercer: this is a model, which does not hold what a learner needs to go on: give what --checkpoint wrote"
-    );
-    let whole = directory.read("state");
-    directory.write("half", &whole[..whole.len() / 2]);
-    assert_eq!(
-        say("stream half"),
-        "error: half: this is not the state of a learner: not readable (it has been altered or ends too early: its contents do \
-         not match its digest)"
-    );
-    let narrow = directory.stream("stream state", "1,2\n");
-    assert_eq!(
-        (narrow.code, narrow.stderr.lines().last()),
-        (Some(2), Some("error: standard input, line 1: the stream has 2 columns, but the model was fitted on 3"))
-    );
-}
-
-#[cfg(unix)]
-#[test]
-fn a_killed_stream_loses_only_what_came_after_its_checkpoint() {
-    let directory = Directory::new();
-    let words = format!("{LEARN} --emit novelty --checkpoint state --checkpoint-every 100");
-    let mut running = Running::start(&directory, &words);
-    running.say(&rows(0..250));
-    // 250 answers have come, so the checkpoints after 100 and 200 rows have been written.
-    for _ in 0..=250 {
-        running.line();
-    }
-    // SIGKILL: the process has no say in it.
-    running.child.kill().unwrap();
-    running.child.wait().unwrap();
-    let resumed = directory.stream(&format!("{words} --resume --replay"), &rows(0..500)).done();
-    assert!(resumed.stderr.contains("going on after 200 rows\n"), "{}", resumed.stderr);
-    assert_eq!(resumed.stdout.lines().count(), 1 + 300);
-    directory.stream(&words.replace("state", "whole"), &rows(0..500)).done();
-    assert_eq!(directory.read("state"), directory.read("whole"), "as if nothing had happened, to the bit");
-    assert_eq!(directory.files(), ["state", "whole"], "nothing half-written is left");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_stream_killed_at_any_moment_has_a_whole_checkpoint() {
-    let directory = Directory::new();
-    let words = format!("{LEARN} --checkpoint state --checkpoint-every 1");
-    let all = rows(0..3000);
-    for delay in [40, 90, 170] {
-        let mut running = Running::start(&directory, &format!("{words} --resume --replay"));
-        let writer = {
-            let (mut stdin, all) = (running.stdin, all.clone());
-            std::thread::spawn(move || drop(stdin.write_all(all.as_bytes())))
-        };
-        std::thread::sleep(Duration::from_millis(delay));
-        running.child.kill().unwrap();
-        running.child.wait().unwrap();
-        writer.join().unwrap();
-        if directory.path("state").exists() {
-            let bytes = std::fs::read(directory.path("state")).unwrap();
-            assert!(mercer::online::Learner::from_bytes(&bytes).is_ok(), "after {delay} ms");
-        }
-    }
-    directory.stream(&format!("{LEARN} --checkpoint state --resume --replay"), &rows(0..800)).done();
-    directory.stream(&format!("{LEARN} --checkpoint whole"), &rows(0..800)).done();
-    assert_eq!(directory.read("state"), directory.read("whole"));
-}
-
-#[cfg(unix)]
-#[test]
-fn ctrl_c_and_a_request_to_terminate_save_and_end() {
-    for signal in ["INT", "TERM"] {
-        let directory = Directory::new();
-        let mut running =
-            Running::start(&directory, &format!("{LEARN} --emit novelty --checkpoint state -o rows.mercer"));
-        running.say(&rows(0..90));
-        for _ in 0..=90 {
-            running.line();
-        }
-        let from = Instant::now();
-        let (code, said) = running.signalled(signal);
-        assert_eq!(code, Some(1), "{said}");
-        assert!(from.elapsed() < Duration::from_secs(2), "{:?}", from.elapsed());
-        assert!(said.contains("interrupted after 90 rows"), "{said}");
-        assert_eq!(Model::load(&directory.path("rows.mercer")).unwrap().n_samples(), 90);
-        directory.stream("stream state", &rows(90..95)).done();
-    }
-    // With nothing to save it is an interruption like any other.
-    let directory = Directory::new();
-    let mut running = Running::start(&directory, "stream --emit novelty");
-    running.say("1,2\n");
-    running.line();
-    assert_eq!(running.signalled("INT").0, Some(130));
-}
-
-#[test]
-fn a_new_stream_does_not_overwrite_the_state_of_another() {
-    let directory = Directory::new();
-    directory.stream(&format!("{LEARN} --checkpoint state"), &rows(0..60)).done();
-    let before = directory.read("state");
-    let outcome = directory.stream(&format!("{LEARN} --checkpoint state"), &rows(0..5));
-    assert_eq!(outcome.code, Some(2));
-    assert!(
-        outcome.stderr.starts_with("error: state is there already: go on from it with --resume"),
-        "{}",
-        outcome.stderr
-    );
-    assert_eq!(directory.read("state"), before);
-}
-
-#[test]
 fn a_byte_order_mark_is_no_part_of_the_first_name_or_number() {
     let directory = Directory::new();
     let words = "stream -n 1 --gamma 8 --emit novelty";
@@ -461,39 +313,6 @@ fn a_byte_order_mark_is_no_part_of_the_first_name_or_number() {
     }
     directory.stream("stream -n 1 --gamma 8 -o marked.mercer", "\u{feff}x,y\n1,2\n3,4\n5,7\n").done();
     assert_eq!(Model::load(&directory.path("marked.mercer")).unwrap().feature_names().unwrap(), ["x", "y"]);
-}
-
-#[test]
-fn a_reader_that_goes_away_ends_the_stream_and_what_was_learned_is_kept() {
-    let directory = Directory::new();
-    let mut running = Running::start(&directory, &format!("{LEARN} --emit scores --checkpoint state"));
-    drop(running.stdout);
-    // More than a pipe holds.
-    let text = rows(0..20_000);
-    let writer = std::thread::spawn(move || drop(running.stdin.write_all(text.as_bytes())));
-    let output = running.child.wait_with_output().unwrap();
-    writer.join().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), said.contains("error")), (Some(0), false), "{said}");
-    assert!(directory.path("state").exists());
-}
-
-#[test]
-fn checkpoints_come_with_time_even_if_nothing_else_does() {
-    let directory = Directory::new();
-    let mut running =
-        Running::start(&directory, &format!("{LEARN} --emit novelty --checkpoint state --checkpoint-every 50ms"));
-    running.say(&rows(0..3));
-    for _ in 0..=3 {
-        running.line();
-    }
-    let from = Instant::now();
-    while !directory.path("state").exists() {
-        assert!(from.elapsed() < Duration::from_secs(20), "no checkpoint appears");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    drop(running.stdin);
-    assert!(running.child.wait().unwrap().success());
 }
 
 #[test]
