@@ -60,18 +60,19 @@ fn one_row_seven_rows_and_ten_thousand_rows_are_the_same() {
 /// The share of the variance of the centred images that the span of the components holds, relative to the best span.
 fn captured(learner: &Learner, points: &Points, kernel: &Kernel) -> f64 {
     let (n, p) = (points.n_samples(), learner.coefficients().nrows());
-    let outputs = learner.outputs(points).unwrap();
-    let mean: Vec<f64> = (0..p).map(|j| outputs.col(j).iter().sum::<f64>() / n as f64).collect();
-    // Orthonormal directions of the span: inner products of the components from their expansions.
-    let basis = learner.basis();
-    let coefficients = learner.coefficients();
+    let (basis, coefficients) = (learner.basis(), learner.coefficients());
     let m = basis.len();
+    // Inner products of components and images, from the expansions: outputs of APEX also have lateral weights in them.
+    let cross = Mat::from_fn(m, n, |i, t| kernel.evaluate(&basis[i], &points.row(t)).unwrap());
+    let inner_products = &coefficients * &cross;
+    let mean: Vec<f64> = (0..p).map(|j| inner_products.row(j).iter().sum::<f64>() / n as f64).collect();
+    // Orthonormal directions of the span.
     let gram = Mat::from_fn(m, m, |i, j| kernel.evaluate(&basis[i], &basis[j]).unwrap());
     let inner = &coefficients * &gram * coefficients.transpose();
     let inverse = faer::linalg::solvers::Llt::new(inner.as_ref(), faer::Side::Lower).unwrap();
     let mut explained = 0.0;
     for i in 0..n {
-        let y = Mat::from_fn(p, 1, |j, _| outputs[(i, j)] - mean[j]);
+        let y = Mat::from_fn(p, 1, |j, _| inner_products[(j, i)] - mean[j]);
         explained += (y.transpose() * inverse.solve(&y))[(0, 0)];
     }
     let best = mercer::KernelPca::new(kernel.clone()).n_components(p).fit(points).unwrap();
