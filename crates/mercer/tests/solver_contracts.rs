@@ -226,6 +226,26 @@ fn an_invariant_start_does_not_hide_larger_eigenvalues() {
 }
 
 #[test]
+fn a_start_that_is_blind_to_a_direction_does_not_hide_it() {
+    // Two parts that do not know of each other: whatever grows from a start in the first never leaves it.
+    let (n, hidden) = (400, 5);
+    let own: Vec<f64> = (0..n - hidden).map(|i| 10.0 * 0.7_f64.powi(i as i32)).collect();
+    let diagonal: Vec<f64> = own.iter().copied().chain([6.0; 5]).collect();
+    let a = Reflected::new(diagonal);
+    for seed in 0..5 {
+        let start = Mat::from_fn(n, 8, |i, j| if i < n - hidden { ((i * (j + 1)) as f64).sin() } else { 0.0 });
+        let mut columns: Vec<Vec<f64>> = (0..8).map(|j| start.col(j).iter().copied().collect()).collect();
+        for column in &mut columns {
+            a.reflect(column);
+        }
+        let start = Mat::from_fn(n, 8, |i, j| columns[j][i]);
+        let request = Request { tolerance: 1e-8, start: Some(start.as_ref()), seed, ..Request::new(7) };
+        let pairs = solve(&BlockKrylov::new(7, 8), &a, &request);
+        check_pairs("krylov", &a, &[10.0, 7.0, 6.0, 6.0, 6.0, 6.0, 6.0], &request, &pairs);
+    }
+}
+
+#[test]
 fn the_same_request_gives_the_same_bits_on_any_number_of_threads() {
     let diagonal: Vec<f64> = (0..3000).map(|i| 10.0 / f64::from(i + 1)).collect();
     let a = Reflected::new(diagonal);

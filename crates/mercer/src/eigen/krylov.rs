@@ -28,8 +28,8 @@
 //! `projected` are computed, none is assumed to be zero) and orthogonality is kept by two passes of Gram–Schmidt.
 //! So for a Ritz vector `v = basis s` with value `θ`, `‖A v − θ v‖ = ‖coupling s‖`, computed from products that were made.
 //!
-//! A block of `b` vectors sees at most `b` copies of a repeated eigenvalue, and a start that is invariant sees nothing else. When
-//! the pairs found show such a sign, random vectors are added to the block `(5)`, and the pairs have to hold out against them:
+//! A block of `b` vectors sees at most `b` copies of a repeated eigenvalue, and a start that is invariant sees nothing else. So some
+//! vectors beside a given start are random, and when the pairs found show a sign of repetition, random vectors are added to the block `(5)`. The pairs have to hold out against them:
 //! until the largest of the others has settled below the last wanted one, or for [`TRIAL_VECTORS`] products.
 //!
 //! # References
@@ -54,6 +54,10 @@ use crate::watch::{Context, Threads};
 /// passes in which they are made.
 const TRIAL_VECTORS: usize = 100;
 const TRIAL_PASSES: usize = 10;
+/// Random vectors beside a start that was given, at most; see [`seekers`].
+const MOST_SEEKERS: usize = 8;
+/// Eigenvalues closer than this share of the leading one are copies of one, as far as single precision can tell.
+const COPIES: f64 = 1e-6;
 /// A basis of narrow blocks may have this many vectors.
 const NARROW_BASIS: usize = 128;
 /// The largest of the other Ritz values has settled when its residual is this small, relative to the leading value.
@@ -95,6 +99,13 @@ impl BlockKrylov {
         let blocks = (4 * block).max((8 * block).min(NARROW_BASIS));
         Self { block, max_subspace: blocks.max(3 * n_pairs + 2 * block), check_every: 1 }
     }
+}
+
+/// How many vectors of a block are random when the others were given. A start can be blind to a direction (a sample that leaves out
+/// a group of points is to all of theirs), and so is everything that grows from it; random vectors are blind to none. Narrow blocks,
+/// which take more passes, need fewer.
+pub(crate) fn seekers(block: usize) -> usize {
+    (block / 4).clamp(2, MOST_SEEKERS)
 }
 
 impl EigenSolver for BlockKrylov {
@@ -208,10 +219,11 @@ impl Ritz {
 
 impl<'a> State<'a> {
     fn new(solver: &BlockKrylov, n: usize, request: &Request<'_>, threads: &'a Threads) -> Result<Self> {
-        let given = request.start.map_or(0, |start| start.ncols());
-        let mut start = tall::random(n, solver.block.max(given).min(n), request.seed);
+        let given = request.start.map_or(0, |start| start.ncols().min(n));
+        let width = if given == 0 { solver.block } else { solver.block.max(given + seekers(solver.block)) };
+        let mut start = tall::random(n, width.min(n), request.seed);
         if let Some(vectors) = request.start {
-            start.subcols_mut(0, given.min(n)).copy_from(vectors.subcols(0, given.min(n)));
+            start.subcols_mut(0, given).copy_from(vectors.subcols(0, given));
         }
         let none = Mat::zeros(n, 0);
         let mut block = tall::new_directions(start, none.as_ref(), threads)?;
@@ -221,7 +233,7 @@ impl<'a> State<'a> {
         let width = block.ncols();
         // Twice the pairs and a block are the least that a restart can make progress with.
         let max_subspace = solver.max_subspace.max(2 * request.n_pairs.min(n) + width).min(n);
-        Ok(Self {
+        let mut state = Self {
             room: Mat::zeros(n, max_subspace + width),
             size: 0,
             block,
@@ -232,12 +244,17 @@ impl<'a> State<'a> {
             width,
             seed: request.seed,
             is_invariant: false,
-            random_sets: usize::from(given < width),
+            random_sets: 1,
             trial_ends: None,
             most_negative: None,
             next_look: 0,
             threads,
-        })
+        };
+        // What grows from a given start has to hold out against what grows from the random vectors beside it.
+        if given > 0 {
+            state.begin_trial();
+        }
+        Ok(state)
     }
 
     /// The state that an earlier run left.
@@ -312,11 +329,7 @@ impl<'a> State<'a> {
         self.block = next;
         self.is_invariant = self.block.ncols() == 0;
         if self.is_invariant {
-            let saw_only_the_start = self.random_sets == 0;
             self.add_random_vectors()?;
-            if saw_only_the_start {
-                self.begin_trial();
-            }
         }
         Ok(())
     }
@@ -369,10 +382,15 @@ impl<'a> State<'a> {
             }
             self.trial_ends = None;
         }
-        let nothing_left = self.size == self.room.nrows();
-        // A start that was given sees as many copies as it has columns, too.
+        if self.size == self.room.nrows() {
+            return true;
+        }
+        // A block sees as many copies of an eigenvalue as it has columns; of one that a given start is blind to, as many as random
+        // columns.
         let visible = self.random_sets.max(1) * self.width;
-        nothing_left || largest_group(&ritz.values[..k], 10.0 * request.tolerance * leading) < visible
+        let visible_to_random = seekers(self.width) + self.random_sets.saturating_sub(1) * self.width;
+        let group = |distance: f64| largest_group(&ritz.values[..k], distance * leading);
+        group(10.0 * request.tolerance) < visible && group(COPIES) < visible_to_random
     }
 
     fn reached(&self, residuals: &[f64], k: usize, tolerance: f64) -> Reached {

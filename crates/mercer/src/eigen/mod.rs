@@ -27,7 +27,7 @@ use faer::{Mat, MatRef, Par};
 
 pub use dense::Dense;
 pub use krylov::BlockKrylov;
-pub(crate) use krylov::small_product;
+pub(crate) use krylov::{seekers, small_product};
 pub use lanczos::Lanczos;
 pub use power::PowerIteration;
 pub use snapshot::{Counts, Keeper, Snapshot};

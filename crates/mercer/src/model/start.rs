@@ -12,7 +12,7 @@ use super::KernelPca;
 use super::prepared::Prepared;
 use crate::choices::{Center, SolverChoice};
 use crate::data::{Points, sample_rows};
-use crate::eigen::{BlockKrylov, EigenSolver, Request};
+use crate::eigen::{BlockKrylov, EigenSolver, Request, seekers};
 use crate::error::Result;
 use crate::gram::{Basis, Centered, Element, KernelGram, Slab, Store, StoreFormat, SymmetricOperator};
 use crate::plan::Plan;
@@ -50,7 +50,8 @@ fn extended<T: Element>(
     context: &Context<'_>,
 ) -> Result<Mat<f64>> {
     let sample = points.select(&sample_rows(points.n_samples(), plan.start_sample, settings.seed));
-    let vectors = leading_vectors::<T>(settings, prepared, &sample, plan.block, context)?;
+    let count = plan.block.saturating_sub(seekers(plan.block)).max(1);
+    let vectors = leading_vectors::<T>(settings, prepared, &sample, count, context)?;
     let basis = context.threads.run(|| Basis::<T>::new(&sample, &prepared.kernel, Isa::detect()))?;
     Slab::new(basis, vectors.as_ref()).product(points, context)
 }
