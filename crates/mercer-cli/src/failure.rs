@@ -194,6 +194,7 @@ fn concerns_data(error: &mercer::Error) -> bool {
             | E::TooLarge { .. }
             | E::KernelOverflow { .. }
             | E::NoVariance { .. }
+            | E::VarianceInRounding { .. }
             | E::NoMaximum { .. }
             | E::Labels { .. }
             | E::NotSquare { .. }

@@ -119,6 +119,20 @@ pub enum Error {
         n_samples: usize,
     },
 
+    /// Points differ, but to the kernel by no more than rounding.
+    #[error(
+        "to the kernel all {n_samples} rows are equal but for rounding in {precision}, so there is no variance that could be told from it; \
+         {advice}"
+    )]
+    VarianceInRounding {
+        /// Rows of the data.
+        n_samples: usize,
+        /// The precision of the kernel matrix.
+        precision: Precision,
+        /// What would help.
+        advice: &'static str,
+    },
+
     /// A precomputed matrix is not square.
     #[error("the precomputed matrix must be square, but it has {rows} rows and {columns} columns")]
     NotSquare {
@@ -215,7 +229,7 @@ pub enum Error {
     },
 
     /// Nothing that answers the question fits the memory budget.
-    #[error("{what} needs {}, but the memory budget is {}; {advice}", bytes(*.needed), bytes(*.budget))]
+    #[error("{what} needs {}, but the memory budget is {}; {advice}", bytes_at_least(*.needed), bytes(*.budget))]
     OverBudget {
         /// What would have to be in memory.
         what: String,
@@ -351,6 +365,7 @@ impl Error {
             | Self::TooLarge { .. }
             | Self::KernelOverflow { .. }
             | Self::NoVariance { .. }
+            | Self::VarianceInRounding { .. }
             | Self::NotSquare { .. }
             | Self::NegativeEigenvalues { .. }
             | Self::UnsuitableKernel { .. }
@@ -402,6 +417,16 @@ pub(crate) fn short(value: f64) -> String {
 /// assert_eq!(mercer::format_bytes(1_610_612_736), "1.5 GiB");
 /// ```
 pub fn bytes(n: u64) -> String {
+    in_units(n, std::convert::identity)
+}
+
+/// The same, rounded up: whoever provides that much provides enough.
+pub(crate) fn bytes_at_least(n: u64) -> String {
+    in_units(n, f64::ceil)
+}
+
+/// A number of bytes in the largest unit that it reaches, whose tenths are rounded by `round` if they are more than displayed.
+fn in_units(n: u64, round: impl Fn(f64) -> f64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = n as f64;
     let mut unit = 0;
@@ -409,5 +434,17 @@ pub fn bytes(n: u64) -> String {
         value /= 1024.0;
         unit += 1;
     }
-    if unit == 0 { format!("{n} B") } else { format!("{value:.1} {}", UNITS[unit]) }
+    if unit == 0 { format!("{n} B") } else { format!("{:.1} {}", round(10.0 * value) / 10.0, UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_rounded_to_the_nearest_tenth_or_up() {
+        assert_eq!((bytes(1025), bytes_at_least(1025)), ("1.0 KiB".to_owned(), "1.1 KiB".to_owned()));
+        assert_eq!((bytes(2048), bytes_at_least(2048)), ("2.0 KiB".to_owned(), "2.0 KiB".to_owned()));
+        assert_eq!((bytes(1023), bytes_at_least(1023)), ("1023 B".to_owned(), "1023 B".to_owned()));
+    }
 }

@@ -62,6 +62,76 @@ fn a_linear_kernel_gives_the_principal_components_of_the_data() {
 }
 
 #[test]
+fn a_group_of_points_that_no_sample_holds_has_its_component_all_the_same() {
+    // Ten strands of 420 points each and, beyond the reach of the kernel, seven points that are one: their eigenvalue is 7.
+    let n = 4207;
+    let mut values: Vec<f64> = (0..n).flat_map(|i| [100.0 * (i % 10) as f64 + 0.15 * (i as f64).sin(), 0.0]).collect();
+    for copy in 0..7 {
+        values[2 * (601 * copy + 1)..][..2].copy_from_slice(&[0.0, 5000.0]);
+    }
+    let data = Points::from_f64(values, n, 2).unwrap();
+    for seed in 0..4 {
+        let pca = KernelPca::new(Kernel::gaussian(0.05).unwrap()).n_components(11).center(Center::No).seed(seed);
+        let model = pca.gram(GramChoice::Tiled).solver(SolverChoice::Krylov).fit(&data).unwrap();
+        assert!(model.record().plan.start_sample > 0 && model.record().converged);
+        assert!((model.eigenvalues()[10] - 7.0).abs() < 1e-6, "seed {seed}: {:?}", model.eigenvalues());
+    }
+}
+
+#[test]
+fn copies_far_from_all_other_points_count_in_single_precision() {
+    let mut values: Vec<f32> = cloud(494, 2).into_iter().map(|x| x as f32).collect();
+    values.extend([0.3_f32, 3000.7].repeat(6));
+    let fit = |points: Points| KernelPca::new(gaussian()).n_components(8).fit(&points).unwrap();
+    let wide = values.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
+    let (single, double) =
+        (fit(Points::from_f32(values, 500, 2).unwrap()), fit(Points::from_f64(wide, 500, 2).unwrap()));
+    for (found, expected) in single.eigenvalues().iter().zip(double.eigenvalues()) {
+        assert!((found - expected).abs() < 1e-5 * double.eigenvalues()[0], "{found} for {expected}");
+    }
+}
+
+#[test]
+fn a_point_at_1e30_leaves_the_others_their_distances() {
+    let mut values = cloud(200, 3);
+    values.extend([1e30, 0.0, 0.0]);
+    let found = KernelPca::new(gaussian()).center(Center::No).n_components(5);
+    let found = found.fit(&Points::from_f64(values, 201, 3).unwrap()).unwrap();
+    // The point is alone, and its eigenvalue 1; the others are as without it.
+    let alone = KernelPca::new(gaussian()).center(Center::No).n_components(5).fit(&points(200, 3)).unwrap();
+    for (a, b) in found.eigenvalues().iter().zip(alone.eigenvalues()) {
+        assert!((a - b).abs() < 1e-9 * alone.eigenvalues()[0], "{a} for {b}");
+    }
+}
+
+#[test]
+fn residuals_in_single_precision_are_those_of_the_kernel_s_own_matrix() {
+    // Narrow to wide kernels: centring takes away more and more of what entries have in common.
+    let (n, d) = (400, 6);
+    let values: Vec<f32> = cloud(n, d).into_iter().map(|x| x as f32).collect();
+    let exact: Vec<f64> = values.iter().map(|x| f64::from(*x)).collect();
+    let data = Points::from_f32(values, n, d).unwrap();
+    for gamma in [0.3, 1e-2, 1e-4] {
+        let kernel = Kernel::gaussian(gamma).unwrap();
+        let pca = KernelPca::new(kernel.clone()).n_components(4).solver(SolverChoice::Krylov);
+        let model = pca.precision(Precision::F32).tolerance(1e-2).fit(&data).unwrap();
+        let gram =
+            Mat::from_fn(n, n, |i, j| kernel.evaluate(&exact[i * d..(i + 1) * d], &exact[j * d..(j + 1) * d]).unwrap());
+        let means: Vec<f64> = (0..n).map(|j| gram.col(j).iter().sum::<f64>() / n as f64).collect();
+        let mean = means.iter().sum::<f64>() / n as f64;
+        let centred = Mat::from_fn(n, n, |i, j| gram[(i, j)] - means[i] - means[j] + mean);
+        let scores = model.training_scores();
+        for (c, (&value, &residual)) in model.eigenvalues().iter().zip(model.residuals()).enumerate() {
+            let vector = Mat::from_fn(n, 1, |i, _| scores[(i, c)] / value.sqrt());
+            let image = &centred * &vector;
+            let norm = (0..n).map(|i| (image[(i, 0)] - value * vector[(i, 0)]).powi(2)).sum::<f64>().sqrt();
+            let actual = norm / model.eigenvalues()[0];
+            assert!(actual <= 1.5 * residual, "gamma {gamma}, component {c}: {actual:e} is reported as {residual:e}");
+        }
+    }
+}
+
+#[test]
 fn transforming_the_training_points_gives_their_scores() {
     for kernel in
         [gaussian(), Kernel::linear(), Kernel::laplacian(0.2).unwrap(), Kernel::polynomial(0.1, 1.0, 3).unwrap()]

@@ -1,5 +1,6 @@
 //! Points: the rows of the data, in the format they came in.
 
+mod middle;
 mod moments;
 mod sample;
 mod scaling;
@@ -8,6 +9,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use middle::middle;
 pub use moments::Moments;
 pub use sample::sample_rows;
 pub use scaling::Scaling;

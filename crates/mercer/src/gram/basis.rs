@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use faer::traits::RealField;
 
-use crate::data::{Moments, Points, RowsRef};
+use crate::data::{Points, RowsRef, middle};
 use crate::error::{Error, Result};
 use crate::kernel::{Formula, Kernel, Pairing, with_formula};
 use crate::memory::Plain;
@@ -269,8 +269,8 @@ pub(crate) fn diagonal(kernel: &Kernel, points: &Points) -> Result<Vec<f64>> {
 }
 
 fn formula_packing<F: Formula>(formula: &F, points: &Points) -> Packing {
-    let mean = if F::PAIRING.is_translation_invariant() { Moments::of(points).mean().to_vec() } else { Vec::new() };
-    Packing::new(F::PAIRING, formula.scale(), &mean)
+    let origin = if F::PAIRING.is_translation_invariant() { middle(points) } else { Vec::new() };
+    Packing::new(F::PAIRING, formula.scale(), &origin)
 }
 
 fn uses_bytes<T: Scalar>(is_bytes: bool, n_features: usize, pairing: Pairing) -> bool {

@@ -7,12 +7,12 @@ use faer::Mat;
 use super::checkpoint::Totals;
 use super::prepared::Prepared;
 use super::{BasisKind, KernelPca, Model, Parts, novelty};
-use crate::choices::{Center, Negative, NegativeScope, ZeroComponents};
+use crate::choices::{Center, Negative, NegativeScope, SolverChoice, ZeroComponents};
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome};
 use crate::error::{Error, Result};
 use crate::gram::Centering;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Pairing};
 use crate::memory;
 use crate::plan::Plan;
 use crate::record::{ExpansionRecord, KernelRecord, RECORD_VERSION, RunRecord};
@@ -142,18 +142,19 @@ impl Finish<'_> {
         let precision = self.prepared.precision;
         if self.spectrum.pairs.values.iter().all(|value| value.abs() <= self.spectrum.noise(precision)) {
             if self.settings.zero == ZeroComponents::Drop {
-                return Err(Error::NoVariance { n_samples: self.points.n_samples() });
+                return Err(self.no_variance());
             }
             // Relative to a first eigenvalue of zero a residual means nothing.
             self.spectrum.pairs.residuals.fill(0.0);
             self.spectrum.pairs.converged = self.spectrum.pairs.values.len();
         }
         self.judge_negative()?;
-        let complete = self.is_complete();
+        let complete = self.is_complete() && self.prepared.rounding <= self.prepared.tolerance;
         match self.settings.zero {
             ZeroComponents::Drop | ZeroComponents::DropAll => self.drop_rounding(),
             ZeroComponents::Keep => self.keep_rounding_as_zero(),
         }
+        self.count_rounding();
         self.warn(complete);
         fix_signs(&mut self.spectrum.pairs.vectors);
         let mut record = self.record(complete);
@@ -178,6 +179,42 @@ impl Finish<'_> {
             centering: self.spectrum.centering,
             record,
         }))
+    }
+
+    /// Why nothing but rounding is left.
+    fn no_variance(&self) -> Error {
+        let (n_samples, precision) = (self.points.n_samples(), self.prepared.precision);
+        let first = self.points.row(0);
+        if (1..n_samples).all(|row| self.points.row(row) == first) {
+            return Error::NoVariance { n_samples };
+        }
+        let advice = match (precision, self.settings.center, self.prepared.kernel.pairing()) {
+            (Precision::F32, _, _) => "precision f64 may tell it",
+            (Precision::F64, Center::Yes, Some(Pairing::InnerProduct)) => "subtract the mean of each column first",
+            (Precision::F64, _, Some(_)) => "a narrower kernel may tell them apart",
+            (Precision::F64, _, None) => "another kernel may tell them apart",
+        };
+        Error::VarianceInRounding { n_samples, precision, advice }
+    }
+
+    /// Residuals are of the matrix that was multiplied with, by sums that are rounded: none is known below what that leaves.
+    fn count_rounding(&mut self) {
+        let epsilon = self.prepared.precision.epsilon();
+        let floor = match self.prepared.precision {
+            Precision::F32 => self.prepared.rounding.max(epsilon),
+            // The dense solver multiplies its pairs with the matrix again.
+            Precision::F64 if self.plan.solver == SolverChoice::Dense.name() => return,
+            Precision::F64 => 4.0 * epsilon,
+        };
+        let pairs = &mut self.spectrum.pairs;
+        for (residual, value) in pairs.residuals.iter_mut().zip(&pairs.values) {
+            if *value != 0.0 {
+                *residual = residual.max(floor);
+            }
+        }
+        if self.prepared.rounding > self.prepared.tolerance {
+            pairs.converged = 0;
+        }
     }
 
     fn judge_negative(&mut self) -> Result<()> {
@@ -290,6 +327,9 @@ impl Finish<'_> {
         if !complete {
             let residual = pairs.residuals.iter().copied().fold(0.0, f64::max);
             let why = match (self.spectrum.cut_short, pairs.outcome) {
+                (None, Outcome::Converged) if self.prepared.rounding > self.prepared.tolerance => {
+                    "single precision leaves so much on these points, and double precision would not".to_owned()
+                }
                 (Some(CutShort::OverBudget { n_components }), _) => {
                     format!("{n_components} would not fit the memory budget")
                 }

@@ -14,6 +14,7 @@ pub(crate) mod names;
 mod novelty;
 mod planned_gram;
 mod prepared;
+mod rounding;
 mod solve;
 mod start;
 #[cfg(test)]

@@ -2,16 +2,16 @@
 
 use super::checkpoint::{Identity, Journal};
 use super::kernel_pca::KernelChoice;
-use super::{KernelPca, expanded};
+use super::{KernelPca, expanded, rounding};
 use crate::choices::{GramChoice, SolverChoice};
 use crate::data::Points;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bytes_at_least};
 use crate::expansion::Prediction;
 use crate::kernel::Kernel;
 use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision};
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
-use crate::watch::{Stopwatch, Threads, Watch};
+use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
 
 /// Settings and points after everything that can be decided before the work begins.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub(crate) struct Prepared {
     pub(crate) budget: u64,
     pub(crate) threads: Threads,
     pub(crate) warnings: Vec<String>,
+    /// What the precision does to the kernel matrix, relative to its first eigenvalue, as far as it is known.
+    pub(crate) rounding: f64,
     /// Why the precision is not the data's own.
     reason: Option<String>,
     /// How products will be made, and by what expansion, if by one.
@@ -63,9 +65,21 @@ impl Prepared {
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
             return Err(Error::NotSquare { rows: n, columns: points.n_features() });
         }
-        let (precision, reason) = settings.choose_precision(points.precision());
+        let (mut precision, mut reason) = settings.choose_precision(points.precision());
         let mut warnings = Vec::new();
         let tolerance = effective_tolerance(settings.tolerance, precision, n, &mut warnings);
+        let mut rounding = match precision {
+            // A function of the user's may take any time, and a matrix is as precise as it was given.
+            Precision::F32 if kernel.pairing().is_some() => {
+                let context = Context::new(&threads, watch, Phase::Packing);
+                rounding::of_single_precision(points, &kernel, settings.center, &context)?
+            }
+            _ => 0.0,
+        };
+        if rounding > tolerance && settings.precision.is_none() {
+            reason = Some(too_coarse(rounding, tolerance));
+            (precision, rounding) = (Precision::F64, 0.0);
+        }
         let typical = Speeds::typical(points.n_features(), threads.count());
         let is_long = kernel.pairing().is_some() && typical.pass_seconds(n, 1, 1.0) >= MEASURE_FROM;
         let speeds = match speeds {
@@ -79,6 +93,7 @@ impl Prepared {
             budget: settings.memory.bytes(),
             threads,
             warnings,
+            rounding,
             reason,
             gram: settings.gram,
             prediction: None,
@@ -108,11 +123,27 @@ impl Prepared {
         let plan = self.with_expansion(settings, self.plan_for(settings, points, n_components)?, points);
         if plan.expected_memory_bytes > self.budget {
             let what = format!("a fit of {} points by an expansion", points.n_samples());
-            let advice = format!("a budget of {} would do", crate::error::bytes(plan.expected_memory_bytes));
-            let (needed, budget) = (plan.expected_memory_bytes, self.budget);
-            return Err(Error::OverBudget { what, needed, budget, advice });
+            let needed = self.enough(settings, points, plan.expected_memory_bytes);
+            let advice = format!("a budget of {} would do", bytes_at_least(needed));
+            return Err(Error::OverBudget { what, needed, budget: self.budget, advice });
         }
         Ok(Plan { expected_seconds: plan.expected_seconds + self.seconds, ..plan })
+    }
+
+    /// A budget within which a fit by an expansion stays, from what it takes within a smaller one: with more room, blocks are wider.
+    fn enough(&self, settings: &KernelPca, points: &Points, least: u64) -> u64 {
+        let n_components = settings.first_components(points.n_samples());
+        let mut budget = least;
+        for _ in 0..8 {
+            let roomy = Self { budget, ..self.clone() };
+            let Ok(plan) = roomy.plan_for(settings, points, n_components) else { return budget };
+            let needed = roomy.with_expansion(settings, plan, points).expected_memory_bytes;
+            if needed <= budget {
+                break;
+            }
+            budget = needed;
+        }
+        budget
     }
 
     /// The plan for some number of components.
@@ -200,6 +231,18 @@ impl KernelPca {
     fn choose_precision(&self, data: Precision) -> (Precision, Option<String>) {
         self.precision.map_or_else(|| choose_precision(data, self.tolerance), |precision| (precision, None))
     }
+}
+
+/// Why tiles in single precision would not do.
+fn too_coarse(rounding: f64, tolerance: f64) -> String {
+    let lost = if rounding < 1.0 {
+        format!(
+            "would change the kernel matrix of these points by {rounding:.1e} of its first eigenvalue (tolerance {tolerance:.1e})"
+        )
+    } else {
+        "would leave little but rounding of the kernel matrix of these points".to_owned()
+    };
+    format!("double precision, because single precision {lost}")
 }
 
 /// More rows or columns than this fit no machine, and their products no integer.

@@ -53,12 +53,13 @@ pub(super) fn choose_solver(task: &Task<'_>, reasons: &mut Vec<String>) -> Solve
     if task.solver != SolverChoice::Auto {
         return task.solver;
     }
-    if n <= if task.kernel.is_positive_definite() { DENSE_UP_TO } else { DENSE_UP_TO_INDEFINITE } {
+    let dense_fits = Need::dense(task).total() <= task.budget;
+    if n <= if task.kernel.is_positive_definite() { DENSE_UP_TO } else { DENSE_UP_TO_INDEFINITE } && dense_fits {
         reasons.push(format!("dense solver, because {n} points are few"));
         return SolverChoice::Dense;
     }
     let (share, name) = if n <= FEW_UP_TO { (DENSE_SHARE_OF_FEW, "a sixth") } else { (DENSE_SHARE, "a quarter") };
-    if k * share > n && Need::dense(task).total() <= task.budget {
+    if k * share > n && dense_fits {
         reasons.push(format!("dense solver, because {k} components are more than {name} of the spectrum"));
         return SolverChoice::Dense;
     }

@@ -76,21 +76,6 @@ impl Need {
     pub(super) fn total(&self) -> u64 {
         self.packed + self.vectors + self.solver + self.model + self.scratch
     }
-
-    /// The largest number of components for which a fit with the narrowest blocks fits the budget.
-    pub(super) fn largest_count(task: &Task<'_>) -> Option<usize> {
-        let fits = |k: usize| {
-            let smaller = Task { n_components: k, ..task.clone() };
-            Self::new(&smaller, SolverChoice::Krylov, 8, PackedCopy::PerTile).total() <= task.budget
-        };
-        // What is needed grows with the number of components: the last that fits is found by halving.
-        let (mut fitting, mut too_many) = (0, task.n_components + 1);
-        while fitting + 1 < too_many {
-            let middle = fitting + (too_many - fitting) / 2;
-            if fits(middle) { fitting = middle } else { too_many = middle }
-        }
-        (fitting > 0).then_some(fitting)
-    }
 }
 
 fn packed_size(task: &Task<'_>, copy: PackedCopy) -> u64 {

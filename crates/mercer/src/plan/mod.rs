@@ -15,7 +15,7 @@ use self::choose::{choose_solver, expected_passes, first_block, start_sample, st
 use self::memory_need::Need;
 pub use self::speeds::Speeds;
 use crate::choices::{GramChoice, SolverChoice};
-use crate::error::{Error, Result, bytes};
+use crate::error::{Error, Result, bytes, bytes_at_least};
 use crate::gram::{PackedCopy, StoreFormat};
 use crate::kernel::Kernel;
 use crate::scalar::Precision;
@@ -138,14 +138,9 @@ impl Plan {
         if solver == SolverChoice::Dense {
             return Self::dense(task, speeds, reasons);
         }
-        let wants_store = match task.gram {
-            GramChoice::Tiled | GramChoice::Expansion => false,
-            // A precomputed matrix is in memory already.
-            GramChoice::Stored => !matches!(task.kernel, Kernel::Precomputed),
-            GramChoice::Auto => worth_storing(task, &mut reasons),
-        };
+        let wants_store = wants_store(task, &mut reasons);
         let widest = first_block(task, solver, wants_store);
-        let (block, copy, need) = fitting(task, solver, widest)?;
+        let (block, copy, need) = widest_fitting(task, solver, widest).map_err(|need| need.refuse(task))?;
         if copy == PackedCopy::PerTile {
             reasons.push(
                 "points are packed tile by tile, because a packed copy would not fit the memory budget".to_owned(),
@@ -203,7 +198,8 @@ impl Plan {
         let copy = if need(PackedCopy::Kept).total() > task.budget { PackedCopy::PerTile } else { PackedCopy::Kept };
         let need = need(copy);
         if need.total() > task.budget {
-            return Err(need.refuse(task));
+            // The widths are those of the checkpoint: fewer components would not be the same fit.
+            return Err(need.refuse_with(task, need.budget_advice()));
         }
         self.packs_per_tile = copy == PackedCopy::PerTile;
         self.store_bytes = self.store_bytes.min(task.budget - need.total());
@@ -252,12 +248,12 @@ impl Plan {
     }
 }
 
-/// The widest blocks that fit the budget, with a packed copy of the points or without.
-///
-/// # Errors
-///
-/// [`Error::OverBudget`] if not even the narrowest do.
-fn fitting(task: &Task<'_>, solver: SolverChoice, widest: usize) -> Result<(usize, PackedCopy, Need)> {
+/// The widest blocks that fit the budget, with a packed copy of the points or without; or what the narrowest need.
+fn widest_fitting(
+    task: &Task<'_>,
+    solver: SolverChoice,
+    widest: usize,
+) -> std::result::Result<(usize, PackedCopy, Need), Need> {
     let mut block = widest;
     // The copy goes first, because packing costs less than the passes that narrower blocks add; then the basis shrinks, before the
     // fit is refused: more restarts, same answer.
@@ -269,9 +265,31 @@ fn fitting(task: &Task<'_>, solver: SolverChoice, widest: usize) -> Result<(usiz
             }
         }
         if block <= 8 {
-            return Err(Need::new(task, solver, block, PackedCopy::PerTile).refuse(task));
+            return Err(Need::new(task, solver, block, PackedCopy::PerTile));
         }
         block = (block / 2).max(8);
+    }
+}
+
+/// Whether tiles are to be kept, as far as there is room.
+fn wants_store(task: &Task<'_>, reasons: &mut Vec<String>) -> bool {
+    match task.gram {
+        GramChoice::Tiled | GramChoice::Expansion => false,
+        // A precomputed matrix is in memory already.
+        GramChoice::Stored => !matches!(task.kernel, Kernel::Precomputed),
+        GramChoice::Auto => worth_storing(task, reasons),
+    }
+}
+
+/// Whether there is a plan within the budget: what [`Plan::for_fit`] asks, without the answer.
+fn fits(task: &Task<'_>) -> bool {
+    let mut reasons = Vec::new();
+    match choose_solver(task, &mut reasons) {
+        SolverChoice::Dense => Need::dense(task).total() <= task.budget,
+        solver => {
+            let widest = first_block(task, solver, wants_store(task, &mut reasons));
+            widest_fitting(task, solver, widest).is_ok()
+        }
     }
 }
 
@@ -325,13 +343,33 @@ fn seconds(seconds: f64) -> String {
 impl Need {
     /// The error that says what would fit.
     fn refuse(&self, task: &Task<'_>) -> Error {
-        let advice = match Self::largest_count(task) {
-            Some(k) if k < task.n_components => format!("{k} components would fit"),
-            _ => format!("a budget of {} would do", bytes(self.total())),
-        };
-        let what = format!("a fit of {} points with {} components", task.n_samples, task.n_components);
+        let fewer = largest_count(task).map(|k| match k {
+            1 => "1 component would fit".to_owned(),
+            _ => format!("{k} components would fit"),
+        });
+        self.refuse_with(task, fewer.unwrap_or_else(|| self.budget_advice()))
+    }
+
+    fn budget_advice(&self) -> String {
+        format!("a budget of {} would do", bytes_at_least(self.total()))
+    }
+
+    fn refuse_with(&self, task: &Task<'_>, advice: String) -> Error {
+        let (n, k) = (task.n_samples, task.n_components);
+        let what = format!("a fit of {n} points with {k} component{}", if k == 1 { "" } else { "s" });
         Error::OverBudget { what, needed: self.total(), budget: task.budget, advice }
     }
+}
+
+/// The largest number of components, fewer than the task's, with which it would fit the budget.
+fn largest_count(task: &Task<'_>) -> Option<usize> {
+    // What is needed grows with the number of components: the last that fits is found by halving.
+    let (mut fitting, mut too_many) = (0, task.n_components);
+    while fitting + 1 < too_many {
+        let middle = fitting + (too_many - fitting) / 2;
+        if fits(&Task { n_components: middle, ..task.clone() }) { fitting = middle } else { too_many = middle }
+    }
+    (fitting > 0).then_some(fitting)
 }
 
 #[cfg(test)]

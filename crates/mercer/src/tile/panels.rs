@@ -25,9 +25,9 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// The packing for a pairing and a scale, given the mean of the points.
-    pub(crate) fn new(pairing: Pairing, scale: f64, mean: &[f64]) -> Self {
-        Self { pairing, scale, offset: pairing.is_translation_invariant().then(|| mean.to_vec()) }
+    /// The packing for a pairing and a scale, given a place in the middle of the points.
+    pub(crate) fn new(pairing: Pairing, scale: f64, middle: &[f64]) -> Self {
+        Self { pairing, scale, offset: pairing.is_translation_invariant().then(|| middle.to_vec()) }
     }
 
     /// The row with the largest coordinate as packed.

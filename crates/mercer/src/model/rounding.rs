@@ -1,0 +1,198 @@
+//! What single precision does to the kernel matrix of given points.
+//!
+//! # Method
+//!
+//! Residuals of a solver are about the matrix it multiplies with. In single precision that is not quite the kernel's: entries are
+//! rounded, relative to what they are made of, and centring takes away what they have in common. Of points far from the origin under
+//! an inner product, of copies far from the others under a squared distance, or of a very wide kernel, little but rounding may be left.
+//!
+//! How much is measured before a fit. The kernel matrix of some rows is made in both precisions: of sampled ones, for which the error and the
+//! first eigenvalue grow alike with the number of rows (errors that are independent grow more slowly, so this is on the safe side), and of
+//! those farthest from the mean, where squared distances lose most and which a sample would miss.
+
+use faer::{Mat, MatRef};
+use rayon::prelude::*;
+
+use crate::choices::Center;
+use crate::data::{Moments, Points, sample_rows};
+use crate::error::{Error, Result};
+use crate::gram::{Cross, square_matrix};
+use crate::kernel::Kernel;
+use crate::watch::Context;
+
+/// One row in this many is sampled, within the bounds: a fit of few rows takes milliseconds.
+const SHARE: usize = 8;
+const FEWEST: usize = 64;
+const MOST: usize = 256;
+/// Rows that are looked at because they are far from the others.
+const FAR: usize = 32;
+/// The same rows for the same points, whatever else is random in a fit.
+const SEED: u64 = 0;
+/// Rows whose distances one thread takes at a time.
+const BLOCK: usize = 256;
+/// Steps of the power iteration for a norm, of which one digit is enough.
+const STEPS: usize = 12;
+
+/// The norm of what single precision changes in the (centred) kernel matrix, relative to its first eigenvalue: about the residual that an
+/// exact solution for the rounded matrix has for the kernel's. Infinite if nothing is left of the matrix, or a value overflows.
+///
+/// # Errors
+///
+/// If the run was stopped. Points with which the kernel has no finite value are left to the fit, which names them.
+pub(super) fn of_single_precision(
+    points: &Points,
+    kernel: &Kernel,
+    center: Center,
+    context: &Context<'_>,
+) -> Result<f64> {
+    let n = points.n_samples();
+    let m = (n / SHARE).clamp(FEWEST, MOST).min(n);
+    let mut rows = sample_rows(n, m, SEED);
+    rows.extend(farthest(points, FAR.min(n - m), &rows, context));
+    let sample = points.select(&rows);
+    let exact = match square_matrix(kernel, &sample, context) {
+        Ok(exact) => exact,
+        Err(error @ Error::Interrupted { .. }) => return Err(error),
+        Err(_) => return Ok(0.0),
+    };
+    let in_single = || context.threads.run(|| Cross::<f32>::new(&sample, kernel))?.columns(&sample, context);
+    let rounded = match in_single() {
+        Ok(rounded) => rounded,
+        Err(error @ Error::Interrupted { .. }) => return Err(error),
+        Err(_) => return Ok(f64::INFINITY),
+    };
+    // Values on the diagonal are set, not computed, where their rounding would matter.
+    let error = Mat::from_fn(rows.len(), rows.len(), |i, j| if i == j { 0.0 } else { rounded[(i, j)] - exact[(i, j)] });
+    let part = |matrix: &Mat<f64>| {
+        let sampled = matrix.as_ref().submatrix(0, 0, m, m);
+        match center {
+            Center::Yes => centred(sampled),
+            Center::No => sampled.to_owned(),
+        }
+    };
+    let first = norm(part(&exact).as_ref());
+    let of_sampled = norm(part(&error).as_ref());
+    // What stands for all rows is weighted up; the far ones are all there.
+    let weight = n as f64 / m as f64;
+    let squares = |columns: std::ops::Range<usize>| -> f64 {
+        columns.map(|j| (m..rows.len()).map(|i| error[(i, j)].powi(2)).sum::<f64>()).sum()
+    };
+    let of_far = (squares(m..rows.len()) + weight * squares(0..m)).sqrt() / weight;
+    // The larger of the two; a number that is none is larger than any.
+    let largest = if of_sampled >= of_far { of_sampled } else { of_far };
+    Ok(match () {
+        () if !(largest.is_finite() && of_sampled.is_finite()) => f64::INFINITY,
+        () if largest == 0.0 => 0.0,
+        () if first > 0.0 => largest / first,
+        () => f64::INFINITY,
+    })
+}
+
+/// The `count` rows farthest from the mean of all, without those in the increasing list `taken`.
+fn farthest(points: &Points, count: usize, taken: &[usize], context: &Context<'_>) -> Vec<usize> {
+    if count == 0 {
+        return Vec::new();
+    }
+    let (n, d) = (points.n_samples(), points.n_features());
+    let keep = |mut found: Vec<(f64, usize)>| {
+        found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        found.truncate(count);
+        found
+    };
+    let found = context.threads.run(|| {
+        let moments = Moments::of(points);
+        let of_block = |block: usize| {
+            let first = block * BLOCK;
+            let rows = points.rows(first..(first + BLOCK).min(n)).to_f64();
+            let distance =
+                |row: &[f64]| row.iter().zip(moments.mean()).map(|(x, mean)| (x - mean).powi(2)).sum::<f64>();
+            let all = rows.chunks_exact(d).enumerate().map(|(offset, row)| (distance(row), first + offset));
+            keep(all.filter(|(_, row)| taken.binary_search(row).is_err()).collect())
+        };
+        (0..n.div_ceil(BLOCK)).into_par_iter().map(of_block).reduce(Vec::new, |mut all, more| {
+            all.extend(more);
+            keep(all)
+        })
+    });
+    found.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The matrix without the means of its rows and columns.
+fn centred(matrix: MatRef<'_, f64>) -> Mat<f64> {
+    let m = matrix.nrows();
+    let means: Vec<f64> = (0..m).map(|j| matrix.col(j).iter().sum::<f64>() / m as f64).collect();
+    let mean = means.iter().sum::<f64>() / m as f64;
+    Mat::from_fn(m, m, |i, j| matrix[(i, j)] - means[i] - means[j] + mean)
+}
+
+/// The largest absolute eigenvalue of a nearly symmetric matrix, from below, to about a digit.
+fn norm(matrix: MatRef<'_, f64>) -> f64 {
+    let length = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let columns: Vec<Vec<f64>> = (0..matrix.ncols()).map(|j| matrix.col(j).iter().copied().collect()).collect();
+    let Some(longest) = columns.iter().max_by(|a, b| length(a).total_cmp(&length(b))) else { return 0.0 };
+    let (mut vector, mut size) = (longest.clone(), 0.0);
+    for _ in 0..STEPS {
+        let before = length(&vector);
+        // Zero, or too large for its square, or not a number.
+        if before == 0.0 || !before.is_finite() {
+            return before;
+        }
+        let mut image = vec![0.0; vector.len()];
+        for (column, weight) in columns.iter().zip(&vector) {
+            image.iter_mut().zip(column).for_each(|(sum, x)| *sum += x * weight / before);
+        }
+        size = length(&image);
+        vector = image;
+    }
+    size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::{Phase, Threads, Watch};
+
+    /// Points around zero, in two dimensions.
+    fn cloud(n: usize) -> Vec<f64> {
+        (0..2 * n).map(|i| (i as f64 * 0.37).sin() + (i as f64 * 1.93).cos()).collect()
+    }
+
+    fn measured(values: Vec<f64>, kernel: &Kernel, center: Center) -> f64 {
+        let (threads, watch) = (Threads::new(2).expect("two threads"), Watch::new());
+        let n = values.len() / 2;
+        let single = values.into_iter().map(|x| x as f32).collect::<Vec<_>>();
+        let points = Points::from_f32(single, n, 2).expect("pairs");
+        of_single_precision(&points, kernel, center, &Context::new(&threads, &watch, Phase::Starting))
+            .expect("nobody stops it")
+    }
+
+    #[test]
+    fn ordinary_points_lose_little_and_those_far_from_the_origin_nearly_all() {
+        let far: Vec<f64> = cloud(1000).iter().map(|x| x + 1e4).collect();
+        let (linear, gaussian) = (Kernel::linear(), Kernel::gaussian(0.5).expect("positive"));
+        assert!(measured(cloud(1000), &linear, Center::Yes) < 1e-6);
+        assert!(measured(cloud(1000), &gaussian, Center::Yes) < 1e-6);
+        assert!(measured(far.clone(), &linear, Center::Yes) > 1e-2);
+        // What all points share counts where it is not taken away, and distances do not see it.
+        assert!(measured(far.clone(), &linear, Center::No) < 1e-6);
+        assert!(measured(far, &gaussian, Center::Yes) < 1e-4);
+    }
+
+    #[test]
+    fn a_few_copies_far_from_all_others_are_seen() {
+        let mut values = cloud(4000);
+        let gaussian = Kernel::gaussian(0.5).expect("positive");
+        assert!(measured(values.clone(), &gaussian, Center::Yes) < 1e-6);
+        for copy in [100, 2000, 3999] {
+            values[2 * copy..2 * copy + 2].copy_from_slice(&[0.3, 3000.7]);
+        }
+        assert!(measured(values, &gaussian, Center::Yes) > 1e-5);
+    }
+
+    #[test]
+    fn a_kernel_for_which_all_points_are_nearly_one_loses_its_matrix() {
+        assert!(measured(cloud(500), &Kernel::gaussian(1e-7).expect("positive"), Center::Yes) > 1e-2);
+        assert_eq!(measured(vec![1.0; 200], &Kernel::gaussian(1.0).expect("positive"), Center::Yes), 0.0);
+        assert_eq!(measured(vec![1e30; 200], &Kernel::linear(), Center::No), f64::INFINITY);
+    }
+}
