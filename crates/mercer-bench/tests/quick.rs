@@ -88,8 +88,9 @@ fn transform_vs_sklearn_without_scikit_learn_says_how_much_memory_it_took() {
 #[test]
 fn growth_writes_a_complete_record() {
     let ratios = [
-        "most to least time per entry and pass, whole fit",
-        "most to least time per entry and pass, passes alone",
+        "most to least time per entry, whole fit",
+        "most to least time per entry, whole fit per pass",
+        "most to least time per entry, passes alone per pass",
         "largest distance of a peak from a line",
     ];
     check_complete("growth", 2, &ratios);
