@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn the_middle_is_the_mean_unless_a_few_points_have_drawn_it_away() {
-        let mut values: Vec<f64> = (0..2000).map(|i| 5.0 + (i as f64).sin()).collect();
+        let mut values: Vec<f64> = (0..2000).map(|i| 5.0 + f64::from(i).sin()).collect();
         let of = |values: &[f64]| {
             let points = Points::from_f64(values.to_vec(), 1000, 2).expect("pairs");
             (middle(&points), Moments::of(&points).mean().to_vec())
