@@ -199,12 +199,8 @@ fn a_good_start_saves_passes() {
     let request = Request { tolerance: 1e-6, ..Request::new(5) };
     let cold = solve(&solver, &a, &request);
     let warm = solve(&solver, &a, &Request { start: Some(cold.vectors.as_ref()), ..request });
-    assert!(
-        warm.passes <= 2 && cold.passes > 2,
-        "{} passes from the answer, {} from nothing",
-        warm.passes,
-        cold.passes
-    );
+    // Even the answer has to hold out against random vectors, until those have shown what else there is.
+    assert!(2 * warm.passes <= cold.passes, "{} passes from the answer, {} from nothing", warm.passes, cold.passes);
 }
 
 #[test]

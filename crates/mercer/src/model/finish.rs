@@ -189,10 +189,10 @@ impl Finish<'_> {
             return Error::NoVariance { n_samples };
         }
         let advice = match (precision, self.settings.center, self.prepared.kernel.pairing()) {
-            (Precision::F32, _, _) => "precision f64 may tell it",
-            (Precision::F64, Center::Yes, Some(Pairing::InnerProduct)) => "subtract the mean of each column first",
-            (Precision::F64, _, Some(_)) => "a narrower kernel may tell them apart",
-            (Precision::F64, _, None) => "another kernel may tell them apart",
+            (Precision::F32, _, _) if self.prepared.rounding > 0.0 => "precision f64 may tell it",
+            (_, Center::Yes, Some(Pairing::InnerProduct)) => "subtract the mean of each column first",
+            (_, _, Some(_)) => "a narrower kernel may tell them apart",
+            (_, _, None) => "another kernel may tell them apart",
         };
         Error::VarianceInRounding { n_samples, precision, advice }
     }

@@ -26,6 +26,8 @@ const FEWEST: usize = 64;
 const MOST: usize = 256;
 /// Rows that are looked at because they are far from the others.
 const FAR: usize = 32;
+/// Far rows are tried at these sizes, too: equal rows lose the same digits, by chance none.
+const FACTORS: [f64; 4] = [1.0, 0.91, 0.97, 1.07];
 /// The same rows for the same points, whatever else is random in a fit.
 const SEED: u64 = 0;
 /// Rows whose distances one thread takes at a time.
@@ -47,45 +49,64 @@ pub(super) fn of_single_precision(
 ) -> Result<f64> {
     let n = points.n_samples();
     let m = (n / SHARE).clamp(FEWEST, MOST).min(n);
-    let mut rows = sample_rows(n, m, SEED);
-    rows.extend(farthest(points, FAR.min(n - m), &rows, context));
-    let sample = points.select(&rows);
-    let exact = match square_matrix(kernel, &sample, context) {
-        Ok(exact) => exact,
-        Err(error @ Error::Interrupted { .. }) => return Err(error),
-        Err(_) => return Ok(0.0),
+    let sampled = sample_rows(n, m, SEED);
+    let Some((exact, error)) = in_both(&points.select(&sampled), kernel, context)? else { return Ok(0.0) };
+    let part = |matrix: &Mat<f64>| match center {
+        Center::Yes => norm(centred(matrix.as_ref()).as_ref()),
+        Center::No => norm(matrix.as_ref()),
     };
-    let in_single = || context.threads.run(|| Cross::<f32>::new(&sample, kernel))?.columns(&sample, context);
-    let rounded = match in_single() {
-        Ok(rounded) => rounded,
-        Err(error @ Error::Interrupted { .. }) => return Err(error),
-        Err(_) => return Ok(f64::INFINITY),
-    };
-    // Values on the diagonal are set, not computed, where their rounding would matter.
-    let error = Mat::from_fn(rows.len(), rows.len(), |i, j| if i == j { 0.0 } else { rounded[(i, j)] - exact[(i, j)] });
-    let part = |matrix: &Mat<f64>| {
-        let sampled = matrix.as_ref().submatrix(0, 0, m, m);
-        match center {
-            Center::Yes => centred(sampled),
-            Center::No => sampled.to_owned(),
-        }
-    };
-    let first = norm(part(&exact).as_ref());
-    let of_sampled = norm(part(&error).as_ref());
-    // What stands for all rows is weighted up; the far ones are all there.
+    let (first, mut largest) = (part(&exact), part(&error));
+
+    // The far ones are all there, while what is sampled stands for all rows.
     let weight = n as f64 / m as f64;
-    let squares = |columns: std::ops::Range<usize>| -> f64 {
-        columns.map(|j| (m..rows.len()).map(|i| error[(i, j)].powi(2)).sum::<f64>()).sum()
-    };
-    let of_far = (squares(m..rows.len()) + weight * squares(0..m)).sqrt() / weight;
-    // The larger of the two; a number that is none is larger than any.
-    let largest = if of_sampled >= of_far { of_sampled } else { of_far };
+    let near = &sampled[..m.min(FAR)];
+    let far = farthest(points, FAR.min(n - m), &sampled, context);
+    let rows: Vec<usize> = far.iter().chain(near).copied().collect();
+    let some = points.select(&rows);
+    for factor in FACTORS.into_iter().take_while(|_| !far.is_empty()) {
+        let Some((_, error)) = in_both(&scaled(&some, factor)?, kernel, context)? else { return Ok(0.0) };
+        let squares = |columns: std::ops::Range<usize>| -> f64 {
+            columns.map(|j| (0..far.len()).map(|i| error[(i, j)].powi(2)).sum::<f64>()).sum()
+        };
+        let others = n as f64 / near.len() as f64 * squares(far.len()..rows.len());
+        largest = larger(largest, (squares(0..far.len()) + others).sqrt() / weight);
+    }
     Ok(match () {
-        () if !(largest.is_finite() && of_sampled.is_finite()) => f64::INFINITY,
+        () if !largest.is_finite() => f64::INFINITY,
         () if largest == 0.0 => 0.0,
         () if first > 0.0 => largest / first,
         () => f64::INFINITY,
     })
+}
+
+/// The larger of two numbers; what is none is larger than any.
+fn larger(a: f64, b: f64) -> f64 {
+    if a >= b { a } else { b }
+}
+
+/// The kernel matrix of some points in double precision, and what single precision changes in it (infinite where it overflows); nothing
+/// if it cannot be made.
+fn in_both(points: &Points, kernel: &Kernel, context: &Context<'_>) -> Result<Option<(Mat<f64>, Mat<f64>)>> {
+    let exact = match square_matrix(kernel, points, context) {
+        Ok(exact) => exact,
+        Err(error @ Error::Interrupted { .. }) => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let n = points.n_samples();
+    let in_single = || context.threads.run(|| Cross::<f32>::new(points, kernel))?.columns(points, context);
+    // Values on the diagonal are set, not computed, where their rounding would matter.
+    let error = match in_single() {
+        Ok(rounded) => Mat::from_fn(n, n, |i, j| if i == j { 0.0 } else { rounded[(i, j)] - exact[(i, j)] }),
+        Err(error @ Error::Interrupted { .. }) => return Err(error),
+        Err(_) => Mat::full(n, n, f64::INFINITY),
+    };
+    Ok(Some((exact, error)))
+}
+
+/// Points times a factor.
+fn scaled(points: &Points, factor: f64) -> Result<Points> {
+    let (n, d) = (points.n_samples(), points.n_features());
+    Points::from_f64(points.rows(0..n).to_f64().into_iter().map(|x| x * factor).collect::<Vec<_>>(), n, d)
 }
 
 /// The `count` rows farthest from the mean of all, without those in the increasing list `taken`.
@@ -187,6 +208,13 @@ mod tests {
             values[2 * copy..2 * copy + 2].copy_from_slice(&[0.3, 3000.7]);
         }
         assert!(measured(values, &gaussian, Center::Yes) > 1e-5);
+        // Whatever their digits.
+        for place in 0..20 {
+            let mut values = cloud(494);
+            values.extend([0.3, 3000.7 + 0.37 * f64::from(place)].repeat(6));
+            let lost = measured(values, &gaussian, Center::Yes);
+            assert!(lost > 1e-5, "place {place}: {lost:e}");
+        }
     }
 
     #[test]
