@@ -53,7 +53,8 @@ class OnlineKernelPCA(Estimator):
     start : array-like of shape (n_components, n_features), default=None
         Points that components start from; they stay in memory, beside the budget. ``None``: the first rows that differ.
     budget : int, default=None
-        Rows that are remembered; ``None`` remembers all.
+        Rows that are remembered; ``None`` remembers all. Beside them, the last 512 rows are kept, which ``explained_variance_`` is measured on;
+        they are in a pickle, and not in what ``save`` writes.
     policy : {"project", "oldest", "smallest"}, default="project"
         What happens to a row that the budget has no room for: replaced by the best combination of the others, or dropped by
         age or weight. Another one than the default needs a budget.
@@ -80,9 +81,10 @@ class OnlineKernelPCA(Estimator):
         Mean of the squared outputs of each component, over all rows, each with the output that it had when it was learned.
     total_variance_ : float
         Mean of the squared lengths of the (centred) rows' images.
-    explained_variance_ : ndarray of shape (n_components,)
-        Variance of the last 512 rows along the directions of the saved model, in decreasing order.
-    explained_variance_ratio_ : ndarray of shape (n_components,)
+    explained_variance_ : ndarray of shape (n_directions,)
+        Variance of the last 512 rows along the directions of the saved model, in decreasing order: fewer than ``n_components`` if components
+        depend on one another or have not begun.
+    explained_variance_ratio_ : ndarray of shape (n_directions,)
         Its share of the variance of those rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -219,12 +221,11 @@ class OnlineKernelPCA(Estimator):
         return self._look(X)[0]
 
     def score_samples(self, X: Any) -> Any:
-        """How well the components explain each row: minus the squared distance of its image from what its outputs make of the components.
+        """How well the components explain each row: minus the squared distance of its (centred) image from their span.
 
-        Once components are orthonormal, as they become, that is the distance from their span. Until then it can be much larger: components of the rule
-        ``"apex"`` that learn slowly lean on their lateral weights and are far from orthonormal. The model that ``save`` writes measures from the span.
-
-        As everywhere in scikit-learn, less is stranger.
+        It is the reconstruction error of the model that ``save`` writes, whatever the lengths of the components and the angles between them. With a
+        kernel that is not positive semi-definite, such as ``"sigmoid"``, the square of a distance can be negative. As everywhere in scikit-learn, less is
+        stranger.
 
         Returns
         -------

@@ -126,10 +126,10 @@ pub(crate) struct StreamKernelArgs {
     #[arg(long, value_name = "NAME", value_parser = kernel_names())]
     pub(crate) kernel: Option<String>,
     /// Inverse width [default: 1 / columns]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = width, allow_negative_numbers = true)]
     pub(crate) gamma: Option<f64>,
     /// Width sigma, instead of gamma = 1 / (2 sigma^2)
-    #[arg(long, value_name = "SIGMA", conflicts_with = "gamma", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIGMA", value_parser = width, conflicts_with = "gamma", allow_negative_numbers = true)]
     pub(crate) bandwidth: Option<f64>,
     /// Degree of the polynomial kernel [default: 3]
     #[arg(long, value_name = "DEGREE", value_parser = whole::<u32>)]
@@ -167,7 +167,8 @@ pub(crate) struct LearningArgs {
     /// How much of what earlier components explain the simultaneous rule subtracts [default: 1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) beta: Option<f64>,
-    /// Rows to remember; time and memory per row do not grow beyond that [default: all]
+    /// Rows to remember; time and memory per row do not grow beyond that; the last 512 rows are kept beside them, to measure variances
+    /// on [default: all]
     #[arg(long, value_name = "ROWS", value_parser = whole::<usize>)]
     pub(crate) budget: Option<usize>,
     /// What happens to a row that the budget has no room for [default: project]
@@ -191,9 +192,20 @@ pub(crate) struct StreamCheckpointArgs {
     /// Go on from the checkpoint, if there is one
     #[arg(long, requires = "checkpoint", conflicts_with = "learner")]
     pub(crate) resume: bool,
-    /// The rows begin again from the first one: leave out those that were read before the checkpoint
+    /// The rows begin again from the first one: pass over as many as were read before the checkpoint
     #[arg(long)]
     pub(crate) replay: bool,
+}
+
+/// A width. The words that other commands take are about data that are all there.
+fn width(text: &str) -> Result<f64, String> {
+    match text {
+        "auto" | "median" | "scale" => {
+            Err("give a number: rows that are still to come have no width yet; `mercer tune` finds one for a sample of them"
+                .to_owned())
+        }
+        _ => text.parse().map_err(|_| "give a number".to_owned()),
+    }
 }
 
 /// How often something is done.

@@ -13,7 +13,7 @@ use crate::args::ScoreArgs;
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output;
-use crate::output::summary::{level, percent, short};
+use crate::output::summary::{self, level, percent, short};
 use crate::records::Common;
 
 /// What the record of a scoring has of its own.
@@ -88,14 +88,17 @@ pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
     session.finish(ExitStatus::Done, &body, None)
 }
 
-/// The model's limits at the level that was asked for. Models of earlier versions have none, which is said and no reason to stop.
+/// The model's limits at the level that was asked for. Models of streams and of earlier versions have none, which is said and no reason to stop.
 fn limit(model: &Model, level: f64, session: &mut Session<'_>) -> Result<Option<ControlLimit>> {
     let Some(limits) = &model.record().control_limits else {
         if matches!(model.kernel(), Kernel::Precomputed) {
             return Ok(None); // which cannot tell novelty at all, and will say so
         }
-        session
-            .warn("the model was saved without control limits, so no row is called novel; fit it again to have them");
+        session.warn(if summary::is_of_a_stream(model.record()) {
+            "the model of a stream has no control limits, so no row is called novel: rows that were seen once are not there to learn them from"
+        } else {
+            "the model was saved without control limits, so no row is called novel; fit it again to have them"
+        });
         return Ok(None);
     };
     if let Some(limit) = limits.at(level) {

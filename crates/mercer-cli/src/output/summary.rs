@@ -69,8 +69,13 @@ pub(crate) fn kernel(kernel: &KernelRecord, centered: bool) -> String {
     text
 }
 
+/// Whether a model was learned from rows that were seen once, so that nothing could be measured on all of them.
+pub(crate) fn is_of_a_stream(record: &RunRecord) -> bool {
+    record.residuals.is_empty()
+}
+
 fn method(record: &RunRecord) -> String {
-    if record.residuals.is_empty() {
+    if is_of_a_stream(record) {
         return format!("{} rule, rows seen once, in {}", record.solver, record.precision);
     }
     let passes = if record.passes == 1 { "1 pass".to_owned() } else { format!("{} passes", record.passes) };

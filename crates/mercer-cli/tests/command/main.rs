@@ -28,6 +28,7 @@ mod records;
 mod reproduce;
 mod score;
 mod stream;
+mod stream_said;
 mod stream_state;
 mod streams;
 mod transform;

@@ -130,7 +130,12 @@ fn the_model_at_the_end_transforms_and_scores() {
     assert_eq!((model.n_components(), model.basis().n_samples(), model.n_samples()), (3, 40, 2000));
     directory.write("new.csv", rows(5000..5020));
     assert_eq!(numbers(&directory.run("transform rows.mercer new.csv").done().stdout).len(), 20);
-    directory.run("score rows.mercer new.csv -o novelty.csv").done();
+    let scored = directory.run("score rows.mercer new.csv -o novelty.csv").done();
+    assert!(
+        scored.stderr.contains("warning: the model of a stream has no control limits, so no row is called novel"),
+        "{}",
+        scored.stderr
+    );
     let info = directory.run("info rows.mercer").done().stdout;
     assert!(info.contains("method      simultaneous rule, rows seen once, in f64"), "{info}");
     assert!(info.contains("residual    unknown: rows were seen once"), "{info}");
@@ -237,20 +242,6 @@ fn the_model_is_ordered_and_the_record_speaks_of_its_directions() {
 }
 
 #[test]
-fn a_rate_that_was_made_smaller_is_said_with_and_without_a_model() {
-    let directory = Directory::new();
-    for words in ["", " -o rows.mercer"] {
-        let outcome =
-            directory.stream(&format!("stream --kernel linear --learning-rate 50{words}"), &rows(0..60)).done();
-        assert!(
-            outcome.stderr.contains("warning: the learning rate was made smaller for "),
-            "{words}: {}",
-            outcome.stderr
-        );
-    }
-}
-
-#[test]
 fn wrong_calls_say_what_is_wrong() {
     let directory = Directory::new();
     let say = |words: &str, input: &str| {
@@ -283,6 +274,12 @@ fn wrong_calls_say_what_is_wrong() {
         ("stream --degree 2", "error: --degree must be left out: the gaussian kernel has none, but it is 2"),
         ("stream --emit scores --json", "error: --json prints where the rows go: leave --emit out, or use --record"),
         ("stream --replay", "error: --replay is for streams that go on: give a LEARNER, or --checkpoint with --resume"),
+        (
+            "stream --gamma median",
+            "error: invalid value 'median' for '--gamma <NUMBER>': give a number: rows that are still to come have no width yet; `mercer \
+             tune` finds one for a sample of them",
+        ),
+        ("stream --bandwidth wide", "error: invalid value 'wide' for '--bandwidth <SIGMA>': give a number"),
         ("stream -o -", "error: a model is not text: give the name of a file with --output"),
         ("stream nowhere", "error: reading nowhere: no such file or directory"),
         (

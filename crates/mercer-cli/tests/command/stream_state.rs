@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mercer::Model;
 
 use super::stream::{LEARN, Running, rows};
-use super::support::Directory;
+use super::support::{Directory, mercer};
 
 #[test]
 fn a_stream_in_parts_is_the_stream_as_a_whole() {
@@ -173,6 +173,57 @@ fn a_reader_that_goes_away_ends_the_stream_and_what_was_learned_is_kept() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), said.contains("error")), (Some(0), false), "{said}");
     assert!(directory.path("state").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn head_takes_what_it_wants_and_the_stream_keeps_what_it_has_learned() {
+    let directory = Directory::new();
+    directory.write("rows.csv", rows(0..20_000));
+    // A real pipe, with the exit code of what stands before it.
+    let pipe = |words: &str| {
+        let program = mercer().get_program().to_string_lossy().into_owned();
+        let script = format!("{{ '{program}' {words} < rows.csv; echo $? > code; }} | head -n 5");
+        let output =
+            std::process::Command::new("sh").args(["-c", &script]).current_dir(directory.root()).output().unwrap();
+        let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        assert_eq!(directory.read("code").trim(), "0", "{stderr}");
+        assert_eq!(stdout.lines().count(), 5, "{stdout}");
+        assert!(!stderr.contains("error") && !stderr.contains("panicked"), "{stderr}");
+        assert!(stderr.contains(" rows: nobody reads standard output any more\n"), "{stderr}");
+        stderr
+    };
+    let said = pipe(&format!("{LEARN} --emit novelty --checkpoint state -o rows.mercer --record run.json"));
+    let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    let n = record["n_samples"].as_u64().unwrap() as usize;
+    assert!(n < 20_000, "it stops at once: {n}");
+    assert!(said.contains(&format!("stopped after {n} rows: ")), "{said}");
+    assert_eq!(Model::load(&directory.path("rows.mercer")).unwrap().n_samples(), n);
+    let rest = directory.stream(&format!("{LEARN} --checkpoint state --resume --replay"), &rows(0..n + 5)).done();
+    assert!(rest.stderr.contains(&format!("going on after {n} rows\n")), "{}", rest.stderr);
+    // With nothing to save it is the end all the same.
+    pipe("stream --emit scores");
+}
+
+#[test]
+fn rows_that_are_replayed_have_to_reach_the_checkpoint() {
+    let directory = Directory::new();
+    let words = format!("{LEARN} --checkpoint state --resume --replay");
+    directory.stream(&words, &rows(0..1)).done();
+    let more = directory.stream(&words, &rows(0..60)).done();
+    assert!(more.stderr.contains("going on after 1 row\n"), "{}", more.stderr);
+    let before = directory.read("state");
+    let short = directory.stream(&words, &rows(0..59)).done();
+    assert!(
+        short
+            .stderr
+            .contains("warning: the input ended before the row that the checkpoint stands at, which comes 1 row later"),
+        "{}",
+        short.stderr
+    );
+    assert_eq!(directory.read("state"), before, "nothing was learned");
+    let whole = directory.stream(&words, &rows(0..60)).done();
+    assert!(!whole.stderr.contains("warning: the input ended"), "{}", whole.stderr);
 }
 
 #[test]

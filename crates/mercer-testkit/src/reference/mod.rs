@@ -10,6 +10,7 @@ mod eigen;
 mod hebbian;
 mod kernel;
 mod nystrom;
+mod online;
 mod pca;
 mod tuning;
 
@@ -22,6 +23,7 @@ pub use eigen::{Spectrum, eigen, orthonormalize, sines_of_angles};
 pub use hebbian::{HebbianReference, HebbianState, eigenvalue_estimates, reconstruction_error};
 pub use kernel::Textbook;
 pub use nystrom::nystrom;
+pub use online::{ExplicitOnline, PsiNeuron, PsiTogether};
 pub use pca::{KernelPcaReference, center, center_queries, kernel_pca};
 pub use tuning::variance_of_variances;
 

@@ -11,8 +11,11 @@ use super::settings::Policy;
 use super::step::Workspace;
 use crate::error::Result;
 
-/// The factor and all inner products are computed anew after this many times as many rows were given up as there are in memory.
+/// The factor and all inner products are computed anew after this many times as many rows were projected as there are in memory.
 const REFRESH_AFTER: usize = 32;
+/// And after this many times as many were dropped. With every row that goes a component may get shorter, while the rounding of its inner
+/// products stays what it was; as often as this, it costs as much per row as learning does.
+const REFRESH_AFTER_DROPS: usize = 1;
 
 impl Memory {
     /// The slot whose loss would change the components least once a new row is in memory, if that is less than `own`, what it
@@ -83,7 +86,8 @@ impl Learner {
             self.given_up += 1;
             block.renew(i, slot, self.memory.as_ref().expect("there are rows"))?;
         }
-        if self.given_up >= REFRESH_AFTER * self.n_remembered() {
+        let often = if self.drops_rows() { REFRESH_AFTER_DROPS } else { REFRESH_AFTER };
+        if self.given_up >= often * self.n_remembered() {
             self.refresh()?;
         }
         Ok(())

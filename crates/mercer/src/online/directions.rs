@@ -6,15 +6,16 @@
 //! `y yᵀ` over the [last rows](super::recent), outputs `y` being those of components as they are now, the solutions of `M u = λ P u` with
 //! `uᵀ P u = 1` are directions `Σ_p u_p w_p` of length one in the same span, orthogonal to one another, with variances `λ` along them:
 //! Rayleigh and Ritz. No direction in the span has a larger variance than the first. `P = R Rᵀ` makes it the ordinary problem of
-//! `R⁻¹ M R⁻ᵀ`, whose eigenvectors `v` give `u = R⁻ᵀ v`.
+//! `R⁻¹ M R⁻ᵀ`, whose eigenvectors `v` give `u = R⁻ᵀ v`. Components that depend on others are left out, as by the [`span`](super::span):
+//! there are as many directions as the span has.
 
-use faer::linalg::solvers::Llt;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Mat, MatRef, Par};
 
 use super::block::Block;
-use super::learner::{DEPENDENT, Learner};
+use super::learner::Learner;
 use super::memory::Memory;
+use super::span::Span;
 use crate::eigen::{Order, small_eigen, small_product};
 use crate::error::{Error, Result};
 
@@ -34,7 +35,8 @@ use crate::error::{Error, Result};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Captured {
-    /// The variances of the last rows along the directions of the [model](Learner::model), in decreasing order.
+    /// The variances of the last rows along the directions of the [model](Learner::model), in decreasing order: fewer than components if
+    /// some of those depend on others or have not begun.
     pub variances: Vec<f64>,
     /// The mean of the squared lengths of their centred images: what the variances of all directions there are would add up to.
     pub total_variance: f64,
@@ -81,7 +83,7 @@ impl Learner {
     pub(super) fn directions(&self) -> Result<(&Memory, Directions)> {
         let p = self.settings.n_components;
         let memory = match &self.memory {
-            Some(memory) if self.started == p => memory,
+            Some(memory) if self.started == p || (self.started > 0 && self.n_seen >= p) => memory,
             _ if self.n_seen < p => return Err(Error::TooFewRows { needed: p, found: self.n_seen }),
             _ => {
                 let requirement = format!(
@@ -91,18 +93,33 @@ impl Learner {
                 return Err(Error::invalid("n_components", requirement, p));
             }
         };
-        let dependent =
-            || Error::invalid("n_components", "small enough for components that do not depend on one another", p);
-        let factor = Llt::new(self.inner.as_ref(), faer::Side::Lower).map_err(|_| dependent())?;
-        let r = factor.L();
-        if (0..p).any(|i| r[(i, i)] * r[(i, i)] <= DEPENDENT * self.inner[(i, i)]) {
-            return Err(dependent());
+        let span = Span::of(&self.inner);
+        let (kept, r) = (span.kept(), span.factor());
+        if kept.is_empty() {
+            return Err(self.nothing_left());
         }
         let (moments, total_variance) = self.moments(memory)?;
-        let (values, mut combinations) = small_eigen(whitened(r, moments).as_ref(), Order::Algebraic)?;
-        solve_upper_triangular_in_place(r.transpose(), combinations.as_mut(), Par::Seq);
+        let moments = Mat::from_fn(kept.len(), kept.len(), |i, j| moments[(kept[i], kept[j])]);
+        let (values, mut own) = small_eigen(whitened(r.as_ref(), moments).as_ref(), Order::Algebraic)?;
+        solve_upper_triangular_in_place(r.transpose(), own.as_mut(), Par::Seq);
+        let mut combinations = Mat::zeros(p, kept.len());
+        for (i, &component) in kept.iter().enumerate() {
+            combinations.row_mut(component).copy_from(own.row(i));
+        }
         let variances = values.into_iter().map(|value| value.max(0.0)).collect();
         Ok((memory, Directions { captured: Captured { variances, total_variance }, combinations }))
+    }
+
+    /// No component has a length: rows have gone with all of it, or the kernel gives them none.
+    fn nothing_left(&self) -> Error {
+        match self.settings.budget {
+            Some(budget) => Error::invalid("budget", "large enough for a component to keep its length", budget),
+            None => Error::UnsuitableKernel {
+                what: "a model of what was learned",
+                kernel: self.settings.kernel.name().to_owned(),
+                reason: "no component has a positive length in its inner product",
+            },
+        }
     }
 
     /// Mean products of the outputs of the last rows, and the mean of their squared lengths.

@@ -10,8 +10,9 @@
 //!
 //! with numbers that depend on the outputs `y_p = w_p·c` only `(1)`. Coefficients follow by one running sum over the components `(2)`.
 //! The inner products that later steps need, `w_p·m`, `m·m` and `w_p·w_q`, follow from the same equation without looking
-//! at any kernel value again `(3)`, so a step costs `O(m (d + P) + P²)`; with the projecting policy `O(m²)` more. What does not
-//! depend on the rows before is computed for a [`block`](super::block) of rows together.
+//! at any kernel value again `(3)`, so a step costs `O(m (d + P) + P²)`; with the projecting policy `O(m²)` more, and with the
+//! [novelty](Seen::novelty) of the row `P³ / 6`. What does not depend on the rows before is computed for a [`block`](super::block) of rows
+//! together.
 //!
 //! # Notation
 //!
@@ -30,11 +31,10 @@ use super::block::{Block, ROWS_AHEAD};
 use super::memory::Memory;
 use super::recent::Recent;
 use super::settings::{OnlineKernelPca, Policy};
-use super::step::Workspace;
+use super::step::{Answer, Workspace};
 use crate::choices::Center;
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::scalar::Precision;
 
 /// A row whose squared distance from the span of the rows in memory is below this share of its squared length is in that span.
 pub(super) const DEPENDENT: f64 = 1e-8;
@@ -80,6 +80,7 @@ pub struct Learner {
     pub(super) total_variance: f64,
     pub(super) budget_error: Vec<f64>,
     pub(super) n_shrunk: usize,
+    pub(super) last_shrunk: Option<(f64, f64)>,
     /// Rows given up since everything was last computed anew.
     pub(super) given_up: usize,
     /// Kernel values of learned rows with those in memory.
@@ -109,7 +110,9 @@ pub struct Learner {
 pub struct Seen {
     /// The output of every component.
     pub outputs: Vec<f64>,
-    /// The squared distance of the row's centred image from what the components make of it, as they were.
+    /// The squared distance of the row's centred image from the span of the components as they were, whatever their lengths and the angles
+    /// between them: what the [model](Learner::model) calls the [reconstruction error](crate::Novelty::reconstruction_error). With a kernel
+    /// that is not positive semi-definite it can be negative. A row that is learned has its share of the mean first, the first one all of it.
     pub novelty: f64,
 }
 
@@ -130,6 +133,7 @@ impl Learner {
             total_variance: 0.0,
             budget_error: vec![0.0; p],
             n_shrunk: 0,
+            last_shrunk: None,
             given_up: 0,
             kernel_entries: 0,
             recent: Recent::default(),
@@ -216,16 +220,26 @@ impl Learner {
         self.n_shrunk
     }
 
+    /// What the learning rate was, and what it was made, at the last of those rows.
+    pub fn last_shrunk(&self) -> Option<(f64, f64)> {
+        self.last_shrunk
+    }
+
+    /// Components that have begun: without start points, each waits for a row unlike those before.
+    pub fn n_started(&self) -> usize {
+        self.started
+    }
+
     /// Learns from one row.
     ///
     /// # Errors
     ///
-    /// If the row has another width than those before, or a number that is not finite.
+    /// If the row has another width than those before, a number that is not finite, or kernel values that overflow.
     pub fn learn_row(&mut self, x: &[f64]) -> Result<Seen> {
         self.check(x, self.n_seen)?;
         self.prepare(x.len())?;
         let mut block = std::mem::take(&mut self.block);
-        let seen = self.load(&mut block, x.to_vec()).and_then(|()| self.step(&mut block, 0));
+        let seen = self.load(&mut block, x.to_vec()).and_then(|()| self.step(&mut block, 0, Answer::All));
         self.block = block;
         seen
     }
@@ -236,19 +250,23 @@ impl Learner {
     ///
     /// As [`learn_row`](Self::learn_row); the rows before the one that is named have then been learned, and `each` has been called for
     /// them.
-    pub fn learn_each(&mut self, points: &Points, mut each: impl FnMut(Seen)) -> Result<()> {
+    pub fn learn_each(&mut self, points: &Points, each: impl FnMut(Seen)) -> Result<()> {
+        self.learn_and_answer(points, Answer::All, each)
+    }
+
+    fn learn_and_answer(&mut self, points: &Points, answer: Answer, mut each: impl FnMut(Seen)) -> Result<()> {
         let n = points.n_samples();
         self.prepare(points.n_features())?;
         for first in (0..n).step_by(self.rows_ahead()) {
-            self.learn_block(points.rows(first..n.min(first + self.rows_ahead())).to_f64(), &mut each)?;
+            self.learn_block(points.rows(first..n.min(first + self.rows_ahead())).to_f64(), answer, &mut each)?;
         }
         Ok(())
     }
 
     /// Learns from rows that stand one after the other.
-    fn learn_block(&mut self, rows: Vec<f64>, each: &mut impl FnMut(Seen)) -> Result<()> {
+    fn learn_block(&mut self, rows: Vec<f64>, answer: Answer, each: &mut impl FnMut(Seen)) -> Result<()> {
         let mut block = std::mem::take(&mut self.block);
-        let outcome = self.learn_rows(&mut block, rows, each);
+        let outcome = self.learn_rows(&mut block, rows, answer, each);
         self.block = block;
         outcome
     }
@@ -258,11 +276,17 @@ impl Learner {
         block.load(rows, self.memory.as_ref().expect("made before the first row"))
     }
 
-    fn learn_rows(&mut self, block: &mut Block, rows: Vec<f64>, each: &mut impl FnMut(Seen)) -> Result<()> {
+    fn learn_rows(
+        &mut self,
+        block: &mut Block,
+        rows: Vec<f64>,
+        answer: Answer,
+        each: &mut impl FnMut(Seen),
+    ) -> Result<()> {
         self.load(block, rows)?;
         for i in 0..block.len() {
             self.check(block.row(i), self.n_seen)?;
-            each(self.step(block, i)?);
+            each(self.step(block, i, answer)?);
         }
         Ok(())
     }
@@ -306,12 +330,6 @@ impl Learner {
             None => Ok(()),
         }
     }
-
-    /// The kernel of a row with itself.
-    pub(super) fn square(&self, x: &[f64], row: usize) -> Result<f64> {
-        let square = self.settings.kernel.evaluate(x, x)?;
-        if square.is_finite() { Ok(square) } else { Err(Error::TooLarge { row, precision: Precision::F64 }) }
-    }
 }
 
 impl OnlineLearner for Learner {
@@ -322,7 +340,7 @@ impl OnlineLearner for Learner {
     fn learn(&mut self, points: &Points) -> Result<Mat<f64>> {
         let mut outputs = Mat::zeros(points.n_samples(), self.settings.n_components);
         let mut i = 0;
-        self.learn_each(points, |seen| {
+        self.learn_and_answer(points, Answer::Outputs, |seen| {
             seen.outputs.into_iter().enumerate().for_each(|(p, y)| outputs[(i, p)] = y);
             i += 1;
         })?;

@@ -4,8 +4,16 @@ use super::block::Block;
 use super::learner::{Learner, Seen};
 use super::memory::Memory;
 use super::passes;
+use super::span::Span;
 use crate::data::Points;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::scalar::Precision;
+
+/// What the square of an output may be: sums of those of the last rows stay finite.
+const LARGEST_OUTPUT_SQUARED: f64 = f64::MAX / 4096.0;
+/// And the kernel of a row with itself, which bounds the square of an output of components that are not much longer than one.
+const LARGEST_SQUARE: f64 = LARGEST_OUTPUT_SQUARED / 256.0;
 
 impl Learner {
     /// What a row is to the components as they are, without learning from it.
@@ -15,10 +23,10 @@ impl Learner {
     /// As [`learn_row`](Self::learn_row).
     pub fn look(&self, x: &[f64]) -> Result<Seen> {
         self.check(x, 0)?;
-        let Some(memory) = &self.memory else { return self.first_look(x) };
+        let Some(memory) = &self.memory else { return self.first_look(x, 0) };
         let mut block = Block::default();
         block.load(x.to_vec(), memory)?;
-        self.look_at(memory, &block, 0, 0)
+        self.look_at(memory, &mut Span::of(&self.inner), &block, 0, 0)
     }
 
     /// What rows are to the components as they are, without learning from them.
@@ -28,7 +36,7 @@ impl Learner {
     /// As [`learn_row`](Self::learn_row).
     pub fn look_at_rows(&self, points: &Points) -> Result<Vec<Seen>> {
         let n = points.n_samples();
-        let (mut seen, mut block) = (Vec::with_capacity(n), Block::default());
+        let (mut seen, mut block, mut span) = (Vec::with_capacity(n), Block::default(), Span::of(&self.inner));
         for first in (0..n).step_by(self.rows_ahead()) {
             let rows = points.rows(first..n.min(first + self.rows_ahead())).to_f64();
             for (i, row) in rows.chunks_exact(points.n_features()).enumerate() {
@@ -36,14 +44,14 @@ impl Learner {
             }
             match &self.memory {
                 None => {
-                    for row in rows.chunks_exact(points.n_features()) {
-                        seen.push(self.first_look(row)?);
+                    for (i, row) in rows.chunks_exact(points.n_features()).enumerate() {
+                        seen.push(self.first_look(row, first + i)?);
                     }
                 }
                 Some(memory) => {
                     block.load(rows, memory)?;
                     for i in 0..block.len() {
-                        seen.push(self.look_at(memory, &block, i, first + i)?);
+                        seen.push(self.look_at(memory, &mut span, &block, i, first + i)?);
                     }
                 }
             }
@@ -52,14 +60,14 @@ impl Learner {
     }
 
     /// What a row is to a learner that has seen none.
-    fn first_look(&self, x: &[f64]) -> Result<Seen> {
-        let novelty = self.settings.kernel.evaluate(x, x)?;
+    fn first_look(&self, x: &[f64], row: usize) -> Result<Seen> {
+        let novelty = self.square(x, row)?;
         Ok(Seen { outputs: vec![0.0; self.settings.n_components], novelty })
     }
 
-    fn look_at(&self, memory: &Memory, block: &Block, i: usize, row: usize) -> Result<Seen> {
+    fn look_at(&self, memory: &Memory, span: &mut Span, block: &Block, i: usize, row: usize) -> Result<Seen> {
         let (raw, length_squared) = self.image(memory, block, i, row)?;
-        let novelty = (length_squared - self.explained(&raw)).max(0.0);
+        let novelty = self.left(length_squared, span.explained(&raw));
         let mut outputs = Vec::with_capacity(raw.len());
         self.learned_outputs(&raw, &mut outputs);
         Ok(Seen { outputs, novelty })
@@ -68,10 +76,11 @@ impl Learner {
     /// The outputs of row `i` of a block, and the squared length of its centred image.
     pub(super) fn image(&self, memory: &Memory, block: &Block, i: usize, row: usize) -> Result<(Vec<f64>, f64)> {
         let (x, k) = (block.row(i), block.values(i, memory));
+        let square = self.square(x, row)?;
         memory.rows.check_row(k, row)?;
-        let square = self.settings.kernel.evaluate(x, x)?;
         let mut outputs = Vec::with_capacity(memory.components.len());
         passes::products(memory.isa, memory.components.iter(), k, &mut outputs);
+        check_products(&outputs, row)?;
         let mut length_squared = square;
         if self.is_centered() {
             outputs.iter_mut().zip(&self.with_mean).for_each(|(output, offset)| *output -= offset);
@@ -81,9 +90,61 @@ impl Learner {
         Ok((outputs, length_squared))
     }
 
-    /// What components with outputs `y` explain of a squared length: `2 y·y − y (w·w) y`.
-    pub(super) fn explained(&self, outputs: &[f64]) -> f64 {
-        let row = |i: usize| (0..outputs.len()).map(|j| self.inner[(i, j)] * outputs[j]).sum::<f64>();
-        outputs.iter().enumerate().map(|(i, y)| y * (2.0 * y - row(i))).sum()
+    /// What is left of a squared length of which so much is explained. Where theory says that it is not negative, what rounding leaves
+    /// below zero is zero; elsewhere it is what it is.
+    pub(super) fn left(&self, length_squared: f64, explained: f64) -> f64 {
+        let left = length_squared - explained;
+        if self.settings.kernel.is_positive_definite() { left.max(0.0) } else { left }
     }
+
+    /// Refuses rows that [`learn`](super::OnlineLearner::learn) would refuse, before any of them is learned; rows are counted from the first
+    /// of these.
+    ///
+    /// With a kernel that is [positive semi-definite](crate::Kernel::is_positive_definite) nothing else can be wrong with a row. With others,
+    /// such as functions, a value with another row may still fail where that with itself does not.
+    ///
+    /// ```
+    /// use mercer::online::{OnlineKernelPca, OnlineLearner};
+    /// use mercer::{Kernel, Points};
+    ///
+    /// let learner = OnlineKernelPca::new(Kernel::polynomial(1.0, 1.0, 3)?).learner()?;
+    /// let rows = Points::from_f64(vec![1.0, 2.0, 3.0, f64::NAN], 2, 2)?;
+    /// let error = learner.check_rows(&rows).unwrap_err();
+    /// assert_eq!(error.to_string(), "row 1, column 1 is NaN; kernels need finite numbers");
+    /// assert!(learner.check_rows(&Points::from_f64(vec![1e60, 1.0], 1, 2)?).is_err(), "its kernel overflows");
+    /// assert_eq!(learner.n_seen(), 0);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`learn_row`](Self::learn_row).
+    pub fn check_rows(&self, points: &Points) -> Result<()> {
+        for i in 0..points.n_samples() {
+            let row = points.row(i);
+            self.check(&row, i)?;
+            self.square(&row, i)?;
+        }
+        Ok(())
+    }
+
+    /// The kernel of a row with itself.
+    pub(super) fn square(&self, x: &[f64], row: usize) -> Result<f64> {
+        let square = self.settings.kernel.evaluate(x, x)?;
+        if square.abs() <= LARGEST_SQUARE {
+            return Ok(square);
+        }
+        let kernel = &self.settings.kernel;
+        if matches!(kernel, Kernel::Custom(_)) && !square.is_finite() {
+            return Err(Error::CustomKernel { kernel: kernel.name().to_owned(), row, column: row, value: square });
+        }
+        Err(Error::TooLarge { row, precision: Precision::F64 })
+    }
+}
+
+/// Refuses a row whose inner products with components are too large to be squared.
+pub(super) fn check_products(products: &[f64], row: usize) -> Result<()> {
+    // Numbers that are none are refused, too.
+    let fits = products.iter().all(|product| product * product <= LARGEST_OUTPUT_SQUARED);
+    if fits { Ok(()) } else { Err(Error::TooLarge { row, precision: Precision::F64 }) }
 }

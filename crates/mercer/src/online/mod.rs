@@ -27,11 +27,13 @@ mod model;
 mod passes;
 mod recent;
 mod settings;
+mod span;
 mod start;
 mod state;
 mod step;
 mod triangle;
 mod update;
+mod warnings;
 
 pub use directions::Captured;
 pub use learner::{Learner, Seen};
@@ -48,6 +50,7 @@ use crate::error::Result;
 ///
 /// 1. Rows are learned in order, each once; how they are grouped into calls changes nothing, to the bit.
 /// 2. A call that fails has learned the rows before the one it names, and none after it.
+/// 3. Rows are named by their number in the stream, counted from zero.
 ///
 /// ```
 /// use mercer::online::{OnlineKernelPca, OnlineLearner};
@@ -71,7 +74,7 @@ pub trait OnlineLearner {
     ///
     /// # Errors
     ///
-    /// If the rows have another width than those before, or a number that is not finite.
+    /// If the rows have another width than those before, a number that is not finite, or kernel values that overflow.
     fn learn(&mut self, points: &Points) -> Result<Mat<f64>>;
 
     /// What the components as they are now make of points, without learning from them.

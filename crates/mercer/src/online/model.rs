@@ -20,7 +20,8 @@ impl Learner {
     ///
     /// Its components are orthonormal directions in the span of the learner's, in the order of the variance that the last rows have along
     /// them (Rayleigh and Ritz), and their signs are those of any model: scores and the learner's outputs are the same up to a rotation, and near
-    /// one another, but for signs, once components have settled. Its basis points are the rows in memory. Eigenvalues are the
+    /// one another, but for signs, once components have settled. Components that depend on others, or have not begun, give no direction of their own: the
+    /// model then has fewer, and a [warning](Self::warnings) says so. Its basis points are the rows in memory. Eigenvalues are the
     /// [variances](super::Captured) of the last rows times the number of all; there are no residuals, because rows are seen once.
     ///
     /// ```
@@ -39,7 +40,7 @@ impl Learner {
     ///
     /// # Errors
     ///
-    /// If fewer different rows than components have been seen, or components have become dependent on one another.
+    /// If fewer rows than components have been seen, or no component has a length in feature space.
     pub fn model(&self) -> Result<Model> {
         let (memory, directions) = self.directions()?;
         let mut coefficients = directions.coefficients(memory);
@@ -58,44 +59,6 @@ impl Learner {
         }))
     }
 
-    /// What the user should know about what was learned: rates that had to be made smaller, and what the budget has cost.
-    ///
-    /// ```
-    /// use mercer::online::OnlineKernelPca;
-    /// use mercer::{Center, Kernel};
-    ///
-    /// let settings = OnlineKernelPca::new(Kernel::linear()).n_components(1).center(Center::No);
-    /// let mut learner = settings.learning_rate(10.0).learner()?;
-    /// for row in 0..50 {
-    ///     learner.learn_row(&[f64::from(row % 7), 1.0])?;
-    /// }
-    /// assert!(learner.warnings()[0].starts_with("the learning rate was made smaller for "));
-    /// # Ok::<(), mercer::Error>(())
-    /// ```
-    pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = Vec::new();
-        if self.n_shrunk > 0 {
-            warnings.push(format!(
-                "the learning rate was made smaller for {} of {} rows, which it would have overshot at",
-                self.n_shrunk, self.n_seen
-            ));
-        }
-        let lost = self.budget_error.iter().fold(0.0_f64, |m, error| m.max(*error));
-        if lost > WORTH_SAYING {
-            warnings.push(format!(
-                "the budget has moved a component by {lost:.2}, where one is its length: a larger one would cost less"
-            ));
-        }
-        let shortest = (0..self.started).map(|p| self.inner[(p, p)].max(0.0).sqrt()).fold(f64::INFINITY, f64::min);
-        if self.drops_rows() && shortest < SHRUNK {
-            warnings.push(format!(
-                "a component has shrunk to {shortest:.1e} of unit length, because rows are dropped faster than it learns: a larger budget or \
-                 the policy project would keep it"
-            ));
-        }
-        warnings
-    }
-
     fn record(&self, memory: &Memory, captured: &Captured) -> RunRecord {
         let n = self.n_seen as f64;
         let settings = &self.settings;
@@ -104,7 +67,7 @@ impl Learner {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             n_samples: self.n_seen,
             n_features: memory.rows.n_features(),
-            n_components: settings.n_components,
+            n_components: captured.variances.len(),
             kernel: KernelRecord::from(&settings.kernel),
             centered: self.is_centered(),
             gram: GRAM.to_owned(),
@@ -165,11 +128,6 @@ impl Learner {
 
 /// How a record says that there is no matrix.
 const GRAM: &str = "rows";
-
-/// A component that has been moved by this share of its length is worth a warning: an angle of about 14 degrees.
-const WORTH_SAYING: f64 = 0.25;
-/// And a length of a component that should be near one.
-const SHRUNK: f64 = 0.5;
 
 /// What new points are centred with: the running mean.
 fn centering(memory: &Memory) -> Result<Centering> {

@@ -238,7 +238,8 @@ impl OnlineKernelPca {
         self
     }
 
-    /// Sets the number of rows that are remembered (default: all of them).
+    /// Sets the number of rows that are remembered (default: all of them). Beside them, whatever the budget is, the last 512 rows are kept, which
+    /// [variances](Learner::captured) are measured on; they are part of a learner's bytes and of no model.
     #[must_use]
     pub fn budget(mut self, budget: usize) -> Self {
         self.budget = Some(budget);
@@ -257,6 +258,11 @@ impl OnlineKernelPca {
     pub fn forgetting(mut self, share: f64) -> Self {
         self.forgetting = Some(share);
         self
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
     }
 
     /// How it is described in records: every setting by name, those that were left out without a value.

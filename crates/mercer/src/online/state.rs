@@ -48,6 +48,8 @@ struct State {
     total_variance: f64,
     budget_error: Vec<f64>,
     n_shrunk: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_shrunk: Option<(f64, f64)>,
     given_up: usize,
     kernel_entries: u64,
     recent: Recent,
@@ -149,6 +151,7 @@ impl Learner {
             total_variance: self.total_variance,
             budget_error: self.budget_error.clone(),
             n_shrunk: self.n_shrunk,
+            last_shrunk: self.last_shrunk,
             given_up: self.given_up,
             kernel_entries: self.kernel_entries,
             recent: self.recent.clone(),
@@ -215,6 +218,7 @@ impl Learner {
         learner.total_variance = state.total_variance;
         learner.budget_error = state.budget_error;
         learner.n_shrunk = state.n_shrunk;
+        learner.last_shrunk = state.last_shrunk;
         learner.given_up = state.given_up;
         learner.kernel_entries = state.kernel_entries;
         learner.recent = state.recent;

@@ -2,9 +2,11 @@
 
 use super::block::Block;
 use super::learner::{DEPENDENT, Learner, Seen};
+use super::look::check_products;
 use super::memory::dot;
 use super::passes;
 use super::settings::{Policy, Rule, Schedule};
+use super::span::Span;
 use super::update::{Place, Update};
 use crate::error::Result;
 
@@ -13,6 +15,15 @@ use crate::error::Result;
 /// the variance has learned most of it after `1 / (s · AUTOMATIC)` rows.
 const AUTOMATIC: f64 = 0.05;
 
+/// What is wanted of a row that is learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Outputs only: nobody looks at the novelty, which costs more than all else where components are many.
+    Outputs,
+    /// Outputs and novelty.
+    All,
+}
+
 /// Room for the numbers of a step, so that no step has to ask for any.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Workspace {
@@ -20,6 +31,7 @@ pub(super) struct Workspace {
     /// Inner products of the row with the components, and what components learn from.
     raw: Vec<f64>,
     learned: Vec<f64>,
+    span: Span,
     /// The combination of the rows in memory that is nearest to the row.
     pub(super) coefficients: Vec<f64>,
     pub(super) weights: Vec<f64>,
@@ -29,22 +41,27 @@ pub(super) struct Workspace {
 
 impl Learner {
     /// Learns row `i` of a block, the ones before it having been learned.
-    pub(super) fn step(&mut self, block: &mut Block, i: usize) -> Result<Seen> {
+    pub(super) fn step(&mut self, block: &mut Block, i: usize, answer: Answer) -> Result<Seen> {
         let mut work = std::mem::take(&mut self.work);
-        let seen = self.step_in(&mut work, block, i);
+        let seen = self.step_in(&mut work, block, i, answer);
         self.work = work;
         seen
     }
 
-    fn step_in(&mut self, work: &mut Workspace, block: &mut Block, i: usize) -> Result<Seen> {
+    fn step_in(&mut self, work: &mut Workspace, block: &mut Block, i: usize, answer: Answer) -> Result<Seen> {
         let memory = self.memory.as_ref().expect("made before the first row");
-        memory.rows.check_row(block.values(i, memory), self.n_seen)?;
-        let square = self.square(block.row(i), self.n_seen)?;
+        let (k, row) = (block.values(i, memory), self.n_seen);
+        let square = self.square(block.row(i), row)?;
+        memory.rows.check_row(k, row)?;
+        let expansions = memory.components.iter().chain(std::iter::once(&memory.mean));
+        passes::products(memory.isa, expansions, k, &mut work.raw);
+        // Nothing has changed until here. The last product is that with the mean, which is not squared.
+        check_products(&work.raw[..work.raw.len() - 1], row)?;
         self.kernel_entries += memory.len() as u64;
         self.n_seen += 1;
         self.n_since += 1;
 
-        let seen = self.plan(work, block, i, square);
+        let seen = self.plan(work, square, answer);
         let Workspace { update, coefficients, weights, lost, raw, .. } = work;
         let (place, forgotten) = self.place(block, i, square, update, (&mut *coefficients, weights))?;
         let memory = self.memory.as_mut().expect("made before the first row");
@@ -75,14 +92,11 @@ impl Learner {
         }
     }
 
-    /// (1) The numbers of the update, from the kernel values of the row.
-    fn plan(&mut self, work: &mut Workspace, block: &Block, i: usize, square: f64) -> Seen {
-        let memory = self.memory.as_ref().expect("made before the first row");
-        let k = block.values(i, memory);
-        let Workspace { update, raw, learned, .. } = work;
+    /// (1) The numbers of the update, from the inner products of the row with the components and the mean.
+    fn plan(&mut self, work: &mut Workspace, square: f64, answer: Answer) -> Seen {
+        let Workspace { update, raw, learned, span, .. } = work;
         let forgetting = (1.0 / self.n_seen as f64).max(self.settings.forgetting.unwrap_or(0.0));
         let share = if self.is_centered() { forgetting.max(self.least_share()) } else { 0.0 };
-        passes::products(memory.isa, memory.components.iter().chain(std::iter::once(&memory.mean)), k, raw);
         let before = raw.pop().expect("one for the mean");
         let mean_squared =
             (1.0 - share).powi(2) * self.mean_squared + 2.0 * share * (1.0 - share) * before + share * share * square;
@@ -105,7 +119,13 @@ impl Learner {
         };
         self.total_variance += forgetting * (update.length_squared.max(0.0) - self.total_variance);
 
-        let explained = self.explained(&update.outputs);
+        let novelty = match answer {
+            Answer::Outputs => f64::NAN,
+            Answer::All => {
+                span.follow(&self.inner);
+                self.left(update.length_squared, span.explained(&update.outputs))
+            }
+        };
         self.learned_outputs(&update.outputs, learned);
         let eta = self.rate_for(learned);
         for (variance, y) in self.variances.iter_mut().zip(&*learned) {
@@ -123,7 +143,7 @@ impl Learner {
         update.keep.extend(learned.iter().enumerate().map(|(p, y)| 1.0 - learns(p) * y * y));
         update.gain.clear();
         update.gain.extend(learned.iter().enumerate().map(|(p, y)| learns(p) * y));
-        Seen { outputs: learned.clone(), novelty: (update.length_squared - explained).max(0.0) }
+        Seen { outputs: learned.clone(), novelty }
     }
 
     /// What a row has of the mean, at least. Where rows are dropped the mean is that of the rows left: were the new ones to count as one of
@@ -144,8 +164,10 @@ impl Learner {
         if eta * largest < 2.0 {
             return eta;
         }
+        let smaller = 1.0 / largest;
         self.n_shrunk += 1;
-        1.0 / largest
+        self.last_shrunk = Some((eta, smaller));
+        smaller
     }
 
     /// The outputs that components learn from: with lateral weights, if the rule has them.

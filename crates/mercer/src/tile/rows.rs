@@ -118,8 +118,27 @@ impl RowPanels {
             }
             kernel => {
                 with_formula!(kernel, formula => {
-                    self.isa.run(Fill { points: self, panels, queries, formula: *formula, out, stride });
+                    let panels = panels.clone();
+                    self.isa.run(Fill { points: self, panels, queries, formula: *formula, out: &mut *out, stride });
                 }, else unreachable!("learners refuse given matrices"));
+                if kernel.pairing() == Some(Pairing::Cosine) {
+                    self.mend_cosines(queries, panels, out, stride)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes those cosines anew that squares of large or small coordinates have spoiled, by the same rule for every pair.
+    fn mend_cosines(&self, queries: &[f64], panels: Range<usize>, out: &mut [f64], stride: usize) -> Result<()> {
+        let points = panels.start * self.lanes..self.len.min(panels.end * self.lanes);
+        let odd: Vec<bool> = points.clone().map(|index| squares_are_lost(&self.row(index))).collect();
+        for (query, out) in queries.chunks_exact(self.n_features).zip(out.chunks_exact_mut(stride)) {
+            let query_is_odd = squares_are_lost(query);
+            for (index, &point_is_odd) in points.clone().zip(&odd) {
+                if query_is_odd || point_is_odd {
+                    out[index] = self.kernel.evaluate(&self.row(index), query)?;
+                }
             }
         }
         Ok(())
@@ -146,6 +165,12 @@ impl RowPanels {
             self.values[place] = x;
         }
     }
+}
+
+/// Whether squares of the coordinates, or products with others that are not so, overflow or vanish.
+fn squares_are_lost(row: &[f64]) -> bool {
+    let largest = row.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    largest > 0.0 && !(1e-70..1e150).contains(&largest)
 }
 
 struct LaneCount;
@@ -325,6 +350,28 @@ mod tests {
                     let got = together[q * stride + i];
                     assert!((got - want).abs() <= 8.0 * f64::EPSILON * want.abs().max(1.0), "{kernel:?}, {isa:?}");
                     assert_eq!(got.to_bits(), alone[i].to_bits(), "{kernel:?}, {isa:?}, query {q}, point {i}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn cosines_do_not_depend_on_lengths() {
+        for isa in Isa::available() {
+            let plain = panels(Kernel::cosine(), isa);
+            let mut scaled = RowPanels { len: 0, values: Vec::new(), ..plain.clone() };
+            for i in 0..11 {
+                let factor = [1.0, 1e300, 1e-300, 1e-160, 1e160][i % 5];
+                scaled.push(&row(i).iter().map(|x| x * factor).collect::<Vec<_>>());
+            }
+            let stride = plain.padded_len();
+            let (mut want, mut got) = (vec![0.0; stride], vec![0.0; stride]);
+            for (q, factor) in (20..29).flat_map(|q| [1.0, 1e305, 1e-250].map(|factor| (q, factor))) {
+                plain.kernel_rows(&row(q), plain.panels(), &mut want, stride).expect("finite numbers");
+                let query: Vec<f64> = row(q).iter().map(|x| x * factor).collect();
+                scaled.kernel_rows(&query, scaled.panels(), &mut got, stride).expect("finite numbers");
+                for (got, want) in got.iter().zip(&want).take(11) {
+                    assert!((got - want).abs() < 16.0 * f64::EPSILON, "{isa:?}: {got} for {want}");
                 }
             }
         }

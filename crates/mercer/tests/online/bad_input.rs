@@ -1,6 +1,6 @@
 //! What bad settings, rows and rates get.
 
-use mercer::online::{OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
+use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
 use mercer::{Center, Kernel, Points};
 
 use super::support::{plane, refusal};
@@ -62,6 +62,79 @@ fn bad_rows_are_refused_and_the_rows_before_them_are_learned() {
 }
 
 #[test]
+fn rows_whose_kernel_values_overflow_are_refused_by_their_number_and_nothing_changes() {
+    let text = |row: usize| {
+        format!(
+            "row {row} is too large for the kernel's width: its squared distance or inner product overflows f64; scale the data, or use a \
+             smaller gamma"
+        )
+    };
+    // Beyond the range; within it, but not its square; and one whose kernel with itself is in the range, but for sums of it.
+    for (kernel, huge) in
+        [(Kernel::polynomial(1.0, 1.0, 3).unwrap(), 1e60), (Kernel::linear(), 1e160), (Kernel::linear(), 1e153)]
+    {
+        let mut learner = OnlineKernelPca::new(kernel.clone()).budget(8).learner().unwrap();
+        let rows = Points::from_f64(vec![1.0, 2.0, 0.5, 1.0, huge, huge], 3, 2).unwrap();
+        assert_eq!(refusal(learner.look_at_rows(&rows)), text(2), "{kernel:?}, before any row");
+        learner.learn(&plane(20, 50)).unwrap();
+        let before = learner.to_bytes().unwrap();
+        assert_eq!(refusal(learner.check_rows(&rows)), text(2), "{kernel:?}");
+        assert_eq!(refusal(learner.look_at_rows(&rows)), text(2), "{kernel:?}");
+        assert_eq!(refusal(learner.outputs(&rows)), text(2), "{kernel:?}");
+        assert_eq!(learner.to_bytes().unwrap(), before);
+        assert_eq!(refusal(learner.learn(&rows)), text(22), "{kernel:?}, by its number in the stream");
+        assert_eq!(learner.n_seen(), 22);
+        let mut same = Learner::from_bytes(&before).unwrap();
+        same.learn(&rows.slice(0..2)).unwrap();
+        assert_eq!(learner.to_bytes().unwrap(), same.to_bytes().unwrap(), "{kernel:?}: it has learned two rows");
+    }
+}
+
+#[test]
+fn rows_of_any_length_have_an_angle() {
+    let learn = |factor: f64| {
+        let rows: Vec<f64> = plane(60, 51).rows(0..60).to_f64().iter().map(|x| x * factor).collect();
+        let mut learner = OnlineKernelPca::new(Kernel::cosine()).budget(10).learner().unwrap();
+        let outputs = learner.learn(&Points::from_f64(rows, 60, 2).unwrap()).unwrap();
+        let seen = learner.look(&[3.0 * factor, factor]).unwrap();
+        (outputs, seen.novelty)
+    };
+    let (plain, novelty) = learn(1.0);
+    for factor in [1e300, 1e-300] {
+        let (outputs, other) = learn(factor);
+        assert!((&outputs - &plain).norm_max() < 1e-9 && (novelty - other).abs() < 1e-9, "{factor:e}: {other}");
+    }
+}
+
+#[test]
+fn the_novelty_of_an_indefinite_kernel_is_what_it_is() {
+    let kernel = Kernel::sigmoid(0.5, -0.4).unwrap();
+    let mut learner = OnlineKernelPca::new(kernel.clone()).n_components(2).center(Center::No).learner().unwrap();
+    learner.learn(&plane(80, 52)).unwrap();
+    let queries = plane(60, 53);
+    let (basis, alpha) = (learner.basis(), learner.coefficients());
+    let m = basis.len();
+    let gram = faer::Mat::from_fn(m, m, |i, j| kernel.evaluate(&basis[i], &basis[j]).unwrap());
+    let inner = &alpha * &gram * alpha.transpose();
+    let determinant = inner[(0, 0)] * inner[(1, 1)] - inner[(0, 1)] * inner[(1, 0)];
+    assert!(inner[(0, 0)] > 0.0 && determinant > 0.0, "components with a length: {inner:?}");
+    let mut below = 0;
+    for (i, seen) in learner.look_at_rows(&queries).unwrap().iter().enumerate() {
+        let x = queries.row(i);
+        let k = faer::Mat::from_fn(m, 1, |j, _| kernel.evaluate(&basis[j], &x).unwrap());
+        let y = &alpha * &k;
+        // Cramer's rule.
+        let explained = (inner[(1, 1)] * y[(0, 0)] * y[(0, 0)] - 2.0 * inner[(0, 1)] * y[(0, 0)] * y[(1, 0)]
+            + inner[(0, 0)] * y[(1, 0)] * y[(1, 0)])
+            / determinant;
+        let want = kernel.evaluate(&x, &x).unwrap() - explained;
+        assert!((seen.novelty - want).abs() < 1e-9, "{} for {want}", seen.novelty);
+        below += usize::from(seen.novelty < -1e-6);
+    }
+    assert!(below > 0, "some rows are beyond the span and have a negative square");
+}
+
+#[test]
 fn a_row_without_a_length_starts_no_component() {
     // K(x, x) is zero for the first rows: components start from those after them.
     let settings = OnlineKernelPca::new(Kernel::linear()).n_components(2).center(Center::No);
@@ -82,9 +155,18 @@ fn a_rate_that_would_overshoot_is_made_smaller_and_counted() {
     let mut learner = settings.learner().unwrap();
     let outputs = learner.learn(&plane(200, 4)).unwrap();
     assert!(learner.n_shrunk() > 0);
+    let (from, to) = learner.last_shrunk().unwrap();
+    assert!((from - 10.0).abs() < 1e-12 && to > 0.0 && to < 10.0, "from {from} to {to}");
+    let (n, warnings) = (learner.n_shrunk(), learner.warnings());
+    let said = format!(
+        "the learning rate was made smaller for {n} of 200 rows, which it would have overshot at: last from 10 to "
+    );
+    assert!(warnings.iter().any(|warning| warning.starts_with(&said)), "{warnings:?}");
+    let again = Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap();
+    assert_eq!(again.last_shrunk(), Some((from, to)), "it is part of the state");
     assert!(outputs.norm_max() < 100.0, "the outputs explode: {}", outputs.norm_max());
     // At a rate that never overshoots nothing is counted.
     let mut calm = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).learning_rate(0.1).learner().unwrap();
     calm.learn(&plane(200, 4)).unwrap();
-    assert_eq!(calm.n_shrunk(), 0);
+    assert_eq!((calm.n_shrunk(), calm.last_shrunk()), (0, None));
 }

@@ -169,12 +169,72 @@ fn there_is_no_model_before_all_components_have_begun() {
     assert_eq!(refusal(learner.model()), "kernel PCA needs at least 3 rows, but there are 0");
     learner.learn(&plane(2, 1)).unwrap();
     assert_eq!(refusal(learner.model()), "kernel PCA needs at least 3 rows, but there are 2");
+}
+
+#[test]
+fn a_model_has_the_directions_that_there_are_and_says_how_many() {
+    let warned = |learner: &Learner, text: &str| {
+        let warnings = learner.model().unwrap().record().warnings.clone();
+        assert!(warnings.iter().any(|warning| warning == text), "{warnings:?}");
+        assert_eq!(warnings, learner.warnings());
+    };
     // Two directions are all that a linear kernel has in the plane.
+    let (points, queries) = (plane(50, 1), plane(9, 2));
     let settings = OnlineKernelPca::new(Kernel::linear()).n_components(3).center(Center::No);
     let mut learner = settings.learner().unwrap();
-    learner.learn(&plane(50, 1)).unwrap();
-    assert_eq!(
-        refusal(learner.model()),
-        "`n_components` must be small enough for components that do not depend on one another, but it is 3"
+    learner.learn(&points).unwrap();
+    warned(
+        &learner,
+        "2 of 3 components are independent: what they all span has no more directions, and so has the model",
     );
+    let model = Model::from_bytes(&learner.model().unwrap().to_bytes().unwrap(), None).unwrap();
+    assert_eq!((model.n_components(), model.record().n_components, model.eigenvalues().len()), (2, 2, 2));
+    assert_eq!((model.transform(&queries).unwrap().ncols(), learner.outputs(&queries).unwrap().ncols()), (2, 3));
+    assert!((model.explained_variance_ratio().iter().sum::<f64>() - 1.0).abs() < 1e-9, "they hold all there is");
+    for (seen, error) in
+        learner.look_at_rows(&queries).unwrap().iter().zip(model.novelty(&queries).unwrap().reconstruction_error)
+    {
+        assert!(seen.novelty < 1e-9 && error < 1e-9, "all rows are in the plane: {} and {error}", seen.novelty);
+    }
+
+    // Three rows again and again, for five components.
+    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(5).learner().unwrap();
+    for _ in 0..4 {
+        learner.learn(&plane(3, 5)).unwrap();
+    }
+    assert_eq!(learner.n_started(), 3);
+    let text = "3 of 5 components have begun to learn: too few rows have come that differ from one another";
+    warned(&learner, text);
+    assert_eq!(learner.model().unwrap().n_components(), 3);
+
+    // Rows that are dropped so fast that components are soon made of the same few.
+    let settings =
+        OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(4).budget(5).policy(Policy::Oldest);
+    for seed in 0..20 {
+        let mut learner = settings.learner().unwrap();
+        learner.learn(&plane(300, seed)).unwrap();
+        let model = learner.model().unwrap();
+        let (k, basis) = (model.n_components(), model.basis());
+        assert!((1..=4).contains(&k), "{k} directions");
+        let gram = Mat::from_fn(5, 5, |i, j| model.kernel().evaluate(&basis.row(i), &basis.row(j)).unwrap());
+        let inner = model.dual_coefficients().transpose() * &gram * model.dual_coefficients();
+        assert!((&inner - Mat::<f64>::identity(k, k)).norm_max() < 1e-3, "seed {seed}: {inner:?}");
+        let said = learner
+            .warnings()
+            .iter()
+            .any(|warning| warning.starts_with(&format!("{k} of 4 components ")) && warning.contains("independent"));
+        assert_eq!(said, k < 4, "seed {seed}: {:?}", learner.warnings());
+    }
+}
+
+#[test]
+fn a_component_that_saw_no_row_is_spoken_of() {
+    let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(1).rule(Rule::Oja);
+    let mut first = settings.learner().unwrap();
+    first.learn(&plane(50, 1)).unwrap();
+    assert_eq!(first.warnings(), Vec::<String>::new());
+    let mut second = first.next_component(&plane(1, 2)).unwrap();
+    assert_eq!(second.warnings(), ["the last component has learned from no row: none has come since it was added"]);
+    second.learn(&plane(5, 3)).unwrap();
+    assert_eq!(second.warnings(), Vec::<String>::new());
 }

@@ -1,7 +1,8 @@
-//! Updates in feature space as they are printed, on explicit vectors and by their recursion.
+//! Updates in feature space as they are printed, on explicit vectors.
 
-use mercer::online::{OnlineKernelPca, OnlineLearner, Rule};
+use mercer::online::{OnlineKernelPca, Rule, Schedule};
 use mercer::{Center, Kernel, Points};
+use mercer_testkit::reference::ExplicitOnline;
 
 use super::support::plane;
 
@@ -11,73 +12,17 @@ fn features(x: &[f64]) -> Vec<f64> {
     vec![1.0, root * x[0], root * x[1], x[0] * x[0], x[1] * x[1], root * x[0] * x[1]]
 }
 
-fn inner(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(x, y)| x * y).sum()
-}
-
-/// The rules on explicit vectors: outputs and squared distances from the span, row by row.
-struct Explicit {
-    rule: Rule,
-    weights: Vec<Vec<f64>>,
-    lateral: Vec<Vec<f64>>,
-    mean: Option<Vec<f64>>,
-    t: usize,
-}
-
-impl Explicit {
-    fn new(rule: Rule, start: &Points, center: bool) -> Self {
-        let unit = |i| {
-            let phi = features(&start.row(i));
-            let norm = inner(&phi, &phi).sqrt();
-            phi.iter().map(|x| x / norm).collect::<Vec<_>>()
-        };
-        let p = start.n_samples();
-        let lateral = (0..p).map(|p| vec![0.0; p]).collect();
-        Self { rule, weights: (0..p).map(unit).collect(), lateral, mean: center.then(|| vec![0.0; 6]), t: 0 }
-    }
-
-    fn learn(&mut self, x: &[f64], eta: f64, beta: f64) -> (Vec<f64>, f64) {
-        self.t += 1;
-        let mut c = features(x);
-        if let Some(mean) = &mut self.mean {
-            for (mean, phi) in mean.iter_mut().zip(&c) {
-                *mean += (phi - *mean) / self.t as f64;
-            }
-            c.iter_mut().zip(mean).for_each(|(c, mean)| *c -= *mean);
-        }
-        let raw: Vec<f64> = self.weights.iter().map(|w| inner(w, &c)).collect();
-        let mut rest = c.clone();
-        for (w, y) in self.weights.iter().zip(&raw) {
-            rest.iter_mut().zip(w).for_each(|(rest, w)| *rest -= y * w);
-        }
-        let mut outputs: Vec<f64> = Vec::new();
-        let old = self.weights.clone();
-        for p in 0..old.len() {
-            let lateral = if self.rule == Rule::Apex { inner(&self.lateral[p], &outputs) } else { 0.0 };
-            let y = raw[p] + lateral;
-            for i in 0..6 {
-                let before: f64 = match self.rule {
-                    Rule::Simultaneous => (0..p).map(|j| raw[j] * old[j][i]).sum::<f64>() * beta,
-                    _ => 0.0,
-                };
-                self.weights[p][i] += eta * y * (c[i] - before - y * old[p][i]);
-            }
-            for (a, before) in self.lateral[p].iter_mut().zip(&outputs) {
-                *a -= eta * y * (before + y * *a);
-            }
-            outputs.push(y);
-        }
-        (outputs, inner(&rest, &rest))
-    }
-}
-
 fn quadratic() -> Kernel {
     Kernel::polynomial(1.0, 1.0, 2).unwrap()
 }
 
+fn images(points: &Points) -> Vec<Vec<f64>> {
+    (0..points.n_samples()).map(|i| features(&points.row(i))).collect()
+}
+
 #[test]
-fn every_rule_is_the_update_of_explicit_vectors_in_feature_space() {
-    let (start, stream) = (plane(3, 1), plane(200, 2));
+fn every_rule_is_the_update_of_explicit_vectors_and_novelty_their_distance_from_the_span() {
+    let (start, stream, probes) = (plane(3, 1), plane(200, 2), plane(5, 3));
     for center in [Center::No, Center::Yes] {
         for (rule, p, beta) in
             [(Rule::Oja, 1, 1.0), (Rule::Apex, 3, 1.0), (Rule::Simultaneous, 3, 1.0), (Rule::Simultaneous, 3, 2.0)]
@@ -86,39 +31,100 @@ fn every_rule_is_the_update_of_explicit_vectors_in_feature_space() {
             let settings = OnlineKernelPca::new(quadratic()).n_components(p).rule(rule).center(center);
             let settings = if rule == Rule::Simultaneous { settings.beta(beta) } else { settings };
             let mut learner = settings.learning_rate(0.01).start(start.clone()).learner().unwrap();
-            let mut explicit = Explicit::new(rule, &start, center == Center::Yes);
+            let mut explicit = ExplicitOnline::new(rule, 0.01, beta, &images(&start), center == Center::Yes);
             for i in 0..stream.n_samples() {
                 let seen = learner.learn_row(&stream.row(i)).unwrap();
-                let (outputs, distance) = explicit.learn(&stream.row(i), 0.01, beta);
+                let (outputs, distance) = explicit.learn(&features(&stream.row(i)));
                 for (got, want) in seen.outputs.iter().zip(&outputs) {
                     assert!((got - want).abs() < 1e-9, "{rule}, {center:?}, row {i}: {got} instead of {want}");
                 }
                 let novelty = seen.novelty;
                 assert!((novelty - distance).abs() < 1e-8, "{rule}, {center:?}, row {i}: {novelty} for {distance}");
             }
+            let looked = learner.look_at_rows(&probes).unwrap();
+            for (seen, phi) in looked.iter().zip(images(&probes)) {
+                let distance = explicit.distance(&phi);
+                let novelty = seen.novelty;
+                assert!((novelty - distance).abs() < 1e-8, "{rule}, {center:?}: {novelty} for {distance}");
+            }
         }
     }
 }
 
 #[test]
-fn the_printed_recursion_gives_the_same_outputs() {
-    // y(t) = η Σ y(τ) ψ(τ, t-1) K(x(τ), x(t)) + ψ(0, t-1) K(x(0), x(t)) / √K(x(0), x(0)), with 1 - η y² in ψ (erratum K2).
-    let (kernel, eta, all) = (Kernel::gaussian(0.7).unwrap(), 0.1, plane(120, 5));
-    let k = |i: usize, j: usize| kernel.evaluate(&all.row(i), &all.row(j)).unwrap();
-    let (mut y, mut psi): (Vec<f64>, Vec<f64>) = (vec![0.0], vec![1.0]);
-    for t in 1..all.n_samples() {
-        let past: f64 = (1..t).map(|tau| y[tau] * psi[tau] * k(tau, t)).sum();
-        let output = eta * past + psi[0] * k(0, t) / k(0, 0).sqrt();
-        for psi in &mut psi {
-            *psi *= 1.0 - eta * output * output;
+fn schedules_are_the_printed_rates() {
+    let (start, stream, tau) = (plane(2, 5), plane(60, 6), 20.0);
+    for schedule in [Schedule::Constant, Schedule::Inverse, Schedule::Anneal] {
+        let settings = OnlineKernelPca::new(quadratic()).center(Center::No).schedule(schedule).learning_rate(0.02);
+        let settings = if schedule == Schedule::Anneal { settings.tau(tau) } else { settings };
+        let mut learner = settings.start(start.clone()).learner().unwrap();
+        let mut explicit = ExplicitOnline::new(Rule::Simultaneous, 0.02, 1.0, &images(&start), false);
+        for i in 0..stream.n_samples() {
+            let t = (i + 1) as f64;
+            explicit.eta = 0.02
+                * match schedule {
+                    Schedule::Inverse => 1.0 / t,
+                    Schedule::Anneal => tau / (t + tau),
+                    _ => 1.0,
+                };
+            let seen = learner.learn_row(&stream.row(i)).unwrap();
+            let (outputs, _) = explicit.learn(&features(&stream.row(i)));
+            for (got, want) in seen.outputs.iter().zip(&outputs) {
+                assert!((got - want).abs() < 1e-9, "{schedule}, row {i}: {got} instead of {want}");
+            }
         }
-        y.push(output);
-        psi.push(1.0);
     }
-    let settings = OnlineKernelPca::new(kernel.clone()).n_components(1).rule(Rule::Oja).center(Center::No);
-    let mut learner = settings.learning_rate(eta).start(all.slice(0..1)).learner().unwrap();
-    let outputs = learner.learn(&all.slice(1..all.n_samples())).unwrap();
-    for t in 1..all.n_samples() {
-        assert!((outputs[(t - 1, 0)] - y[t]).abs() < 1e-12, "row {t}");
+}
+
+#[test]
+fn components_start_from_the_first_rows_that_differ() {
+    let rows = plane(3, 7);
+    // The first two rows are one; the third component starts at the last row.
+    let order = [0, 0, 1, 0, 1, 2];
+    let settings = OnlineKernelPca::new(quadratic()).n_components(3).center(Center::No).learning_rate(0.01);
+    let mut learner = settings.learner().unwrap();
+    let mut explicit: Option<ExplicitOnline> = None;
+    let mut started = Vec::new();
+    for i in order {
+        let seen = learner.learn_row(&rows.row(i)).unwrap();
+        let phi = features(&rows.row(i));
+        if let Some(explicit) = &mut explicit {
+            let (outputs, distance) = explicit.learn(&phi);
+            for (got, want) in seen.outputs.iter().zip(&outputs) {
+                assert!((got - want).abs() < 1e-12, "{got} instead of {want}");
+            }
+            assert!((seen.novelty - distance).abs() < 1e-9);
+            assert!(seen.outputs[outputs.len()..].iter().all(|&output| output == 0.0), "not begun");
+        }
+        if learner.n_started() > started.last().copied().unwrap_or(0) {
+            // A component begins at the row that has just been learned.
+            let new = ExplicitOnline::new(Rule::Simultaneous, 0.01, 1.0, std::slice::from_ref(&phi), false);
+            match &mut explicit {
+                Some(explicit) => explicit.start(&phi),
+                None => explicit = Some(new),
+            }
+        }
+        started.push(learner.n_started());
+    }
+    assert_eq!(started, [1, 1, 2, 2, 2, 3]);
+}
+
+#[test]
+fn novelty_is_a_distance_however_far_from_orthonormal_components_are() {
+    // Two components at an angle of a few degrees, and a rate at which they stay there: what their outputs make of them, 2 y·y − y (w·w) y,
+    // is far from what is in their span.
+    let start = Points::from_f64(vec![1.0, 0.0, 1.0, 0.1], 2, 2).unwrap();
+    for rule in [Rule::Apex, Rule::Simultaneous] {
+        let settings = OnlineKernelPca::new(Kernel::linear()).n_components(2).rule(rule).center(Center::No);
+        let mut learner = settings.learning_rate(1e-12).start(start.clone()).learner().unwrap();
+        // They span the plane.
+        for i in 0..20 {
+            let seen = learner.learn_row(&plane(20, 4).row(i)).unwrap();
+            assert!(seen.novelty < 1e-9, "{rule}, row {i}: {}", seen.novelty);
+        }
+        let one = learner.look(&[3.0, 4.0]).unwrap();
+        assert!(one.novelty < 1e-9, "{rule}: {}", one.novelty);
+        let y = &one.outputs;
+        assert!((y[0] - 3.0).abs() < 1e-6, "{rule}: {y:?}");
     }
 }

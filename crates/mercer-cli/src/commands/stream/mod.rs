@@ -2,53 +2,29 @@
 
 mod emit;
 mod keep;
+mod report;
 mod rows;
 
 use std::path::Path;
 
-use mercer::online::{Captured, Learner, OnlineLearner, OnlineRecord};
+use mercer::online::{Captured, Learner, OnlineLearner};
 use mercer::{Model, Points};
-use serde::Serialize;
 
 use self::emit::Emitter;
 use self::keep::Keeper;
+use self::report::{StreamBody, table};
 use self::rows::{Arrival, Arrivals};
 use super::session::Session;
 use super::settings::online_settings;
 use crate::args::{BadRows, ProgressChoice, StreamArgs};
 use crate::failure::{ExitStatus, Failure, InputError, Result};
 use crate::input::StreamedRow;
-use crate::output::summary::{percent, short};
-use crate::records::Common;
+use crate::output::summary::counted;
 
 /// Rows that are learned before anything else is looked at.
 const ROWS_AT_ONCE: usize = 256;
 /// Bad rows that are complained about one by one.
 const COMPLAINTS: usize = 10;
-
-/// What the record of a stream has of its own.
-#[derive(Serialize)]
-struct StreamBody {
-    #[serde(flatten)]
-    common: Common,
-    #[serde(flatten)]
-    settings: Option<OnlineRecord>,
-    rows_read: u64,
-    bad_rows: u64,
-    n_samples: usize,
-    n_features: usize,
-    n_components: usize,
-    n_remembered: usize,
-    variances: Vec<f64>,
-    explained_variance_ratio: Vec<f64>,
-    total_variance: f64,
-    budget_error: Vec<f64>,
-    n_shrunk: usize,
-    resumed_after_rows: Option<usize>,
-    interrupted: bool,
-    model: Option<String>,
-    checkpoint: Option<String>,
-}
 
 /// A stream at work.
 struct Stream<'a> {
@@ -120,7 +96,7 @@ impl<'a> Stream<'a> {
     fn read_all(&mut self, session: &Session<'_>) -> Result<End> {
         let mut arrivals = Arrivals::from_standard_input(&self.args.rows, self.keeper.names())?;
         if let Some(rows) = self.resumed_after_rows {
-            session.console.note(&format!("going on after {rows} rows"));
+            session.console.note(&format!("going on after {}", counted(rows, "row")));
         }
         loop {
             if session.interrupt.is_set() {
@@ -154,8 +130,8 @@ impl<'a> Stream<'a> {
                 Err(failure) => format!("{what} could not be saved ({failure})"),
             })
             .collect();
-        let (n, rows) = (learner.n_seen(), if learner.n_seen() == 1 { "row" } else { "rows" });
-        (!places.is_empty()).then(|| format!("of the {n} {rows} learned before, {}", places.join(" and ")))
+        let rows = counted(learner.n_seen(), "row");
+        (!places.is_empty()).then(|| format!("of the {rows} learned before, {}", places.join(" and ")))
     }
 
     /// Writes the model of what was learned, with the names of its columns.
@@ -282,7 +258,15 @@ impl<'a> Stream<'a> {
             session.warn(warning);
         }
         if self.keeper.bad_rows() > 0 {
-            session.warn(format!("{} of {} rows were left out", self.keeper.bad_rows(), self.keeper.rows_read()));
+            let (bad, all) = (self.keeper.bad_rows(), self.keeper.rows_read());
+            session.warn(format!("{bad} of {all} rows {} left out", if bad == 1 { "was" } else { "were" }));
+        }
+        if self.to_leave_out > 0 && end == End::OfInput {
+            session.warn(format!(
+                "the input ended before the row that the checkpoint stands at, which comes {} later: nothing was learned; \
+                 --replay is for rows that begin again from the first one",
+                counted(self.to_leave_out as usize, "row")
+            ));
         }
         let saved = model.is_some() || (self.keeper.path().is_some() && self.learner.is_some());
         let status = match end {
@@ -290,8 +274,13 @@ impl<'a> Stream<'a> {
             End::Interrupted if saved => ExitStatus::NotConverged,
             End::Interrupted => ExitStatus::Interrupted,
         };
-        if end == End::Interrupted {
-            session.console.note(&format!("interrupted after {} rows", self.keeper.rows_read()));
+        let so_far = counted(self.keeper.rows_read() as usize, "row");
+        match end {
+            End::OfInput => {}
+            End::OfReader => {
+                session.console.note(&format!("stopped after {so_far}: nobody reads standard output any more"));
+            }
+            End::Interrupted => session.console.note(&format!("interrupted after {so_far}")),
         }
         let body = self.body(model, end, session);
         let table = (self.args.emit.is_empty() && end != End::OfReader).then(|| table(&body));
@@ -325,27 +314,11 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// What the library says about a row, with its line.
+/// What the library says about a row, with its line, which is the only number it goes by.
 fn refused(line: u64, error: &mercer::Error) -> InputError {
-    InputError::new("standard input", error.to_string()).at(crate::failure::Place { line, ..Default::default() })
-}
-
-/// The record for people.
-fn table(body: &StreamBody) -> String {
-    let explained: f64 = body.explained_variance_ratio.iter().sum();
-    let lost = body.budget_error.iter().fold(0.0_f64, |m, error| m.max(*error));
-    let mut lines = vec![
-        format!("rows        {} of {} features, {} bad", body.n_samples, body.n_features, body.bad_rows),
-        format!("remembered  {} rows", body.n_remembered),
-        format!("variance    {} components explain {}", body.n_components, percent(explained)),
-    ];
-    if let Some(settings) = &body.settings {
-        let rate = settings.learning_rate.map_or_else(|| "automatic".to_owned(), short);
-        lines.insert(1, format!("learning    {} rule, {} rate {rate}", settings.rule, settings.schedule));
-        if settings.budget.is_some() {
-            lines.push(format!("budget      has moved a component by {} of its length at most", percent(lost)));
-        }
-    }
-    lines.push(String::new());
-    lines.join("\n")
+    let message = match error {
+        mercer::Error::TooLarge { row, .. } => error.to_string().replacen(&format!("row {row} is"), "the row is", 1),
+        _ => error.to_string(),
+    };
+    InputError::new("standard input", message).at(crate::failure::Place { line, ..Default::default() })
 }

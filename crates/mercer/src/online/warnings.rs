@@ -1,0 +1,94 @@
+//! What the user should know about what was learned.
+
+use super::learner::Learner;
+use super::span::Span;
+use crate::error::short;
+
+/// A component that has been moved by this share of its length is worth a warning: an angle of about 14 degrees.
+const WORTH_SAYING: f64 = 0.25;
+/// And a length of a component that should be near one.
+const SHRUNK: f64 = 0.5;
+
+impl Learner {
+    /// What the user should know about what was learned: components that have not begun or depend on others, rates that had to be made
+    /// smaller, and what the budget has cost.
+    ///
+    /// ```
+    /// use mercer::online::OnlineKernelPca;
+    /// use mercer::{Center, Kernel};
+    ///
+    /// let settings = OnlineKernelPca::new(Kernel::linear()).n_components(1).center(Center::No);
+    /// let mut learner = settings.learning_rate(10.0).learner()?;
+    /// for row in 0..50 {
+    ///     learner.learn_row(&[f64::from(row % 7), 1.0])?;
+    /// }
+    /// assert!(learner.warnings()[0].starts_with("the learning rate was made smaller for "));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn warnings(&self) -> Vec<String> {
+        let components = [self.not_begun(), self.not_learned(), self.dependent()];
+        let costs = [self.shrunk(), self.moved(), self.worn()];
+        components.into_iter().chain(costs).flatten().collect()
+    }
+
+    fn not_begun(&self) -> Option<String> {
+        let (started, p) = (self.started, self.settings.n_components);
+        let verb = if started == 1 { "has" } else { "have" };
+        (self.n_seen > 0 && started < p).then(|| {
+            format!(
+                "{started} of {p} components {verb} begun to learn: too few rows have come that differ from one another"
+            )
+        })
+    }
+
+    fn not_learned(&self) -> Option<String> {
+        (self.finished > 0 && self.n_since == 0)
+            .then(|| "the last component has learned from no row: none has come since it was added".to_owned())
+    }
+
+    fn dependent(&self) -> Option<String> {
+        let (kept, p) = (Span::of(&self.inner).kept().len(), self.settings.n_components);
+        let verb = if kept == 1 { "is" } else { "are" };
+        (kept < self.started).then(|| {
+            format!(
+                "{kept} of {p} components {verb} independent: what they all span has no more directions, and so has the model"
+            )
+        })
+    }
+
+    fn shrunk(&self) -> Option<String> {
+        let last = self.last_shrunk.map(|(from, to)| format!(": last from {} to {}", digits(from), digits(to)));
+        (self.n_shrunk > 0).then(|| {
+            format!(
+                "the learning rate was made smaller for {} of {} rows, which it would have overshot at{}",
+                self.n_shrunk,
+                self.n_seen,
+                last.unwrap_or_default()
+            )
+        })
+    }
+
+    fn moved(&self) -> Option<String> {
+        let lost = self.budget_error.iter().fold(0.0_f64, |m, error| m.max(*error));
+        (lost > WORTH_SAYING).then(|| {
+            format!(
+                "the budget has moved a component by {lost:.2}, where one is its length: a larger one would cost less"
+            )
+        })
+    }
+
+    fn worn(&self) -> Option<String> {
+        let shortest = (0..self.started).map(|p| self.inner[(p, p)].max(0.0).sqrt()).fold(f64::INFINITY, f64::min);
+        (self.drops_rows() && shortest < SHRUNK).then(|| {
+            format!(
+                "a component has shrunk to {shortest:.1e} of unit length, because rows are dropped faster than it learns: a larger budget or \
+                 the policy project would keep it"
+            )
+        })
+    }
+}
+
+/// A number in three digits.
+fn digits(value: f64) -> String {
+    short(format!("{value:.2e}").parse().unwrap_or(value))
+}
