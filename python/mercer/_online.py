@@ -1,6 +1,7 @@
 """Online kernel PCA."""
 
 import os
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from . import _checks, _mercer
 from ._arrays import dense
 from ._base import Estimator, check_is_fitted, validate_data
+from ._kernel_pca import RankWarning
 from ._kernels import describe
 
 _RULES = ("oja", "apex", "simultaneous")
@@ -40,7 +42,7 @@ class OnlineKernelPCA(Estimator):
     kernel_params : dict, default=None
         As in :class:`KernelPCA`.
     learning_rate : float, default=None
-        The rate ``eta``. At a row for which ``eta * y**2`` reaches 2, it is made smaller; ``n_shrunk_`` counts such rows. ``None``
+        The rate ``eta``. At a row for which ``eta * y**2`` reaches 2, it is made smaller, with a warning; ``n_shrunk_`` counts such rows. ``None``
         follows the rows: 0.05 over their variance so far (with the schedule ``"1/t"``, ``n_components`` over it).
     schedule : {"constant", "1/t", "anneal"}, default="constant"
         ``eta``, ``eta / t``, or ``eta * tau / (t + tau)``.
@@ -73,6 +75,9 @@ class OnlineKernelPCA(Estimator):
         Rows learned.
     n_shrunk_ : int
         Rows for which the learning rate was made smaller.
+    n_started_ : int
+        Components that have begun to learn: without ``start``, each waits for a row unlike those before. ``fit`` and ``save`` give a
+        :class:`mercer.RankWarning` if some have not.
     budget_error_ : ndarray of shape (n_components,)
         Estimate of the distance of each component, whose length is about one, from what the same updates would have made of it if no row had been
         given up. Lengths of lost parts are known; an update leaves ``1 - eta * y**2`` of older ones; squares add up for the policy
@@ -145,32 +150,58 @@ class OnlineKernelPCA(Estimator):
     def fit(self, X: Any, y: Any = None) -> "OnlineKernelPCA":
         """Begins anew and learns from the rows of ``X``, once each, in order."""
         self.__dict__.pop("_model", None)
-        self._learn(X, reset=True)
+        self._learn(X)
+        if self.n_started_ < self.n_components:
+            warnings.warn(self._what_is_missing(self.n_started_), RankWarning, stacklevel=2)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> "OnlineKernelPCA":
-        """Learns from more rows."""
-        self._learn(X, reset="_model" not in self.__dict__)
+        """Learns from more rows: from all of them or, if one is bad, from none."""
+        self._learn(X)
         return self
 
     def learn(self, X: Any) -> Any:
-        """Learns from more rows and returns the output that each had at its own update.
+        """Learns from more rows, from all of them or, if one is bad, from none, and returns the output that each had at its own update.
 
         Returns
         -------
         ndarray of shape (n_rows, n_components)
         """
-        return self._learn(X, reset="_model" not in self.__dict__)
+        return self._learn(X)
 
-    def _learn(self, X: Any, *, reset: bool) -> Any:
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=reset)
-        rows = dense(X)
+    def _learn(self, X: Any) -> Any:
+        begins = "_model" not in self.__dict__
+        rows = self._rows(X, reset=begins)
         params = self.get_params(deep=False)
-        if "_model" not in self.__dict__:
-            self._model = _mercer.OnlineLearner.create(rows, self._settings())
-            self._learns_with = params
-        _checks.unchanged(params, self._learns_with)
-        return self._model.learn(rows)
+        if begins:
+            learner = _mercer.OnlineLearner.create(rows, self._settings())
+            self._model, self._learns_with = learner, params
+        else:
+            _checks.unchanged(params, self._learns_with)
+            learner = self._model
+        before = learner.n_shrunk
+        try:
+            outputs = learner.learn(rows)
+        except Exception:
+            # Nothing was learned; what was before Ctrl-C is kept.
+            if begins:
+                del self._model, self._learns_with
+            raise
+        shrunk = learner.n_shrunk - before
+        if shrunk and learner.last_shrunk is not None:
+            old, new = learner.last_shrunk
+            message = f"the learning rate was made smaller for {shrunk} of {len(rows)} rows, which it would have overshot at"
+            warnings.warn(f"{message}: last from {old:.3g} to {new:.3g}", stacklevel=3)
+        return outputs
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        # Numbers that are not finite are left to the learner, which says where they are.
+        checked = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
+        return dense(validate_data(self, X, reset=reset, **checked))
+
+    def _what_is_missing(self, found: int) -> str:
+        why = "too few rows have come that differ from one another" if self.n_started_ == found else "the others depend on them"
+        return f"{found} of the n_components={self.n_components} components have a direction of their own: {why}"
 
     def _settings(self) -> dict[str, Any]:
         owner = type(self).__name__
@@ -235,8 +266,7 @@ class OnlineKernelPCA(Estimator):
 
     def _look(self, X: Any) -> tuple[Any, Any]:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
-        looked: tuple[Any, Any] = self._model.look(dense(X))
+        looked: tuple[Any, Any] = self._model.look(self._rows(X, reset=False))
         return looked
 
     def next_component(self, start: Any) -> "OnlineKernelPCA":
@@ -309,16 +339,25 @@ class OnlineKernelPCA(Estimator):
         """Rows for which the learning rate was made smaller."""
         return int(self._fitted().n_shrunk)
 
+    @property
+    def n_started_(self) -> int:
+        """Components that have begun to learn."""
+        return int(self._fitted().n_started)
+
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes what was learned to a model file, which :func:`mercer.load` (as a :class:`KernelPCA`) and the command ``mercer`` read.
 
-        Its components are orthonormal directions in the span of the learned ones, in the order of the variance along them (Rayleigh and Ritz).
-        It cannot learn on; a pickle of this estimator can.
+        Its components are orthonormal directions in the span of the learned ones, in the order of the variance along them (Rayleigh and Ritz). If
+        components depend on one another or have not begun, there are fewer of them, and a :class:`mercer.RankWarning` says so. It cannot learn on; a pickle of this estimator can.
         """
         check_is_fitted(self)
-        self._model.model().save(os.fspath(path), self._feature_names())
+        model = self._model.model()
+        found = len(model.eigenvalues())
+        if found < self.n_components:
+            warnings.warn(self._what_is_missing(found), RankWarning, stacklevel=2)
+        model.save(os.fspath(path), self._feature_names())
 
     def _fitted(self) -> Any:
         if "_model" not in self.__dict__:

@@ -132,10 +132,13 @@ def validate_data(
     order: str = "C",
     copy: bool = False,
     ensure_min_samples: int = 1,
+    ensure_all_finite: bool = True,
 ) -> Any:
     """The rows of ``X`` as an array, checked against what the estimator was fitted on unless ``reset``."""
     names = _column_names(X)
     X = _as_rows(X, accept_sparse, dtype if isinstance(dtype, list) else [dtype], order, copy, ensure_min_samples)
+    if ensure_all_finite:
+        _require_finite(X.data if hasattr(X, "tocsr") else X)
     _remember_or_compare(estimator, names, X.shape[1], reset)
     return X
 
@@ -153,7 +156,6 @@ def _as_rows(X: Any, accept_sparse: str, dtype: list[Any], order: Any, copy: boo
         X = X.asformat(accept_sparse, copy=copy)
         if X.dtype not in dtype:
             X = X.astype(dtype[0])
-        values = X.data
     else:
         X = np.asarray(X)
         if X.dtype.kind == "c":
@@ -162,17 +164,19 @@ def _as_rows(X: Any, accept_sparse: str, dtype: list[Any], order: Any, copy: boo
             shape = "1D" if X.ndim == 1 else f"{X.ndim}D"
             raise ValueError(f"Expected 2D array, got {shape} array instead")
         X = np.array(X, dtype=None if X.dtype in dtype else dtype[0], order=order, copy=True if copy else None)
-        values = X
     if X.shape[0] < ensure_min_samples:
         raise ValueError(
             f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of {ensure_min_samples} is required."
         )
     if X.shape[1] == 0:
         raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    return X
+
+
+def _require_finite(values: Any) -> None:
     if values.dtype.kind == "f" and not _is_finite(values):
         what = "NaN" if np.isnan(values).any() else f"infinity or a value too large for {values.dtype!r}"
         raise ValueError(f"Input X contains {what}.")
-    return X
 
 
 def _is_finite(values: Any) -> bool:

@@ -1,6 +1,7 @@
 """Online kernel PCA: the reference values through the package, scikit-learn's checks, state, refusals."""
 
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.decomposition import KernelPCA as BatchKernelPCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
-from mercer import OnlineKernelPCA
+from mercer import OnlineKernelPCA, RankWarning
 
 REFERENCE = Path(__file__).parents[2] / "testdata" / "reference"
 KERNELS = {
@@ -147,18 +148,107 @@ def test_wrong_settings_are_refused(settings, message):
         OnlineKernelPCA(**{"n_components": 2, **settings}).fit(np.ones((4, 2)))
 
 
-def test_a_row_with_a_gap_is_refused():
-    learner = OnlineKernelPCA(1).fit(np.eye(3))
-    with pytest.raises(ValueError, match="NaN"):
-        learner.partial_fit([[1.0, np.nan, 0.0]])
-    assert learner.n_seen_ == 3
+@pytest.mark.parametrize("method", ["partial_fit", "learn"])
+@pytest.mark.parametrize(
+    ("kernel", "bad", "message"),
+    [
+        ("rbf", np.nan, "row 301, column 1 is NaN; kernels need finite numbers"),
+        ("rbf", -np.inf, "row 301, column 1 is -inf; kernels need finite numbers"),
+        ("linear", 1e200, "row 301 is too large for the kernel's width"),
+    ],
+)
+def test_a_batch_with_a_bad_row_is_refused_as_a_whole(method, kernel, bad, message):
+    rng = np.random.default_rng(8)
+    rows, batch = rng.normal(size=(50, 3)), rng.normal(size=(400, 3))
+    batch[301, 1] = bad
+    learner = OnlineKernelPCA(2, kernel=kernel, budget=20).fit(rows)
+    before = pickle.dumps(learner)
+    with pytest.raises(ValueError, match=message):
+        getattr(learner, method)(batch)
+    with pytest.raises(ValueError, match=message):
+        learner.transform(batch)
+    with pytest.raises(ValueError, match=message):
+        learner.score_samples(batch)
+    assert learner.n_seen_ == 50 and pickle.dumps(learner) == before
+    # A learner that has not begun stays so, too.
+    fresh = OnlineKernelPCA(2, kernel=kernel)
+    with pytest.raises(ValueError, match=message):
+        getattr(fresh, method)(batch)
+    assert not hasattr(fresh, "n_seen_")
+
+
+def test_a_batch_whose_kernel_fails_half_way_is_refused_as_a_whole():
+    batch = np.random.default_rng(9).normal(size=(600, 2))
+    batch[500] = 7.0
+
+    def kernel(x, y):
+        if (np.asarray(x) == 7.0).all() != (np.asarray(y) == 7.0).all():
+            raise RuntimeError("sevens do not mix")
+        return float(np.dot(x, y)) + 1.0
+
+    learner = OnlineKernelPCA(1, kernel=kernel, budget=5).fit(batch[:20])
+    coefficients, basis = learner.coefficients_, learner.basis_
+    with pytest.raises(RuntimeError, match="sevens do not mix"):
+        learner.partial_fit(batch)
+    assert learner.n_seen_ == 20
+    np.testing.assert_array_equal(learner.coefficients_, coefficients)
+    np.testing.assert_array_equal(learner.basis_, basis)
 
 
 def test_a_rate_that_would_overshoot_is_made_smaller_and_counted():
     rows = np.random.default_rng(7).normal(size=(200, 2)) * 3
-    learner = OnlineKernelPCA(1, kernel="linear", learning_rate=10.0).fit(rows)
+    learner = OnlineKernelPCA(1, kernel="linear", learning_rate=10.0)
+    said = r"the learning rate was made smaller for \d+ of {} rows, which it would have overshot at: last from 10 to [\d.e-]+$"
+    with pytest.warns(UserWarning, match=said.format(200)) as caught:
+        learner.fit(rows)
+    assert len(caught) == 1 and caught[0].filename == __file__
     assert 0 < learner.n_shrunk_ <= 200
     assert np.isfinite(learner.transform(rows)).all()
+    with pytest.warns(UserWarning, match=said.format(30)) as caught:
+        learner.partial_fit(rows[:30])
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        OnlineKernelPCA(1, gamma=0.5, learning_rate=0.1).fit(rows).partial_fit(rows)
+
+
+def test_components_that_depend_on_one_another_are_left_out_of_the_model(tmp_path):
+    rows = np.random.default_rng(10).normal(size=(60, 2))
+    learner = OnlineKernelPCA(3, kernel="linear", center=False).fit(rows)
+    with pytest.warns(RankWarning, match="2 of the n_components=3 components have a direction of their own: the others depend on them"):
+        learner.save(tmp_path / "learned.mercer")
+    assert mercer.load(tmp_path / "learned.mercer").transform(rows).shape == (60, 2)
+    assert learner.transform(rows).shape == (60, 3) and learner.explained_variance_.shape == (2,)
+    np.testing.assert_allclose(learner.score_samples(rows), 0.0, atol=1e-9)
+
+
+def test_components_that_have_not_begun_are_spoken_of(tmp_path):
+    three = np.tile(np.random.default_rng(11).normal(size=(3, 2)), (4, 1))
+    with pytest.warns(RankWarning, match="3 of the n_components=5 components have a direction of their own: too few rows"):
+        learner = OnlineKernelPCA(5).fit(three)
+    assert learner.n_started_ == 3
+    with pytest.warns(RankWarning, match="3 of the n_components=5"):
+        learner.save(tmp_path / "learned.mercer")
+    assert len(mercer.load(tmp_path / "learned.mercer").eigenvalues_) == 3
+    assert learner.partial_fit(np.random.default_rng(12).normal(size=(9, 2))).n_started_ == 5
+
+
+@pytest.mark.parametrize("rule", ["simultaneous", "apex"])
+@pytest.mark.parametrize("center", [True, False])
+def test_scores_of_samples_are_distances_from_the_span(tmp_path, rule, center):
+    rng = np.random.default_rng(13)
+    rows, queries = rng.normal(size=(300, 2)), rng.normal(size=(20, 2))
+    learner = OnlineKernelPCA(3, rule=rule, kernel="poly", degree=2, gamma=1.0, center=center, learning_rate=0.005).fit(rows)
+
+    def features(x):
+        root = np.sqrt(2.0)
+        return np.c_[np.ones(len(x)), root * x, x**2, root * x[:, :1] * x[:, 1:]]
+
+    images, mean = features(queries), features(rows).mean(axis=0) if center else 0.0
+    span, _ = np.linalg.qr((learner.coefficients_ @ features(learner.basis_)).T)
+    rest = (images - mean) - (images - mean) @ span @ span.T
+    np.testing.assert_allclose(learner.score_samples(queries), -(rest**2).sum(axis=1), atol=1e-8)
+    learner.save(tmp_path / "learned.mercer")
 
 
 @pytest.mark.parametrize("kernel", [{"gamma": 0.2}, {"gamma": 0.01}, {"kernel": "poly", "gamma": 3.0, "degree": 2}])

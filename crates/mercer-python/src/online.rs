@@ -70,10 +70,17 @@ impl OnlineLearner {
         online.learner().map(|learner| Self(Mutex::new(learner))).map_err(to_python)
     }
 
-    /// Learns from rows and returns the output that each had at its own update.
+    /// Learns from rows and returns the output that each had at its own update; a bad row is an error, and none of them is learned.
     fn learn<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let rows = points(x)?;
         let n = rows.n_samples();
+        let before = py.detach(|| {
+            let learner = self.learner();
+            learner.check_rows(&rows)?;
+            // Other kernels may still fail at a pair of rows.
+            Ok((!learner.settings().kernel().is_positive_definite()).then(|| learner.clone()))
+        });
+        let before = before.map_err(to_python)?;
         let mut outputs = faer::Mat::zeros(n, self.learner().n_components());
         for first in (0..n).step_by(ROWS_AT_ONCE) {
             let end = n.min(first + ROWS_AT_ONCE);
@@ -81,7 +88,11 @@ impl OnlineLearner {
                 use mercer::online::OnlineLearner as _;
                 self.learner().learn(&rows.slice(first..end))
             });
-            outputs.as_mut().subrows_mut(first, end - first).copy_from(block.map_err(to_python)?);
+            let block = block.map_err(|error| {
+                before.iter().for_each(|learner| self.learner().clone_from(learner));
+                to_python(error)
+            })?;
+            outputs.as_mut().subrows_mut(first, end - first).copy_from(block);
             py.check_signals()?;
         }
         array(py, outputs.as_ref(), Precision::F64)
@@ -159,6 +170,18 @@ impl OnlineLearner {
     #[getter]
     fn n_shrunk(&self) -> usize {
         self.learner().n_shrunk()
+    }
+
+    /// What the learning rate was, and what it was made, at the last of those rows.
+    #[getter]
+    fn last_shrunk(&self) -> Option<(f64, f64)> {
+        self.learner().last_shrunk()
+    }
+
+    /// Components that have begun to learn.
+    #[getter]
+    fn n_started(&self) -> usize {
+        self.learner().n_started()
     }
 
     /// A learner whose components stand still while one more, which starts at `start`, learns what they leave.
