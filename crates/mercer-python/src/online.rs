@@ -89,7 +89,9 @@ impl OnlineLearner {
                 self.learner().learn(&rows.slice(first..end))
             });
             let block = block.map_err(|error| {
-                before.iter().for_each(|learner| self.learner().clone_from(learner));
+                if let Some(before) = &before {
+                    self.learner().clone_from(before);
+                }
                 to_python(error)
             })?;
             outputs.as_mut().subrows_mut(first, end - first).copy_from(block);

@@ -142,7 +142,9 @@ impl ExplicitOnline {
     pub fn new(rule: Rule, eta: f64, beta: f64, start: &[Vec<f64>], centered: bool) -> Self {
         let mean = centered.then(|| vec![0.0; start[0].len()]);
         let mut learner = Self { rule, eta, beta, weights: Vec::new(), lateral: Vec::new(), mean, t: 0 };
-        start.iter().for_each(|phi| learner.start(phi));
+        for phi in start {
+            learner.start(phi);
+        }
         learner
     }
 
