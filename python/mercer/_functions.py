@@ -61,6 +61,8 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
             raise ValueError(f"dtype={dtype!r} is for a shape: the rows of X have a type of their own")
         data = rows(X, "X")
         n_samples = data.shape[0]
+    # What has no part in the plan is refused as a fit would refuse it.
+    estimator._wanted_run()
     fields, text = _mercer.plan(data, estimator._settings(n_samples), learns_inverse=estimator._learns_inverse())
     return Plan(json.loads(fields), text)
 

@@ -14,6 +14,25 @@ from ._base import check_is_fitted, validate_data
 from ._kernel_pca_inverse import Inverse
 
 
+# What a fit learns.
+_LEARNED = (
+    "_model",
+    "_X_fit",
+    "record_",
+    "eigenvalues_",
+    "eigenvectors_",
+    "residuals_",
+    "explained_variance_ratio_",
+    "total_variance_",
+    "converged_",
+    "gamma_",
+    "dual_coef_",
+    "X_transformed_fit_",
+    "n_features_in_",
+    "feature_names_in_",
+)
+
+
 class RankWarning(UserWarning):
     """There are fewer components with a variance than were asked for."""
 
@@ -219,7 +238,7 @@ class KernelPCA(Inverse):
         """Learns the components of the rows of ``X``.
 
         Ctrl-C raises ``KeyboardInterrupt``; what was found until then is in the fitted attributes, if there is anything, with
-        ``converged_ = False``.
+        ``converged_ = False``. What an earlier fit has learned is gone, however this one ends.
 
         Parameters
         ----------
@@ -233,12 +252,9 @@ class KernelPCA(Inverse):
         """
         owner, started = type(self).__name__, time.monotonic()
         # A fit that fails leaves nothing of the one before it that could be taken for its own.
-        for name in ("_model", "_X_fit", "dual_coef_", "X_transformed_fit_"):
+        for name in _LEARNED:
             self.__dict__.pop(name, None)
-        learns_inverse = self._learns_inverse()
-        alpha = _checks.real(owner, "alpha", self.alpha, 0)
-        time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
-        copy = _checks.boolean(owner, "copy_X", self.copy_X)
+        learns_inverse, (alpha, time_limit, copy) = self._learns_inverse(), self._wanted_run()
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
         if self.fit_inverse_transform and hasattr(X, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
@@ -282,6 +298,10 @@ class KernelPCA(Inverse):
                 self.converged_ = False
                 message = f"time_limit={time_limit!r} was not enough to learn the inverse transform, which is not available"
                 warnings.warn(message, _base.convergence_warning(), stacklevel=3)
+            except BaseException:
+                # Ctrl-C, or scores that cannot be brought back.
+                self.converged_ = False
+                raise
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:

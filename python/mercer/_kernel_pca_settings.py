@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from . import _checks, _mercer
+from . import _checks, _mercer, _progress
 from ._arrays import rows
 from ._base import Estimator
 from ._kernels import describe
@@ -87,6 +87,14 @@ class Settings(Estimator):
             "zero_components": "drop" if remove or count is None else "keep",
             "scaling": self._wanted_scaling(),
         }
+
+    def _wanted_run(self) -> tuple[float | None, float | None, bool]:
+        """What is asked for of a fit beside its components: the ridge, the time limit, and whether points are copied."""
+        owner = type(self).__name__
+        _progress.check(self.progress)
+        alpha = _checks.real(owner, "alpha", self.alpha, 0)
+        time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
+        return alpha, time_limit, _checks.boolean(owner, "copy_X", self.copy_X)
 
     def _wanted_variance(self) -> float | None:
         owner = type(self).__name__

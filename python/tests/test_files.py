@@ -79,6 +79,11 @@ def test_a_saved_model_comes_back(points, tmp_path, kernel, dtype):
     np.testing.assert_allclose(twin.fit(X).eigenvalues_, model.eigenvalues_, rtol=1e-5 if dtype == np.float32 else 1e-9)
 
 
+def test_a_pickle_holds_what_the_estimator_is_and_nothing_else(points):
+    model = KernelPCA(2, kernel="rbf").fit(points)
+    assert model.__getstate__().keys() == vars(model).keys()
+
+
 def test_an_empty_model_is_a_model(tmp_path):
     X = np.ones((5, 2))
     model = KernelPCA().fit(X)

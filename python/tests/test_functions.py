@@ -169,6 +169,18 @@ def test_a_plan_refuses_what_it_would_have_to_ignore(points):
         mercer.plan((100, 0))
 
 
+@pytest.mark.parametrize(
+    "params", [{"time_limit": "x"}, {"alpha": -1}, {"copy_X": 3}, {"progress": 7}, {"inverse": "pinv"}, {"fit_inverse_transform": 1}]
+)
+def test_a_plan_refuses_what_a_fit_refuses(points, params):
+    messages = []
+    for call in (mercer.KernelPCA(2, kernel="rbf", **params).fit, lambda X: mercer.plan(X, n_components=2, kernel="rbf", **params)):
+        with pytest.raises(ValueError) as raised:
+            call(points)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1] and next(iter(params)) in messages[0]
+
+
 def test_versions_are_shown(capsys):
     mercer.show_versions()
     shown = capsys.readouterr().out

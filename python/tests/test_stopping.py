@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import mercer
 from mercer import KernelPCA
@@ -153,6 +153,40 @@ def test_a_time_limit_covers_the_inverse_transform():
     assert not hasattr(model, "dual_coef_") and not hasattr(model, "X_transformed_fit_")
     with pytest.raises(ValueError, match="inverse"):
         model.inverse_transform(model.transform(X[:5]))
+
+
+LEARNED = [
+    "record_",
+    "eigenvalues_",
+    "eigenvectors_",
+    "residuals_",
+    "explained_variance_ratio_",
+    "total_variance_",
+    "converged_",
+    "gamma_",
+    "X_fit_",
+    "dual_coef_",
+    "X_transformed_fit_",
+]
+
+
+def test_a_second_fit_that_fails_leaves_nothing_of_the_first(points):
+    big = np.random.default_rng(0).normal(size=(3000, 50))
+    for params, X, error in (
+        ({"time_limit": 0.0}, big, mercer.ConvergenceError),
+        ({"memory_limit": "10kB"}, big, mercer.MemoryBudgetError),
+        ({"gamma": -1.0}, big, ValueError),
+        ({}, np.full((5, 2), np.nan), ValueError),
+    ):
+        model = KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(points)
+        assert all(hasattr(model, name) for name in LEARNED)
+        with pytest.raises(error):
+            model.set_params(**params).fit(X)
+        assert [name for name in LEARNED if hasattr(model, name)] == []
+        with pytest.raises(NotFittedError):
+            model.get_feature_names_out()
+    # What is not learned from the data stays, and the next fit begins anew.
+    assert KernelPCA.fit(model, points).converged_
 
 
 def test_passes_that_run_out_are_a_warning():
