@@ -427,10 +427,16 @@ class KernelPCA(Inverse):
 
     @classmethod
     def _from_model(cls, model: _mercer.Model) -> "KernelPCA":
-        """The estimator that would have learned this model."""
+        """The estimator that would have learned this model.
+
+        Over landmarks it is over as many, chosen alike. A model that was learned one row at a time comes back as kernel PCA that uses it,
+        and whose ``fit`` learns exact components.
+        """
         record = json.loads(model.record())
-        kernel = record["kernel"]
-        tail = kernel.get("alpha")
+        kernel, over = record["kernel"], record.get("nystrom")
+        tail, tolerance = kernel.get("alpha"), record["tolerance"]
+        is_solved = over is not None or record["solver"] in _mercer.SOLVERS
+        landmarks = None if over is None else over["landmarks"]
         estimator = cls(
             n_components=max(record["n_components"], 1),
             kernel=kernel["name"],
@@ -438,12 +444,16 @@ class KernelPCA(Inverse):
             degree=kernel.get("degree", 3),
             coef0=kernel.get("coef0", 1),
             kernel_params=None if tail is None else {"alpha": tail},
-            # A learner that sees every row once has no tolerance.
-            tolerance=record["tolerance"] or None,
+            # Over landmarks, one is what was not asked for.
+            tolerance=tolerance if is_solved and 0 < tolerance < 1 else None,
             precision=model.precision,
             random_state=record["seed"],
             center=record["centered"],
+            negative="flip" if min(record["eigenvalues"], default=0) < 0 else None,
             scaling=model.scaling,
+            gram="auto" if over is None else "nystrom",
+            landmarks=model.points() if landmarks == "given" else landmarks,
+            n_landmarks=None if over is None else over["n_landmarks"],
         )
         estimator.n_features_in_ = model.n_features
         estimator._adopt_feature_names(model.feature_names)

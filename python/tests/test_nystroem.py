@@ -136,6 +136,27 @@ def test_kernel_pca_over_landmarks_is_close_to_the_exact_one_and_says_how_close(
     np.testing.assert_array_equal(load(tmp_path / "rough.mercer").transform(points), scores)
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"n_landmarks": 40, "landmarks": "kmeans", "tolerance": 0.3},
+        {"landmarks": "given"},
+        {"random_state": 3, "center": False},
+    ],
+)
+def test_a_model_over_landmarks_comes_back_as_the_estimator_that_learned_it(points, params, tmp_path):
+    if params.get("landmarks") == "given":
+        params = {"landmarks": points[::3]}
+    pca = KernelPCA(3, kernel="rbf", gamma=0.02, gram="nystrom", **params).fit(points)
+    pca.save(tmp_path / "rough.mercer")
+    again = clone(load(tmp_path / "rough.mercer")).fit(points)
+    assert again.gram == "nystrom" and again.tolerance == pca.tolerance
+    assert again.record_["nystrom"] == pca.record_["nystrom"]
+    np.testing.assert_allclose(again.eigenvalues_, pca.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(again.transform(points), pca.transform(points), atol=1e-9)
+
+
 def test_kernel_pca_over_all_rows_is_exact_and_can_be_inverted(points):
     exact = KernelPCA(3, kernel="rbf", gamma=0.02, fit_inverse_transform=True).fit(points)
     all_rows = KernelPCA(3, kernel="rbf", gamma=0.02, fit_inverse_transform=True, gram="nystrom", landmarks=points)
