@@ -50,7 +50,8 @@ class KernelPCA(Inverse):
     kernel : str or callable, default="linear"
         ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"cosine"``, ``"precomputed"`` as in scikit-learn, and ``"laplacian"``,
         ``"exponential"``, ``"matern32"``, ``"matern52"``, ``"rational-quadratic"``, ``"epanechnikov"``. A function is called for
-        every pair of points; wrapped in :func:`mercer.block_kernel`, for pairs of blocks of points.
+        every pair of points; wrapped in :func:`mercer.block_kernel`, for pairs of blocks of points. One that is not symmetric is
+        refused.
     gamma : float, "auto", "scale" or "median", default=None
         Inverse width. ``None`` is ``1 / n_features``, ``"scale"`` is ``1 / (n_features * X.var())``, ``"median"`` is one over the
         median of what it multiplies, ``"auto"`` is where the variances of the components differ most (:func:`mercer.tune_kernel`).
@@ -116,6 +117,7 @@ class KernelPCA(Inverse):
     scaling : "standardize", float or None, default=None
         What is done to the columns before the kernel sees them, here and in ``transform``: ``"standardize"`` gives each mean 0 and
         variance 1, a number multiplies all of them. It belongs to the model and its file, as ``--standardize`` and ``--scale`` do.
+        Not for ``landmarks`` that are given.
     negative : {"error", "clip", "flip"}, default=None
         What significant negative eigenvalues of a kernel that is not positive semi-definite are: an error if there is one, zero,
         or counted with their absolute value. By default they are an error if they are among the components asked for.

@@ -39,6 +39,7 @@ def test_products_are_those_of_the_matrix(points, vectors, kernel, matrix):
             np.testing.assert_allclose(product, K @ vectors, rtol=1e-10, atol=1e-10 * abs(K).max())
             assert record["measured_error"] < 1e-13 and record["checked_rows"] == min(len(product), 100)
             assert record["centered"] is centred
+            assert record["method"] == record["gram"] == "tiled"
 
 
 @pytest.mark.parametrize("gram", ["auto", "tiled", "stored"])
