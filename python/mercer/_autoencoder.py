@@ -12,10 +12,6 @@ from . import _checks, _mercer, _progress
 from ._arrays import DTYPES, dense, vectors
 from ._base import Estimator, check_is_fitted, convergence_warning, validate_data
 
-_SPANS = ("full", "data")
-_OPTIMIZERS = ("sgd", "svrg")
-_GRADIENTS = ("functional", "plain")
-_SIGNS = ("nearest", "nonnegative")
 _STARTS = ("kernel-pca", "random")
 
 
@@ -222,12 +218,12 @@ class AutoencoderKernelPCA(Estimator):
         owner = type(self).__name__
         k = _checks.integer(owner, "n_components", self.n_components, 1)
         epochs = _checks.integer(owner, "epochs", epochs, 0, optional=True)
-        span = _checks.choice(owner, "span", self.span, _SPANS)
+        span = _checks.choice(owner, "span", self.span, _mercer.SPANS)
         start, encoder, decoder = self._start()
         return {
             "n_components": k,
             "span": span,
-            "optimizer": _checks.choice(owner, "optimizer", self.optimizer, _OPTIMIZERS),
+            "optimizer": _checks.choice(owner, "optimizer", self.optimizer, _mercer.OPTIMIZERS),
             "learning_rate": _rate(owner, self.learning_rate),
             "decay": _checks.real(owner, "decay", self.decay, 0, above=True, optional=True),
             "epochs": epochs,
@@ -236,8 +232,8 @@ class AutoencoderKernelPCA(Estimator):
             "encoder": encoder,
             "decoder": decoder,
             "order": None if self.order is None else _order(self.order, points.shape[0], epochs),
-            "gradient": _checks.choice(owner, "gradient", self.gradient, _GRADIENTS),
-            "sign": _checks.choice(owner, "sign", self.sign, _SIGNS),
+            "gradient": _checks.choice(owner, "gradient", self.gradient, _mercer.GRADIENTS),
+            "sign": _checks.choice(owner, "sign", self.sign, _mercer.SIGNS),
             "landmarks": _checks.integer(owner, "landmarks", self.landmarks, 1, optional=True),
             "validation": self._held_out(),
             "patience": _checks.integer(owner, "patience", self.patience, 1, optional=True),

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _standalone
-from ._mercer import __version__
 from ._scikit_learn import load, when_imported
 
 if TYPE_CHECKING:
@@ -50,12 +49,10 @@ class Fitted(_estimator):  # type: ignore[misc]
         state = dict(super().__getstate__())
         if "_model" in state:
             state["_model"] = bytes(state["_model"].to_bytes())
-        state["_mercer_version"] = __version__
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        state.pop("_mercer_version", None)
         model = state.pop("_model", None)
         if "_sklearn_output_config" in state:
             # Its outputs are frames, which scikit-learn makes.
@@ -135,7 +132,21 @@ def validate_data(estimator: Any, X: Any, **options: Any) -> Any:
                 raise
     if load() is None:
         return _standalone.validate_data(estimator, X, **options)
-    return sys.modules["sklearn.utils.validation"].validate_data(estimator, X, **options)
+    return sys.modules["sklearn.utils.validation"].validate_data(estimator, X, **_with_own_type(X, options))
+
+
+def _with_own_type(X: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a check that keeps the type of numbers of ``X``.
+
+    Of several types that are allowed, scikit-learn's check takes the first for whatever does not tell its own as NumPy and pandas do:
+    polars frames, for example.
+    """
+    allowed = options["dtype"]
+    tells = hasattr(getattr(X, "dtype", None), "kind") or hasattr(getattr(X, "dtypes", None), "__array__")
+    if tells or not isinstance(allowed, list):
+        return options
+    own = np.asarray(X).dtype
+    return {**options, "dtype": own} if own in allowed else options
 
 
 def check_is_fitted(estimator: Any) -> None:

@@ -11,8 +11,6 @@ from ._hebbian import KernelHebbianPCA
 from ._kernels import describe
 
 _EIGEN_SOLVERS = (None, "arpack", "lobpcg", "amg")
-_GRAMS = ("auto", "tiled", "stored", "expansion")
-_SOLVERS = ("auto", "dense", "krylov", "lanczos", "subspace", "power", "hebbian")
 # What scikit-learn makes graphs of.
 _NEIGHBOURS = ("nearest_neighbors", "precomputed_nearest_neighbors")
 
@@ -212,14 +210,14 @@ class SpectralClustering(Clusterer):
         solver = self.solver
         if isinstance(solver, KernelHebbianPCA):
             hebbian, solver = solver._settings(), "auto"
-        elif _checks.choice(owner, "solver", solver, _SOLVERS) == "hebbian":
+        elif _checks.choice(owner, "solver", solver, (*_mercer.SOLVERS, "hebbian")) == "hebbian":
             hebbian, solver = KernelHebbianPCA()._settings(), "auto"
         return {
             "kernel": self._kernel_settings(),
             "n_clusters": _checks.integer(owner, "n_clusters", self.n_clusters, 1),
             "n_components": _checks.integer(owner, "n_components", self.n_components, 1, optional=True),
             "restarts": _checks.integer(owner, "n_init", self.n_init, 1),
-            "gram": _checks.choice(owner, "gram", self.gram, _GRAMS),
+            "gram": _checks.choice(owner, "gram", self.gram, _mercer.GRAMS),
             "solver": solver,
             "hebbian": hebbian,
             "precision": _checks.precision(owner, self.precision),

@@ -61,6 +61,8 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
             raise ValueError(f"dtype={dtype!r} is for a shape: the rows of X have a type of their own")
         data = rows(X, "X")
         n_samples = data.shape[0]
+    # What has no part in the plan is refused as a fit would refuse it.
+    estimator._wanted_run()
     fields, text = _mercer.plan(data, estimator._settings(n_samples), learns_inverse=estimator._learns_inverse())
     return Plan(json.loads(fields), text)
 
@@ -113,9 +115,10 @@ def kernel_product(
     memory_limit, n_jobs
         As in :class:`KernelPCA`.
     return_record : bool
-        Whether to return, beside the product, a dictionary with the method, the error measured on 100 rows that are computed directly
-        (``measured_error``, ``checked_rows``), the entries computed and the seconds, without those of the check; for an expansion also
-        ``method``, ``terms`` and ``bound``, which the measured error does not exceed.
+        Whether to return, beside the product, a dictionary with the method (``gram``, and ``method``, which of an expansion says by
+        which), the error measured on 100 rows that are computed directly (``measured_error``, ``checked_rows``), the entries computed
+        and the seconds, without those of the check; for an expansion also ``terms`` and ``bound``, which the measured error does not
+        exceed.
 
     Returns
     -------
@@ -142,7 +145,7 @@ def kernel_product(
         ),
         "center": _checks.boolean(owner, "center", center),
         "gram": _checks.choice(owner, "gram", gram, _mercer.GRAMS),
-        "method": _checks.choice(owner, "method", method, ("auto", "polynomial", "series", "clusters", "grid")),
+        "method": _checks.choice(owner, "method", method, _mercer.EXPANSIONS),
         "precision": _checks.precision(owner, precision),
         "tolerance": _checks.real(owner, "tolerance", tolerance, 0, above=True, optional=True),
         # The check is worth its time only if somebody looks at it, or if there is an error to be told of.

@@ -321,7 +321,7 @@ class KernelHebbianPCA(Metrics, Estimator):
             "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
-            "negative": _checks.choice(owner, "negative", self.negative, ("error", "clip", "flip")),
+            "negative": _checks.choice(owner, "negative", self.negative, _mercer.NEGATIVES),
         }
 
     def _kernel_settings(self) -> dict[str, Any]:

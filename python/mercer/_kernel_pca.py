@@ -14,6 +14,25 @@ from ._base import check_is_fitted, validate_data
 from ._kernel_pca_inverse import Inverse
 
 
+# What a fit learns.
+_LEARNED = (
+    "_model",
+    "_X_fit",
+    "record_",
+    "eigenvalues_",
+    "eigenvectors_",
+    "residuals_",
+    "explained_variance_ratio_",
+    "total_variance_",
+    "converged_",
+    "gamma_",
+    "dual_coef_",
+    "X_transformed_fit_",
+    "n_features_in_",
+    "feature_names_in_",
+)
+
+
 class RankWarning(UserWarning):
     """There are fewer components with a variance than were asked for."""
 
@@ -31,7 +50,8 @@ class KernelPCA(Inverse):
     kernel : str or callable, default="linear"
         ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"cosine"``, ``"precomputed"`` as in scikit-learn, and ``"laplacian"``,
         ``"exponential"``, ``"matern32"``, ``"matern52"``, ``"rational-quadratic"``, ``"epanechnikov"``. A function is called for
-        every pair of points; wrapped in :func:`mercer.block_kernel`, for pairs of blocks of points.
+        every pair of points; wrapped in :func:`mercer.block_kernel`, for pairs of blocks of points. One that is not symmetric is
+        refused.
     gamma : float, "auto", "scale" or "median", default=None
         Inverse width. ``None`` is ``1 / n_features``, ``"scale"`` is ``1 / (n_features * X.var())``, ``"median"`` is one over the
         median of what it multiplies, ``"auto"`` is where the variances of the components differ most (:func:`mercer.tune_kernel`).
@@ -97,6 +117,7 @@ class KernelPCA(Inverse):
     scaling : "standardize", float or None, default=None
         What is done to the columns before the kernel sees them, here and in ``transform``: ``"standardize"`` gives each mean 0 and
         variance 1, a number multiplies all of them. It belongs to the model and its file, as ``--standardize`` and ``--scale`` do.
+        Not for ``landmarks`` that are given.
     negative : {"error", "clip", "flip"}, default=None
         What significant negative eigenvalues of a kernel that is not positive semi-definite are: an error if there is one, zero,
         or counted with their absolute value. By default they are an error if they are among the components asked for.
@@ -219,7 +240,7 @@ class KernelPCA(Inverse):
         """Learns the components of the rows of ``X``.
 
         Ctrl-C raises ``KeyboardInterrupt``; what was found until then is in the fitted attributes, if there is anything, with
-        ``converged_ = False``.
+        ``converged_ = False``. What an earlier fit has learned is gone, however this one ends.
 
         Parameters
         ----------
@@ -233,12 +254,9 @@ class KernelPCA(Inverse):
         """
         owner, started = type(self).__name__, time.monotonic()
         # A fit that fails leaves nothing of the one before it that could be taken for its own.
-        for name in ("_model", "_X_fit", "dual_coef_", "X_transformed_fit_"):
+        for name in _LEARNED:
             self.__dict__.pop(name, None)
-        learns_inverse = self._learns_inverse()
-        alpha = _checks.real(owner, "alpha", self.alpha, 0)
-        time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
-        copy = _checks.boolean(owner, "copy_X", self.copy_X)
+        learns_inverse, (alpha, time_limit, copy) = self._learns_inverse(), self._wanted_run()
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
         if self.fit_inverse_transform and hasattr(X, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
@@ -282,6 +300,10 @@ class KernelPCA(Inverse):
                 self.converged_ = False
                 message = f"time_limit={time_limit!r} was not enough to learn the inverse transform, which is not available"
                 warnings.warn(message, _base.convergence_warning(), stacklevel=3)
+            except BaseException:
+                # Ctrl-C, or scores that cannot be brought back.
+                self.converged_ = False
+                raise
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
@@ -407,10 +429,16 @@ class KernelPCA(Inverse):
 
     @classmethod
     def _from_model(cls, model: _mercer.Model) -> "KernelPCA":
-        """The estimator that would have learned this model."""
+        """The estimator that would have learned this model.
+
+        Over landmarks it is over as many, chosen alike. A model that was learned one row at a time comes back as kernel PCA that uses it,
+        and whose ``fit`` learns exact components.
+        """
         record = json.loads(model.record())
-        kernel = record["kernel"]
-        tail = kernel.get("alpha")
+        kernel, over = record["kernel"], record.get("nystrom")
+        tail, tolerance = kernel.get("alpha"), record["tolerance"]
+        is_solved = over is not None or record["solver"] in _mercer.SOLVERS
+        landmarks = None if over is None else over["landmarks"]
         estimator = cls(
             n_components=max(record["n_components"], 1),
             kernel=kernel["name"],
@@ -418,12 +446,16 @@ class KernelPCA(Inverse):
             degree=kernel.get("degree", 3),
             coef0=kernel.get("coef0", 1),
             kernel_params=None if tail is None else {"alpha": tail},
-            # A learner that sees every row once has no tolerance.
-            tolerance=record["tolerance"] or None,
+            # Over landmarks, one is what was not asked for.
+            tolerance=tolerance if is_solved and 0 < tolerance < 1 else None,
             precision=model.precision,
             random_state=record["seed"],
             center=record["centered"],
+            negative="flip" if min(record["eigenvalues"], default=0) < 0 else None,
             scaling=model.scaling,
+            gram="auto" if over is None else "nystrom",
+            landmarks=model.points() if landmarks == "given" else landmarks,
+            n_landmarks=None if over is None else over["n_landmarks"],
         )
         estimator.n_features_in_ = model.n_features
         estimator._adopt_feature_names(model.feature_names)

@@ -9,8 +9,6 @@ from ._arrays import DTYPES, dense, finite, rows, vectors
 from ._base import check_is_fitted, validate_data
 from ._kernel_pca_settings import Settings
 
-INVERSES = ("ridge", "fixed-point", "distance", "gradient", "polynomial")
-
 
 class Inverse(Settings):
     """Pre-images by a learned regression, or by one of the methods that need no learning."""
@@ -21,7 +19,7 @@ class Inverse(Settings):
         wanted = _checks.boolean(owner, "fit_inverse_transform", self.fit_inverse_transform)
         if wanted and isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
-        return _checks.choice(owner, "inverse", self.inverse, INVERSES) == "ridge" and wanted
+        return _checks.choice(owner, "inverse", self.inverse, _mercer.INVERSES) == "ridge" and wanted
 
     def _fit_inverse_transform(self, points: Any, alpha: Any, time_limit: float | None) -> None:
         scores = self._model.training_scores() if self._model.keeps_training_points else self._model.transform(points)
@@ -66,7 +64,7 @@ class Inverse(Settings):
         converged : ndarray of bool, of shape (n_queries,)
         """
         owner = type(self).__name__
-        method = _checks.choice(owner, "inverse", self.inverse, INVERSES)
+        method = _checks.choice(owner, "inverse", self.inverse, _mercer.INVERSES)
         if method == "ridge":
             raise ValueError("preimages is for inverse other than 'ridge'")
         check_is_fitted(self)

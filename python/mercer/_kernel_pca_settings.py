@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from . import _checks, _mercer
+from . import _checks, _mercer, _progress
 from ._arrays import rows
 from ._base import Estimator
 from ._kernels import describe
 
 _EIGEN_SOLVERS = ("auto", "dense", "arpack", "randomized")
-_LANDMARKS = ("uniform", "kmeans", "rpcholesky", "leverage")
 
 
 class Settings(Estimator):
@@ -23,7 +22,6 @@ class Settings(Estimator):
             "max_iter": None,
             "iterated_power": "auto",
             "negative": None,
-            "scaling": None,
             "variance": None,
         }
         for name, default in defaults.items():
@@ -33,23 +31,28 @@ class Settings(Estimator):
         n_landmarks = _checks.integer(owner, "n_landmarks", self.n_landmarks, 1, optional=True)
         landmarks = "rpcholesky" if self.landmarks is None else self.landmarks
         if isinstance(landmarks, str):
-            _checks.choice(owner, "landmarks", landmarks, _LANDMARKS)
-            n_landmarks = max(100, 10 * (count or 0)) if n_landmarks is None else n_landmarks
-            most = min(n_landmarks, points.shape[0])
+            _checks.choice(owner, "landmarks", landmarks, _mercer.LANDMARKS)
+            if count is None:
+                # One for each landmark. For a number of components the library says how many landmarks they take.
+                n_landmarks = min(_mercer.DEFAULT_LANDMARKS, points.shape[0]) if n_landmarks is None else n_landmarks
+                count = min(n_landmarks, points.shape[0])
         else:
+            if self.scaling is not None:
+                raise ValueError("scaling is not for landmarks that are given: scale them and X alike, and leave it out")
             landmarks = rows(landmarks, "landmarks").astype(points.dtype, order="C", copy=False)
-            most = landmarks.shape[0]
+            count = landmarks.shape[0] if count is None else count
         return {
             "kernel": self._kernel_settings(self.gamma, self.bandwidth),
             "landmarks": landmarks,
             "n_landmarks": n_landmarks,
-            "n_components": most if count is None else count,
+            "n_components": count,
             "center": _checks.boolean(owner, "center", self.center),
             "accuracy": self._wanted_tolerance(),
             "precision": _checks.precision(owner, self.precision),
             "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
+            "scaling": self._wanted_scaling(),
         }
 
     def _settings(self, n_samples: int) -> dict[str, Any]:
@@ -87,6 +90,14 @@ class Settings(Estimator):
             "zero_components": "drop" if remove or count is None else "keep",
             "scaling": self._wanted_scaling(),
         }
+
+    def _wanted_run(self) -> tuple[float | None, float | None, bool]:
+        """What is asked for of a fit beside its components: the ridge, the time limit, and whether points are copied."""
+        owner = type(self).__name__
+        _progress.check(self.progress)
+        alpha = _checks.real(owner, "alpha", self.alpha, 0)
+        time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
+        return alpha, time_limit, _checks.boolean(owner, "copy_X", self.copy_X)
 
     def _wanted_variance(self) -> float | None:
         owner = type(self).__name__

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA":
     """The estimator in a file that its ``save`` or the command ``mercer fit`` has written.
 
+    It would learn the model again, over landmarks as many and chosen alike. A model of :class:`KernelHebbianPCA` or
+    :class:`OnlineKernelPCA` comes back as a :class:`KernelPCA` that uses it, and whose ``fit`` learns exact components.
+
     Nothing in the file is executed. A file that is damaged, altered or not a model is refused with ``ValueError``.
 
     Examples

@@ -8,15 +8,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "CRITERIA",
+    "DEFAULT_LANDMARKS",
+    "EXPANSIONS",
     "GAINS",
+    "GRADIENTS",
     "GRAMS",
     "INSTRUCTIONS",
+    "INVERSES",
     "KERNELS",
+    "LANDMARKS",
+    "NEGATIVES",
+    "OPTIMIZERS",
+    "POLICIES",
+    "REFRESHES",
+    "RULES",
+    "SCHEDULES",
+    "SIGNS",
+    "SOLVERS",
+    "SPANS",
+    "TUNE_METHODS",
     "Autoencoder",
     "ClusterModel",
-    "NEGATIVES",
-    "REFRESHES",
-    "SOLVERS",
     "ConvergenceError",
     "HebbianLearner",
     "MemoryBudgetError",
@@ -43,12 +56,25 @@ __all__ = [
 
 __version__: Final[str]
 INSTRUCTIONS: Final[str]
+DEFAULT_LANDMARKS: Final[int]
+CRITERIA: Final[tuple[str, ...]]
+EXPANSIONS: Final[tuple[str, ...]]
 GAINS: Final[tuple[str, ...]]
+GRADIENTS: Final[tuple[str, ...]]
 GRAMS: Final[tuple[str, ...]]
+INVERSES: Final[tuple[str, ...]]
 KERNELS: Final[tuple[str, ...]]
+LANDMARKS: Final[tuple[str, ...]]
 NEGATIVES: Final[tuple[str, ...]]
+OPTIMIZERS: Final[tuple[str, ...]]
+POLICIES: Final[tuple[str, ...]]
 REFRESHES: Final[tuple[str, ...]]
+RULES: Final[tuple[str, ...]]
+SCHEDULES: Final[tuple[str, ...]]
+SIGNS: Final[tuple[str, ...]]
 SOLVERS: Final[tuple[str, ...]]
+SPANS: Final[tuple[str, ...]]
+TUNE_METHODS: Final[tuple[str, ...]]
 
 _Progress = Callable[[str, int, int | None, float, float | None], None]
 

@@ -12,7 +12,6 @@ from ._arrays import DTYPES, dense, rows
 from ._base import Estimator, check_is_fitted, validate_data
 from ._kernels import BlockKernel, describe
 
-_RULES = ("uniform", "kmeans", "rpcholesky", "leverage")
 # Kernels that scikit-learn has and the library has not; they are called block by block.
 _THEIRS = ("chi2", "additive_chi2")
 _DEFAULT_COMPONENTS = 100
@@ -138,7 +137,7 @@ class Nystroem(Estimator):
                     f"n_components={count} and {given.shape[0]} landmarks say two things: leave n_components out"
                 )
             return {"landmarks": given, "n_landmarks": None, "seed": 0}
-        rule = _checks.choice(owner, "landmarks", self.landmarks, _RULES)
+        rule = _checks.choice(owner, "landmarks", self.landmarks, _mercer.LANDMARKS)
         if count is not None and count > n_samples:
             warnings.warn(
                 "n_components > n_samples. This is not possible.\n"

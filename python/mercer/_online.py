@@ -12,9 +12,6 @@ from ._base import Estimator, check_is_fitted, validate_data
 from ._kernel_pca import RankWarning
 from ._kernels import describe
 
-_RULES = ("oja", "apex", "simultaneous")
-_SCHEDULES = ("constant", "1/t", "anneal")
-_POLICIES = ("project", "oldest", "smallest")
 
 
 class OnlineKernelPCA(Estimator):
@@ -211,7 +208,7 @@ class OnlineKernelPCA(Estimator):
                 raise _checks.refuse(owner, name, "a float in the range (0, inf) or None", getattr(self, name))
         # A setting that has no effect is refused, unless it is the default.
         beta = _checks.real(owner, "beta", self.beta, 0, above=True)
-        policy = _checks.choice(owner, "policy", self.policy, _POLICIES)
+        policy = _checks.choice(owner, "policy", self.policy, _mercer.POLICIES)
         start = None
         if self.start is not None:
             start = np.array(self.start, dtype=np.float64, order="C")
@@ -228,9 +225,9 @@ class OnlineKernelPCA(Estimator):
                 kernel_params=self.kernel_params,
             ),
             "n_components": _checks.integer(owner, "n_components", self.n_components, 1),
-            "rule": _checks.choice(owner, "rule", self.rule, _RULES),
+            "rule": _checks.choice(owner, "rule", self.rule, _mercer.RULES),
             "learning_rate": _checks.real(owner, "learning_rate", self.learning_rate, 0, above=True, optional=True),
-            "schedule": _checks.choice(owner, "schedule", self.schedule, _SCHEDULES),
+            "schedule": _checks.choice(owner, "schedule", self.schedule, _mercer.SCHEDULES),
             "tau": _checks.real(owner, "tau", self.tau, 0, above=True, optional=True),
             "beta": None if self.rule != "simultaneous" and beta == 1.0 else beta,
             "center": _checks.boolean(owner, "center", self.center),

@@ -15,12 +15,10 @@ Report = Callable[[str, int, "int | None", float, "float | None"], None]
 @contextmanager
 def bar(progress: Any) -> Iterator[Report | None]:
     """What a run reports to, for the parameter ``progress``: nothing, a bar, or the user's own function."""
+    check(progress)
     if callable(progress):
         yield progress
-        return
-    if not (progress is None or isinstance(progress, (bool, np.bool_))):
-        raise InvalidParameterError(f"The 'progress' parameter must be a bool or a callable. Got {progress!r} instead.")
-    if not progress:
+    elif not progress:
         yield None
     else:
         shown = _make_bar()
@@ -30,6 +28,12 @@ def bar(progress: Any) -> Iterator[Report | None]:
             shown.close(done=False)
             raise
         shown.close(done=True)
+
+
+def check(progress: Any) -> None:
+    """Refuses what is neither a choice nor a function."""
+    if not (progress is None or callable(progress) or isinstance(progress, (bool, np.bool_))):
+        raise InvalidParameterError(f"The 'progress' parameter must be a bool or a callable. Got {progress!r} instead.")
 
 
 def _make_bar() -> "_TqdmBar | _PlainBar":

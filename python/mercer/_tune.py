@@ -12,8 +12,6 @@ from ._arrays import DTYPES, dense, rows
 from ._base import Estimator, check_is_fitted, validate_data
 from ._kernels import describe
 
-_CRITERIA = ("variance", "median", "scale", "leading", "effective-rank", "reconstruction")
-_METHODS = ("auto", "exact", "sampled")
 # Kernels in which gamma multiplies a distance and not its square.
 _OF_DISTANCE = ("laplacian", "exponential", "matern32", "matern52")
 
@@ -106,9 +104,9 @@ def _search(owner: str, X: Any, kernel: Any, parameters: dict[str, Any]) -> Tune
         raise ValueError(f"n_leading has no effect with criterion={parameters['criterion']!r}: leave it out")
     settings = {
         "kernel": kernel,
-        "criterion": _checks.choice(owner, "criterion", parameters["criterion"], _CRITERIA),
+        "criterion": _checks.choice(owner, "criterion", parameters["criterion"], _mercer.CRITERIA),
         "bandwidths": bandwidths,
-        "method": _checks.choice(owner, "method", parameters["method"], _METHODS),
+        "method": _checks.choice(owner, "method", parameters["method"], _mercer.TUNE_METHODS),
         "tolerance": _checks.real(owner, "tolerance", parameters["tolerance"], 0, above=True, optional=True),
         "n_components": _checks.integer(owner, "n_leading", parameters["n_leading"], 1, optional=True),
         "threads": _checks.threads(owner, parameters["n_jobs"]),

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 import scipy.sparse
 
+import mercer
 from mercer import KernelPCA, kernel_product
 
 
@@ -72,13 +73,50 @@ LAYOUTS = {
 }
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_layout_does_not_matter(points, layout):
-    expected = pca().fit(points)
+def test_layout_does_not_matter(points, layout, dtype):
+    points = points.astype(dtype)
     X = LAYOUTS[layout](points)
+    if layout == "list":
+        # Python's numbers have one precision.
+        points, dtype = points.astype(np.float64), np.float64
+    expected = pca().fit(points)
     model = pca().fit(X)
+    scores = model.transform(X)
+    assert scores.dtype == pca().fit_transform(X).dtype == model.eigenvalues_.dtype == model.X_fit_.dtype == dtype
     np.testing.assert_array_equal(model.eigenvalues_, expected.eigenvalues_)
-    np.testing.assert_array_equal(model.transform(X), expected.transform(points))
+    np.testing.assert_array_equal(scores, expected.transform(points))
+
+
+class OnlyAnArray:
+    """What can be made an array of, and tells nothing else."""
+
+    def __init__(self, X):
+        self.X = X
+        self.shape = X.shape
+
+    def __len__(self):
+        return len(self.X)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.X, dtype=dtype)
+
+
+@pytest.mark.parametrize("wrapped", [pl.DataFrame, OnlyAnArray])
+def test_numbers_keep_their_type_where_it_is_not_told(points, wrapped):
+    levels = np.random.default_rng(0).integers(256, size=(60, 8), dtype=np.uint8)
+    for X, kept, scores in (
+        (points.astype(np.float32), np.float32, np.float32),
+        (levels, np.uint8, np.float32),
+        (levels.astype(np.int16), np.float64, np.float64),
+    ):
+        model = pca(gamma=1e-3).fit(wrapped(X))
+        assert model.X_fit_.dtype == kept and model.transform(wrapped(X)).dtype == scores
+        np.testing.assert_array_equal(model.transform(wrapped(X)), pca(gamma=1e-3).fit(X).transform(X))
+        assert mercer.Nystroem(gamma=1e-3, n_components=20).fit(wrapped(X)).components_.dtype == kept
+    frame = pl.DataFrame(points.astype(np.float32), schema=[f"c{i}" for i in range(8)])
+    assert list(pca().fit(frame).feature_names_in_) == frame.columns
 
 
 def test_sparse_points_stay_sparse_in_the_model(points):

@@ -46,7 +46,7 @@ from mercer import KernelPCA
         ({"progress": "yes"}, "'progress' parameter must be a bool or a callable. Got 'yes'"),
         ({"random_state": -1}, "'random_state' parameter"),
         ({"fit_inverse_transform": "yes"}, "'fit_inverse_transform' parameter"),
-        ({"inverse": "pinv"}, "'inverse' parameter of KernelPCA must be a str among {'ridge', 'fixed-point', 'distance', "),
+        ({"inverse": "pinv"}, "'inverse' parameter of KernelPCA must be a str among {'fixed-point', 'distance', 'ridge', "),
         ({"time_limit": float("nan")}, "'time_limit' parameter"),
         ({"negative": "ignore"}, "'negative' parameter"),
     ],

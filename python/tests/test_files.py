@@ -79,6 +79,30 @@ def test_a_saved_model_comes_back(points, tmp_path, kernel, dtype):
     np.testing.assert_allclose(twin.fit(X).eigenvalues_, model.eigenvalues_, rtol=1e-5 if dtype == np.float32 else 1e-9)
 
 
+def test_a_model_that_was_learned_one_row_at_a_time_comes_back_as_one_that_can_be_learned_exactly(points, tmp_path):
+    mercer.KernelHebbianPCA(2, kernel="rbf", gamma=0.05, passes=2).fit(points).save(tmp_path / "hebbian.mercer")
+    mercer.OnlineKernelPCA(2, gamma=0.05).fit(points).save(tmp_path / "online.mercer")
+    exact = KernelPCA(2, kernel="rbf", gamma=0.05).fit(points)
+    for name in ("hebbian", "online"):
+        again = mercer.load(tmp_path / f"{name}.mercer")
+        assert again.tolerance is None and again.gram == "auto"
+        np.testing.assert_allclose(again.set_params(center=True).fit(points).eigenvalues_, exact.eigenvalues_, rtol=1e-8)
+
+
+def test_negative_eigenvalues_that_were_flipped_are_flipped_again(points, tmp_path):
+    K = points @ points.T - 20 * (np.eye(150)[::-1] + np.eye(150)[::-1].T)
+    model = KernelPCA(20, kernel="precomputed", negative="flip").fit(K)
+    assert (model.eigenvalues_ < 0).any()
+    model.save(tmp_path / "m.mercer")
+    again = mercer.load(tmp_path / "m.mercer").fit(K)
+    np.testing.assert_allclose(again.eigenvalues_, model.eigenvalues_, rtol=1e-8)
+
+
+def test_a_pickle_holds_what_the_estimator_is_and_nothing_else(points):
+    model = KernelPCA(2, kernel="rbf").fit(points)
+    assert model.__getstate__().keys() == vars(model).keys()
+
+
 def test_an_empty_model_is_a_model(tmp_path):
     X = np.ones((5, 2))
     model = KernelPCA().fit(X)

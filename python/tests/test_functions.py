@@ -39,6 +39,7 @@ def test_products_are_those_of_the_matrix(points, vectors, kernel, matrix):
             np.testing.assert_allclose(product, K @ vectors, rtol=1e-10, atol=1e-10 * abs(K).max())
             assert record["measured_error"] < 1e-13 and record["checked_rows"] == min(len(product), 100)
             assert record["centered"] is centred
+            assert record["method"] == record["gram"] == "tiled"
 
 
 @pytest.mark.parametrize("gram", ["auto", "tiled", "stored"])
@@ -167,6 +168,18 @@ def test_a_plan_refuses_what_it_would_have_to_ignore(points):
         mercer.plan((100, 4), dtype="int16")
     with pytest.raises(ValueError, match="'X' parameter of plan must be an int"):
         mercer.plan((100, 0))
+
+
+@pytest.mark.parametrize(
+    "params", [{"time_limit": "x"}, {"alpha": -1}, {"copy_X": 3}, {"progress": 7}, {"inverse": "pinv"}, {"fit_inverse_transform": 1}]
+)
+def test_a_plan_refuses_what_a_fit_refuses(points, params):
+    messages = []
+    for call in (mercer.KernelPCA(2, kernel="rbf", **params).fit, lambda X: mercer.plan(X, n_components=2, kernel="rbf", **params)):
+        with pytest.raises(ValueError) as raised:
+            call(points)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1] and next(iter(params)) in messages[0]
 
 
 def test_versions_are_shown(capsys):

@@ -78,6 +78,22 @@ def test_a_kernel_that_returns_the_wrong_thing_is_told_what_is_right(points):
         KernelPCA(2, kernel=lambda x, y: float("nan")).fit(points)
 
 
+def test_a_function_that_is_not_symmetric_is_refused(points):
+    def tilted(x, y):
+        return float(x @ y) + x[0]
+
+    for kernel, name in (
+        (tilted, "tilted"),
+        (mercer.block_kernel(lambda X, Y: X @ Y.T + X[:, :1]), "<lambda>"),
+    ):
+        for params in ({}, {"solver": "dense"}, {"gram": "tiled", "solver": "krylov"}, {"gram": "nystrom", "n_landmarks": 30}):
+            with pytest.raises(ValueError, match=f"The {name} kernel of rows .* but of rows .* a kernel must be symmetric"):
+                KernelPCA(2, kernel=kernel, **params).fit(points)
+    # Rounding is not a difference.
+    single = mercer.block_kernel(lambda X, Y: X.astype(np.float32) @ Y.T.astype(np.float32))
+    assert KernelPCA(2, kernel=single, tolerance=1e-5).fit(points).converged_
+
+
 def test_a_matrix_that_is_not_symmetric_counts_with_its_symmetric_part(points):
     K = points @ points.T
     crooked = K + np.triu(np.ones_like(K), 1) - np.tril(np.ones_like(K), -1)

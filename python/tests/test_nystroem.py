@@ -1,6 +1,8 @@
 """Features over landmarks."""
 
 import pickle
+import subprocess
+import warnings
 
 import numpy as np
 import pytest
@@ -134,6 +136,57 @@ def test_kernel_pca_over_landmarks_is_close_to_the_exact_one_and_says_how_close(
     np.testing.assert_array_equal(copy.transform(points), scores)
     rough.save(tmp_path / "rough.mercer")
     np.testing.assert_array_equal(load(tmp_path / "rough.mercer").transform(points), scores)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"n_landmarks": 40, "landmarks": "kmeans", "tolerance": 0.3},
+        {"landmarks": "given"},
+        {"scaling": "standardize", "n_landmarks": 50},
+        {"scaling": 0.5, "random_state": 3, "center": False},
+    ],
+)
+def test_a_model_over_landmarks_comes_back_as_the_estimator_that_learned_it(points, params, tmp_path):
+    if params.get("landmarks") == "given":
+        params = {"landmarks": points[::3]}
+    pca = KernelPCA(3, kernel="rbf", gamma=0.02, gram="nystrom", **params).fit(points)
+    pca.save(tmp_path / "rough.mercer")
+    again = clone(load(tmp_path / "rough.mercer")).fit(points)
+    assert again.gram == "nystrom" and again.tolerance == pca.tolerance
+    assert again.record_["nystrom"] == pca.record_["nystrom"]
+    np.testing.assert_allclose(again.eigenvalues_, pca.eigenvalues_, rtol=1e-9)
+    np.testing.assert_allclose(again.transform(points), pca.transform(points), atol=1e-9)
+
+
+def test_a_model_over_landmarks_of_the_command_can_be_learned_again_here(points, tmp_path, command):
+    np.save(tmp_path / "x.npy", points)
+    asked = ["--kernel", "gaussian", "--gamma", "0.02", "--gram", "nystrom", "--n-components", "12", "--standardize"]
+    line = [command, "fit", tmp_path / "x.npy", *asked, "-o", tmp_path / "m.mercer"]
+    finished = subprocess.run([str(word) for word in line], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    model = load(tmp_path / "m.mercer")
+    # The same request has the same landmarks here.
+    here = KernelPCA(12, kernel="rbf", gamma=0.02, gram="nystrom", scaling="standardize").fit(points)
+    assert here.record_["nystrom"]["n_landmarks"] == model.record_["nystrom"]["n_landmarks"] == 120
+    scores = model.transform(points)
+    for other in (here, model.fit(points)):
+        np.testing.assert_allclose(other.transform(points), scores, atol=1e-9)
+
+
+def test_there_are_ten_landmarks_for_each_component_and_at_least_a_hundred(points):
+    def landmarks(rows, **params):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return KernelPCA(kernel="laplacian", gram="nystrom", **params).fit(rows).record_["nystrom"]["n_landmarks"]
+
+    assert landmarks(points, n_components=3) == 100
+    assert landmarks(points, n_components=12) == 120
+    assert landmarks(points, n_components=40) == 150
+    assert landmarks(points) == 100 and landmarks(points[:60]) == 60
+    with pytest.raises(ValueError, match="scaling is not for landmarks that are given"):
+        KernelPCA(2, gram="nystrom", landmarks=points[:20], scaling=2.0).fit(points)
 
 
 def test_kernel_pca_over_all_rows_is_exact_and_can_be_inverted(points):

@@ -322,6 +322,22 @@ def test_names_of_choices_are_those_of_the_library():
         assert KernelPCA(2, kernel="rbf", solver=solver).fit(np.random.default_rng(0).normal(size=(30, 3))).converged_
 
 
+def test_names_of_choices_stand_once():
+    import ast
+    import pathlib
+
+    from mercer import _mercer
+
+    choices = {tuple(names): name for name, names in vars(_mercer).items() if isinstance(names, tuple)}
+    assert len(choices) >= 18
+    for path in pathlib.Path(mercer.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.Tuple, ast.List, ast.Set)) and all(isinstance(item, ast.Constant) for item in node.elts):
+                written = {item.value for item in node.elts}
+                again = [name for names, name in choices.items() if set(names) <= written]
+                assert not again, f"{path.name}, line {node.lineno}: these are the names of _mercer.{again[0]}"
+
+
 def test_the_code_of_the_documentation_runs(tmp_path, monkeypatch, capsys):
     import re
 

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import mercer
 from mercer import KernelPCA
@@ -155,6 +155,67 @@ def test_a_time_limit_covers_the_inverse_transform():
         model.inverse_transform(model.transform(X[:5]))
 
 
+LEARNED = [
+    "record_",
+    "eigenvalues_",
+    "eigenvectors_",
+    "residuals_",
+    "explained_variance_ratio_",
+    "total_variance_",
+    "converged_",
+    "gamma_",
+    "X_fit_",
+    "dual_coef_",
+    "X_transformed_fit_",
+]
+
+
+def test_a_second_fit_that_fails_leaves_nothing_of_the_first(points):
+    big = np.random.default_rng(0).normal(size=(3000, 50))
+    for params, X, error in (
+        ({"time_limit": 0.0}, big, mercer.ConvergenceError),
+        ({"memory_limit": "10kB"}, big, mercer.MemoryBudgetError),
+        ({"gamma": -1.0}, big, ValueError),
+        ({}, np.full((5, 2), np.nan), ValueError),
+    ):
+        model = KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(points)
+        assert all(hasattr(model, name) for name in LEARNED)
+        with pytest.raises(error):
+            model.set_params(**params).fit(X)
+        assert [name for name in LEARNED if hasattr(model, name)] == []
+        with pytest.raises(NotFittedError):
+            model.get_feature_names_out()
+    # What is not learned from the data stays, and the next fit begins anew.
+    assert KernelPCA.fit(model, points).converged_
+
+
+def test_a_second_fit_that_is_stopped_says_so(points):
+    def stop(phase, number, *_):
+        if phase == "solving" and number >= 3:
+            raise RuntimeError("enough")
+
+    X = np.random.default_rng(0).normal(size=(6000, 50))
+    model = KernelPCA(30, kernel="rbf", gram="tiled", tolerance=1e-13).fit(points)
+    first = model.record_
+    with pytest.raises(RuntimeError, match="enough"):
+        model.set_params(progress=stop).fit(X)
+    assert model.converged_ is False and model.record_ != first and model.record_["n_samples"] == 6000
+    assert model.n_features_in_ == 50 and model.eigenvectors_.shape[0] == 6000
+
+
+def test_a_fit_that_is_stopped_while_it_learns_the_way_back_has_not_converged():
+    def stop(phase, *_):
+        if phase not in ("packing", "starting", "solving"):
+            raise KeyboardInterrupt
+
+    X = np.random.default_rng(0).normal(size=(6000, 8)).astype(np.float32)
+    model = KernelPCA(2, kernel="rbf", gamma=1e-3, tolerance=1e-2, fit_inverse_transform=True, progress=stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert model.converged_ is False and model.record_["converged"] is True
+    assert not hasattr(model, "dual_coef_") and model.transform(X[:5]).shape == (5, 2)
+
+
 def test_passes_that_run_out_are_a_warning():
     X = np.random.default_rng(0).normal(size=(600, 50))
     with pytest.warns(ConvergenceWarning, match="passes were used up"):
@@ -192,6 +253,74 @@ def test_progress_shows_a_bar(run_python, has_tqdm):
     shown = run_python(program)
     assert "solving, pass" in shown, shown
     assert ("100%" if has_tqdm else "done") in shown, shown
+
+
+def on_a_terminal(program):
+    """What a program writes to a terminal of 100 columns."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=theirs, stderr=theirs, stdin=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while True:
+            try:
+                read = os.read(ours, 4096)
+            except OSError:
+                break  # The other side is closed.
+            if not read:
+                break
+            shown += read
+        assert process.wait(timeout=60) == 0, shown.decode()
+    finally:
+        process.kill()
+        os.close(ours)
+    return shown.decode()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize("has_tqdm", [True, False])
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_a_bar_on_a_terminal_is_one_line_that_is_written_over(has_tqdm, is_stopped):
+    shown = on_a_terminal(f"""
+    import sys
+    if not {has_tqdm}:
+        sys.modules["tqdm"] = sys.modules["tqdm.auto"] = None
+    import warnings
+    import numpy as np, mercer
+    warnings.simplefilter("ignore")
+    assert sys.stderr.isatty()
+    pca = mercer.KernelPCA(
+        20, kernel="rbf", gram="tiled", solver="krylov", tolerance=1e-12, progress=True, memory_limit="1kB" if {is_stopped} else None
+    )
+    X = np.random.default_rng(0).normal(size=(3000, 100))
+    try:
+        pca.fit(X)
+    except mercer.MemoryBudgetError:
+        assert {is_stopped}
+    """)
+    # The terminal makes a return and a new line of every new line.
+    lines = shown.rstrip("\r\n").split("\n")
+    assert len(lines) == 1, shown
+    states = [state.rstrip() for state in lines[0].split("\r") if state.strip()]
+    if is_stopped:
+        assert not has_tqdm or "100%" not in shown, shown
+        assert has_tqdm or states == ["stopped"], states
+    elif has_tqdm:
+        assert any("solving, pass" in state and "residual" in state for state in states), states
+        assert "100%" in states[-1], states
+    else:
+        assert states[-1] == "done" and len(states) > 2, states
+        shares = [float(state.split(" %")[0].split()[-1]) for state in states if state.startswith("solving")]
+        assert shares and all(0 <= share <= 100 for share in shares), states
+        # What is shorter covers all of what was there before.
+        written = lines[0].rstrip("\r").split("\r")[1:]
+        assert all(len(after) >= len(before.rstrip()) for before, after in zip(written, written[1:], strict=False)), shown
 
 
 def test_nothing_is_shown_or_warned_by_default(points, capfd):

@@ -65,16 +65,29 @@ mod _mercer {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         // Names of choices stand once, in the library.
         for (name, choices) in [
+            ("CRITERIA", mercer::tune::Criterion::NAMES),
+            ("EXPANSIONS", mercer::ExpansionMethod::NAMES),
             ("GAINS", mercer::GainRule::NAMES),
+            ("GRADIENTS", mercer::autoencoder::Gradient::NAMES),
             ("GRAMS", mercer::GramChoice::NAMES),
+            ("INVERSES", mercer::preimage::PreimageMethod::NAMES),
+            ("LANDMARKS", mercer::nystrom::Landmarks::NAMES),
             ("NEGATIVES", mercer::Negative::NAMES),
+            ("OPTIMIZERS", mercer::autoencoder::Optimizer::NAMES),
+            ("POLICIES", mercer::online::Policy::NAMES),
             ("REFRESHES", mercer::Refresh::NAMES),
+            ("RULES", mercer::online::Rule::NAMES),
+            ("SCHEDULES", mercer::online::Schedule::NAMES),
+            ("SIGNS", mercer::autoencoder::Sign::NAMES),
             ("SOLVERS", mercer::SolverChoice::NAMES),
+            ("SPANS", mercer::autoencoder::SpanChoice::NAMES),
+            ("TUNE_METHODS", mercer::tune::TuneMethod::NAMES),
         ] {
             module.add(name, PyTuple::new(module.py(), choices)?)?;
         }
         let kernels = mercer::kernel::NAMES.into_iter().chain(mercer::kernel::ALIASES.map(|(alias, _)| alias));
         module.add("KERNELS", PyTuple::new(module.py(), kernels.chain(["precomputed"]).collect::<Vec<_>>())?)?;
+        module.add("DEFAULT_LANDMARKS", mercer::nystrom::Nystrom::DEFAULT_LANDMARKS)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("INSTRUCTIONS", format!("{:?}", mercer::simd::Isa::detect()).to_lowercase())
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mercer::watch::Threads;
-use mercer::{Precision, Result};
+use mercer::{Points, Precision, Result, Watch};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -30,6 +30,21 @@ impl Model {
     }
 }
 
+/// The model that `fit` learns of the points, or of what a scaling makes of them, which then goes with it.
+fn scaled(
+    scaling: Option<ScalingSettings>,
+    points: &Points,
+    fit: impl FnOnce(&Points) -> Result<mercer::Model>,
+) -> Result<mercer::Model> {
+    match scaling {
+        None => fit(points),
+        Some(scaling) => {
+            let scaling = scaling.resolve(points)?;
+            fit(&scaling.apply(points)?)?.with_scaling(scaling)
+        }
+    }
+}
+
 #[pymethods]
 impl Model {
     /// Fits. `on_partial` is called with the best model so far if an exception (Ctrl-C) ends the fit early.
@@ -44,13 +59,7 @@ impl Model {
         on_partial: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (points, pca, scaling) = (points(x)?, settings.kernel_pca()?, settings.scaling);
-        let work = move |watch: &mercer::Watch<'_>| match scaling {
-            None => pca.fit_watched(&points, watch),
-            Some(scaling) => {
-                let scaling = scaling.resolve(&points)?;
-                pca.fit_watched(&scaling.apply(&points)?, watch)?.with_scaling(scaling)
-            }
-        };
+        let work = move |watch: &Watch<'_>| scaled(scaling, &points, |points| pca.fit_watched(points, watch));
         match run(py, time_limit, progress, work)? {
             Ended::Done(model) => Ok(Self::new(model)),
             Ended::Interrupted(error, partial) => {
@@ -72,8 +81,9 @@ impl Model {
         time_limit: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (points, pca) = (points(x)?, settings.pca()?);
-        match run(py, time_limit, progress, move |watch| pca.fit_watched(&points, watch))? {
+        let (points, pca, scaling) = (points(x)?, settings.pca()?, settings.scaling);
+        let work = move |watch: &Watch<'_>| scaled(scaling, &points, |points| pca.fit_watched(points, watch));
+        match run(py, time_limit, progress, work)? {
             Ended::Done(model) => Ok(Self::new(model)),
             Ended::Interrupted(error, _) => Err(error),
         }

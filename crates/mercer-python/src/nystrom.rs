@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use crate::convert::{array, array_of_points, matrix, points};
 use crate::error::to_python;
 use crate::run::run_through;
-use crate::settings::{KernelSettings, center, memory, precision};
+use crate::settings::{KernelSettings, ScalingSettings, center, memory, precision};
 
 /// How landmarks are chosen: by a rule, as rows of the data, or as points.
 #[derive(FromPyObject)]
@@ -56,6 +56,7 @@ pub(crate) struct PcaSettings<'py> {
     memory_limit: Option<String>,
     threads: Option<usize>,
     seed: u64,
+    pub(crate) scaling: Option<ScalingSettings>,
 }
 
 impl PcaSettings<'_> {

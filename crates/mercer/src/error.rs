@@ -196,6 +196,24 @@ pub enum Error {
         value: f64,
     },
 
+    /// The user's kernel is not symmetric.
+    #[error(
+        "the {kernel} kernel of rows {row} and {column} is {value}, but of rows {column} and {row} it is {mirrored}; a kernel must be \
+         symmetric"
+    )]
+    AsymmetricKernel {
+        /// The kernel's name.
+        kernel: String,
+        /// Row of the matrix, counted from zero.
+        row: usize,
+        /// Column of the matrix, counted from zero.
+        column: usize,
+        /// The value.
+        value: f64,
+        /// The value with the points exchanged.
+        mirrored: f64,
+    },
+
     /// The user's kernel failed.
     #[error("the {kernel} kernel failed: {source}")]
     CustomKernelFailed {
@@ -373,6 +391,7 @@ impl Error {
             | Self::TooFewDistinct { .. }
             | Self::Decomposition { .. }
             | Self::CustomKernel { .. }
+            | Self::AsymmetricKernel { .. }
             | Self::CustomKernelFailed { .. }
             | Self::Singular { .. }
             | Self::Diverged { .. }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets a surprise should stop there and say where")]
 
 use faer::{Mat, MatRef};
-use mercer::kernel::Kernel;
+use mercer::kernel::{Kernel, PairFunction};
 use mercer::nystrom::{FourierFeatures, Landmarks, Nystrom, NystromPca, RowBlocks};
 use mercer::watch::Threads;
 use mercer::{BasisKind, Center, ErrorKind, KernelPca, MemoryBudget, Model, Points, Precision, Result, Watch};
@@ -368,6 +368,33 @@ fn a_model_over_landmarks_goes_through_its_file() {
     assert_eq!(read.record(), model.record());
     assert!((read.transform(&x).unwrap() - model.transform(&x).unwrap()).norm_max() == 0.0);
     assert_eq!(read.novelty(&x).unwrap().reconstruction_error, model.novelty(&x).unwrap().reconstruction_error);
+}
+
+#[test]
+fn where_nobody_says_how_many_there_are_ten_landmarks_for_each_component_and_at_least_a_hundred() {
+    let x = points(250, 2);
+    for (k, expected) in [(2, 100), (10, 100), (15, 150), (30, 250)] {
+        let model = NystromPca::new(Nystrom::new(Kernel::laplacian(0.5).unwrap())).n_components(k).fit(&x).unwrap();
+        let record = model.record();
+        assert_eq!(record.nystrom.as_ref().unwrap().n_landmarks, expected, "{k} components");
+        // As many as there are rows is what a default may become, and nothing to warn of.
+        assert!(record.warnings.is_empty(), "{:?}", record.warnings);
+    }
+    assert_eq!(Nystrom::new(gaussian()).map(&x).unwrap().n_landmarks(), Nystrom::DEFAULT_LANDMARKS);
+}
+
+#[test]
+fn a_function_that_is_not_symmetric_is_refused() {
+    let tilted = || Kernel::custom(PairFunction::new("tilted", |x: &[f64], y: &[f64]| x[0] * y[0] + x[0]));
+    let x = points(60, 1);
+    for error in [
+        NystromPca::new(Nystrom::new(tilted()).n_landmarks(20)).fit(&x).unwrap_err(),
+        Nystrom::new(tilted()).n_landmarks(20).map(&x).unwrap_err(),
+        KernelPca::new(tilted()).fit(&x).unwrap_err(),
+    ] {
+        assert!(matches!(error, mercer::Error::AsymmetricKernel { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
 }
 
 #[test]

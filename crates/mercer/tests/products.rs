@@ -121,6 +121,22 @@ fn wrong_products_are_refused_with_what_is_right() {
 }
 
 #[test]
+fn a_record_names_the_method_in_words_that_can_be_asked_for() {
+    let (x, queries, v) = (points(30, 3, 0), points(7, 3, 1), vectors(30, 2));
+    let product = KernelProduct::new(Kernel::gaussian(0.4).unwrap());
+    for (gram, against, expected) in [
+        (GramChoice::Auto, None, ("tiled", "tiled")),
+        (GramChoice::Auto, Some(&queries), ("tiled", "tiled")),
+        (GramChoice::Stored, None, ("stored", "stored")),
+        (GramChoice::Expansion, Some(&queries), ("tiled", "tiled")),
+    ] {
+        let made = product.clone().gram(gram).multiply(&x, v.as_ref(), against, &Watch::new());
+        let (_, record) = made.unwrap();
+        assert_eq!((record.gram.as_str(), record.method.as_str()), expected, "{gram}");
+    }
+}
+
+#[test]
 fn ridge_coefficients_solve_their_equation() {
     let (scores, x, alpha) = (points(40, 2, 3), points(40, 5, 0), 0.3);
     for kernel in [Kernel::gaussian(0.5).unwrap(), Kernel::linear(), custom()] {

@@ -35,7 +35,7 @@ pub(crate) struct NystromArgs {
     /// How landmarks are chosen [default: rpcholesky]
     #[arg(long, value_name = "RULE", value_parser = landmarks())]
     pub(crate) landmarks: Option<Landmarks>,
-    /// Number of landmarks [default: 100; as many as --accuracy takes]
+    /// Number of landmarks [default: 10 per component, at least 100; as many as --accuracy takes]
     #[arg(long, value_name = "M", value_parser = whole::<usize>)]
     pub(crate) n_landmarks: Option<usize>,
     /// Allow components whose residual against the exact kernel matrix, relative to the first eigenvalue, is up to this

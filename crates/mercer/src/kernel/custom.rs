@@ -9,7 +9,8 @@ use crate::error::{Error, Result};
 ///
 /// # Contract
 ///
-/// 1. `fill` is symmetric: exchanging the blocks transposes the result.
+/// 1. `fill` is symmetric: exchanging the blocks transposes the result. Wherever a fit meets a block of points with itself, this is
+///    looked at ([`Error::AsymmetricKernel`]).
 /// 2. The value of a pair does not depend on the blocks it is computed in.
 /// 3. `fill` may be called from several threads at once.
 ///

@@ -6,10 +6,6 @@ use crate::error::{Error, Result};
 use crate::model::Model;
 use crate::watch::Watch;
 
-/// Landmarks to begin with, at least.
-const FIRST: usize = 100;
-/// And at least this many for each component.
-const FIRST_PER_COMPONENT: usize = 10;
 /// With fewer rows than this for each landmark, passes over the exact matrix cost little more.
 const ROWS_PER_LANDMARK: usize = 20;
 
@@ -41,10 +37,10 @@ impl NystromPca {
         if let Some(n_landmarks) = self.nystrom.n_landmarks.or_else(|| self.nystrom.landmarks.count()) {
             return Err(Error::invalid("n_landmarks", "left open, for a fit to an accuracy", n_landmarks));
         }
-        let mut m = FIRST.max(FIRST_PER_COMPONENT * self.n_components);
+        let mut m = self.nystrom.default_landmarks;
         // A wrong setting is an error however few rows there are.
         self.with_landmarks(m).check(points.n_samples().max(m))?;
-        while m * ROWS_PER_LANDMARK <= points.n_samples() {
+        while m.saturating_mul(ROWS_PER_LANDMARK) <= points.n_samples() {
             match self.with_landmarks(m).fit_watched(points, watch) {
                 Ok(model) if model.converged() => return Ok(Some(model)),
                 Err(Error::OverBudget { .. }) => return Ok(None),

@@ -49,6 +49,8 @@ pub struct NystromPca {
     pub(super) accuracy: Option<f64>,
 }
 
+/// Landmarks for each component where nobody says how many there are.
+const LANDMARKS_PER_COMPONENT: usize = 10;
 /// Up to this order the small problem is decomposed as a whole.
 const DENSE_UP_TO: usize = 128;
 /// And beyond this share of its spectrum.
@@ -79,10 +81,13 @@ impl NystromPca {
         Self { nystrom, n_components: 2, center: Center::Yes, accuracy: None }
     }
 
-    /// Sets the number of components.
+    /// Sets the number of components (default 2), and with it that of landmarks where nobody says how many there are: ten for each
+    /// component, but at least [`Nystrom::DEFAULT_LANDMARKS`].
     #[must_use]
     pub fn n_components(mut self, n_components: usize) -> Self {
         self.n_components = n_components;
+        let enough = LANDMARKS_PER_COMPONENT.saturating_mul(n_components);
+        self.nystrom.default_landmarks = Nystrom::DEFAULT_LANDMARKS.max(enough);
         self
     }
 

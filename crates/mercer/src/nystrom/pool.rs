@@ -18,7 +18,7 @@ const LEAST_ROWS: usize = 10_000;
 
 /// How many rows `m` landmarks are chosen from.
 pub(super) fn pool_size(n: usize, m: usize) -> usize {
-    n.min((ROWS_PER_LANDMARK * m).max(LEAST_ROWS))
+    n.min(ROWS_PER_LANDMARK.saturating_mul(m).max(LEAST_ROWS))
 }
 
 /// Some of the points and their kernel.

@@ -107,22 +107,25 @@ pub struct Nystrom {
     pub(super) kernel: KernelChoice,
     pub(super) landmarks: Landmarks,
     pub(super) n_landmarks: Option<usize>,
+    /// How many there are where nobody says how many.
+    pub(super) default_landmarks: usize,
     pub(super) precision: Option<Precision>,
     pub(super) memory: MemoryBudget,
     pub(super) threads: Option<usize>,
     pub(super) seed: u64,
 }
 
-/// Landmarks where nobody says how many.
-const DEFAULT_LANDMARKS: usize = 100;
-
 impl Nystrom {
+    /// Landmarks where nobody says how many; more for more than ten components ([`NystromPca`](super::NystromPca)).
+    pub const DEFAULT_LANDMARKS: usize = 100;
+
     /// A hundred landmarks by randomly pivoted Cholesky.
     pub fn new(kernel: impl Into<KernelChoice>) -> Self {
         Self {
             kernel: kernel.into(),
             landmarks: Landmarks::default(),
             n_landmarks: None,
+            default_landmarks: Self::DEFAULT_LANDMARKS,
             precision: None,
             memory: MemoryBudget::Auto,
             threads: None,
@@ -137,7 +140,8 @@ impl Nystrom {
         self
     }
 
-    /// Sets how many landmarks there are (default 100). If there are fewer rows, every row is one.
+    /// Sets how many landmarks there are (default 100; of a [`NystromPca`](super::NystromPca) ten for each component, but at
+    /// least 100). If there are fewer rows, every row is one.
     #[must_use]
     pub fn n_landmarks(mut self, n_landmarks: usize) -> Self {
         self.n_landmarks = Some(n_landmarks);
@@ -234,6 +238,6 @@ impl Nystrom {
 
     /// How many landmarks there are among `n` rows.
     pub(super) fn count(&self, n: usize) -> usize {
-        self.landmarks.count().unwrap_or_else(|| self.n_landmarks.unwrap_or(DEFAULT_LANDMARKS).min(n))
+        self.landmarks.count().unwrap_or_else(|| self.n_landmarks.unwrap_or(self.default_landmarks).min(n))
     }
 }

@@ -87,11 +87,7 @@ impl KernelProduct {
             ));
         }
         let direct = if expansion.is_tiled() && queries.is_some() { (rows * n) as u64 } else { 0 };
-        let gram = match (expansion.is_tiled(), queries) {
-            (false, _) => "expansion",
-            (true, None) => "tiled",
-            (true, Some(_)) => "slab",
-        };
+        let gram = if expansion.is_tiled() { "tiled" } else { "expansion" };
         let record = ProductRecord {
             n_rows: product.nrows(),
             n_samples: n,
@@ -100,7 +96,7 @@ impl KernelProduct {
             kernel: KernelRecord::from(&self.kernel),
             centered,
             gram: gram.to_owned(),
-            method: Some(expansion.method().to_owned()),
+            method: expansion.method().to_owned(),
             terms: Some(expansion.terms()),
             bound: Some(doubled * expansion.bound()),
             precision: Precision::F64,

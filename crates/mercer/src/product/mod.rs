@@ -260,7 +260,7 @@ impl KernelProduct {
             kernel: KernelRecord::from(&self.kernel),
             centered: self.center == Center::Yes,
             gram: made.gram.to_owned(),
-            method: None,
+            method: made.gram.to_owned(),
             terms: None,
             bound: None,
             precision,
@@ -341,7 +341,7 @@ impl KernelProduct {
         }
         let product = slab_product(&self.kernel, queries, points, vectors, precision, context)?;
         let entries = queries.n_samples() as u64 * points.n_samples() as u64;
-        let gram = if matches!(self.kernel, Kernel::Precomputed) { "precomputed" } else { "slab" };
+        let gram = if matches!(self.kernel, Kernel::Precomputed) { "precomputed" } else { "tiled" };
         Ok(Made { product, entries, gram })
     }
 

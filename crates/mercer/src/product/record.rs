@@ -32,11 +32,10 @@ pub struct ProductRecord {
     pub kernel: KernelRecord,
     /// Whether the points were centred in feature space.
     pub centered: bool,
-    /// `tiled`, `stored`, `precomputed`, `expansion`, or `slab` for a matrix between two sets of points.
+    /// `tiled`, `stored`, `precomputed` or `expansion`.
     pub gram: String,
-    /// With `gram` = `expansion`: `polynomial`, `series`, `clusters` or `grid`, or `tiled` if none of them paid.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub method: Option<String>,
+    /// How the product was made: `polynomial`, `series`, `clusters` or `grid` of an expansion, otherwise as `gram`.
+    pub method: String,
     /// Coefficients that the expansion has; zero for tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<usize>,

@@ -46,6 +46,46 @@ impl<T: Scalar> TileSource<T> for CustomTiles {
                 out[geometry.index(i, j, n_columns)] = T::from_f64(value);
             }
         }
-        Ok(())
+        if rows == columns && x == y {
+            check_symmetry(self.kernel.as_ref(), &values, across, rows.start)
+        } else {
+            Ok(())
+        }
     }
+}
+
+/// How much a value and that of the points exchanged may differ, relative to the largest value of a block: more than rounding in single
+/// precision, in which a function may compute, makes of them.
+const ASYMMETRY: f64 = 1e-4;
+
+/// Refuses values of a block of points with itself, the first of which is row `first` of the matrix, if they are not symmetric.
+///
+/// Only a tile on the diagonal has both of a pair; elsewhere one stands for the other, and what came out would be neither.
+fn check_symmetry(kernel: &dyn CustomKernel, values: &[f64], n: usize, first: usize) -> Result<()> {
+    let largest = largest(values);
+    for (i, line) in values.chunks_exact(n).enumerate() {
+        for (j, &value) in line[..i].iter().enumerate() {
+            check_mirrored(kernel, (first + i, first + j), value, values[j * n + i], largest)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses the value of a pair of points if that of the points exchanged is another; `largest` is what rounding is relative to.
+pub(crate) fn check_mirrored(
+    kernel: &dyn CustomKernel,
+    (row, column): (usize, usize),
+    value: f64,
+    mirrored: f64,
+    largest: f64,
+) -> Result<()> {
+    if (value - mirrored).abs() <= ASYMMETRY * largest {
+        return Ok(());
+    }
+    Err(Error::AsymmetricKernel { kernel: kernel.name().to_owned(), row, column, value, mirrored })
+}
+
+/// The largest absolute value.
+pub(crate) fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |largest, value| value.abs().max(largest))
 }

@@ -47,7 +47,7 @@ fn polynomial_products_are_those_of_the_reference() {
             .method(ExpansionMethod::Polynomial);
         let (found, record) = product.multiply(&points, u.as_ref(), None, &Watch::new()).unwrap();
         check(name, found.as_ref());
-        assert_eq!(record.method.as_deref(), Some("polynomial"));
+        assert_eq!(record.method, "polynomial");
         assert!(record.measured_error <= record.bound && record.bound < Some(1e-13), "{record:?}");
     }
 }

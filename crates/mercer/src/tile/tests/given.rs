@@ -83,6 +83,31 @@ fn a_value_that_is_not_finite_is_reported_with_its_place_in_the_whole_matrix() {
 }
 
 #[test]
+fn a_function_that_is_not_symmetric_is_found_out_on_the_diagonal() {
+    let isa = Isa::Portable;
+    let unit = Geometry::of::<f32>(isa).unit;
+    let cloud = points(&Cloud::from_fn(2 * unit, 1, |i, _| i as f64 + 1.0));
+    let fill = |tilt: f64, columns: std::ops::Range<usize>| {
+        let kernel = PairFunction::new("tilted", move |x: &[f64], y: &[f64]| x[0] * y[0] + tilt * x[0]);
+        let tiles = CustomTiles::new(Arc::new(kernel), cloud.clone(), cloud.clone(), isa);
+        tiles.fill(unit..2 * unit, columns, &mut vec![0.0_f32; unit * unit])
+    };
+    let (row, column) = (unit + 1, unit);
+    let (x, y) = (unit as f64 + 2.0, unit as f64 + 1.0);
+    let (value, mirrored) = (x * y + x, x * y + y);
+    assert_eq!(
+        fill(1.0, unit..2 * unit).expect_err("it is not symmetric").to_string(),
+        format!(
+            "the tilted kernel of rows {row} and {column} is {value}, but of rows {column} and {row} it is {mirrored}; a kernel must be \
+             symmetric"
+        )
+    );
+    // Off the diagonal nobody knows, and what rounding in single precision may be is none.
+    fill(1.0, 0..unit).expect("there is one value of every pair");
+    fill(1e-6, unit..2 * unit).expect("it is symmetric to rounding");
+}
+
+#[test]
 fn every_level_of_fixed_point_survives_the_way_there_and_back() {
     fn check<T: Scalar>() {
         let levels: Vec<u16> = (0..=u16::MAX).collect();
