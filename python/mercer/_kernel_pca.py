@@ -98,7 +98,9 @@ class KernelPCA(Inverse):
     memory_limit : int or str, default=None
         Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default.
     precision : {"float32", "float64"}, default=None
-        Precision of the kernel matrix and of the results: that of the data by default (``float32`` for ``uint8``).
+        Precision of the kernel matrix and of the results: that of the data by default (``float32`` for ``uint8``). Where single
+        precision would change the kernel matrix by more than the tolerance, the matrix is made in double, unless ``float32`` was given;
+        results are in the type of the data all the same.
     inverse : {"ridge", "fixed-point", "distance", "gradient", "polynomial"}, default="ridge"
         How scores become points: by a learned regression; by repeated weighted means (gaussian kernel); from distances to neighbours; by descent
         of the distance in feature space (kernels with a derivative); by an eigenvector (polynomial kernel, ``degree=2``, ``coef0=0``).
@@ -261,6 +263,8 @@ class KernelPCA(Inverse):
         if self.fit_inverse_transform and hasattr(X, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
         points = dense(X)
+        # A fit may have to be made in double precision; results are in that of the data all the same.
+        self._dtype = self.precision or ("float64" if points.dtype == np.float64 else "float32")
         if learns_inverse:
             # Before the components are learned, which would be in vain.
             n_samples, n_features = points.shape
@@ -309,7 +313,7 @@ class KernelPCA(Inverse):
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Learns the components of the rows of ``X`` and returns their scores, which the fit knows already."""
         self.fit(X, y, **params)
-        return self._model.training_scores() if self._model.keeps_training_points else self.transform(X)
+        return self._results(self._model.training_scores()) if self._model.keeps_training_points else self.transform(X)
 
     def _adopt(self, model: _mercer.Model, X: Any) -> None:
         """Makes a model this estimator's own, with the points it was learned from if they are at hand."""
@@ -318,8 +322,8 @@ class KernelPCA(Inverse):
         # A model that does not keep the points it was learned from has landmarks instead.
         self._X_fit = X if model.keeps_training_points else None
         self.record_ = record
-        self.eigenvalues_ = model.eigenvalues()
-        self.eigenvectors_ = model.eigenvectors()
+        self.eigenvalues_ = self._results(model.eigenvalues())
+        self.eigenvectors_ = self._results(model.eigenvectors())
         self.residuals_ = model.residuals()
         self.explained_variance_ratio_ = model.explained_variance_ratio()
         self.total_variance_ = record["total_variance"]
@@ -327,6 +331,10 @@ class KernelPCA(Inverse):
         # As in scikit-learn, kernels without a width have one, too.
         width = 1 / self.n_features_in_ if self.gamma is None or isinstance(self.gamma, str) else self.gamma
         self.gamma_ = record["kernel"].get("gamma", width)
+
+    def _results(self, values: Any) -> Any:
+        """Numbers of the model in the type that results have."""
+        return values.astype(self.__dict__.get("_dtype", self._model.precision), copy=False)
 
     def _why_not_converged(self) -> str:
         warned: list[str] = self.record_["warnings"]
@@ -373,9 +381,10 @@ class KernelPCA(Inverse):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
         with _progress.bar(self.progress) as report:
-            return self._model.transform(
+            scores = self._model.transform(
                 dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
             )
+        return self._results(scores)
 
     def score_samples(self, X: Any) -> Any:
         """How well the components explain each row: minus the squared distance of its image from their span.
@@ -414,7 +423,7 @@ class KernelPCA(Inverse):
             error, t_squared = self._model.novelty(
                 dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
             )
-        return error, t_squared
+        return self._results(error), self._results(t_squared)
 
     # Files
 

@@ -23,6 +23,7 @@ class Inverse(Settings):
 
     def _fit_inverse_transform(self, points: Any, alpha: Any, time_limit: float | None) -> None:
         scores = self._model.training_scores() if self._model.keeps_training_points else self._model.transform(points)
+        scores = self._results(scores)
         with _progress.bar(self.progress) as report:
             self.dual_coef_ = _mercer.ridge_coefficients(
                 dense(scores),
@@ -31,7 +32,7 @@ class Inverse(Settings):
                 alpha=alpha,
                 memory_limit=_checks.memory_limit(type(self).__name__, self.memory_limit),
                 threads=_checks.threads(type(self).__name__, self.n_jobs),
-                dtype=self._model.precision,
+                dtype=scores.dtype.name,
                 time_limit=time_limit,
                 progress=report,
             )
@@ -84,9 +85,10 @@ class Inverse(Settings):
             "threads": _checks.threads(owner, self.n_jobs),
         }
         with _progress.bar(self.progress) as report:
-            return _mercer.preimages(
+            points, feature_error, converged = _mercer.preimages(
                 self._model, vectors(scores, "X", scores.shape[0]), settings, start=start, progress=report
             )
+        return self._results(points), feature_error, converged
 
     def _ridge(self, X: Any, start: Any) -> Any:
         if start is not None:

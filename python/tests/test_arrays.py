@@ -1,5 +1,7 @@
 """What kinds of arrays are taken, what comes out, and what is copied."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -28,6 +30,26 @@ def test_precision_of_the_data_is_that_of_every_result(points, dtype):
         kernel_product(X, np.ones(len(X)), kernel="rbf"),
     ):
         assert result.dtype == dtype
+
+
+def test_results_are_in_the_precision_of_the_data_where_the_fit_is_not(points):
+    X = (1000 + points).astype(np.float32)
+    model = KernelPCA(3, kernel="linear", fit_inverse_transform=True).fit(X)
+    assert model.record_["precision"] == "f64"
+    again = pickle.loads(pickle.dumps(model))
+    for result in (
+        model.transform(X),
+        model.fit_transform(X),
+        model.eigenvalues_,
+        model.eigenvectors_,
+        model.score_samples(X),
+        model.dual_coef_,
+        model.inverse_transform(model.transform(X)),
+        again.transform(X),
+    ):
+        assert result.dtype == np.float32
+    exact = KernelPCA(3, kernel="linear").fit(X.astype(np.float64))
+    np.testing.assert_allclose(model.eigenvalues_, exact.eigenvalues_, rtol=1e-5)
 
 
 def test_single_and_double_precision_agree(points):
