@@ -33,6 +33,7 @@ table = polars.DataFrame({"id": ids, **dict(zip(names, values.T)), "half": label
 table.write_parquet(HERE / "zstd.parquet")
 for codec in ["snappy", "gzip", "lz4", "uncompressed"]:
     table.with_columns(polars.col(names).cast(polars.Float32)).write_parquet(HERE / f"{codec}.parquet", compression=codec)
+table.write_parquet(HERE / "brotli.parquet", compression="brotli")
 table.with_columns(polars.col("half").cast(polars.Categorical)).write_ipc(HERE / "file.arrow", compression="zstd")
 table.write_ipc(HERE / "lz4.arrow", compression="lz4")
 table.write_ipc_stream(HERE / "stream.arrows")

@@ -16,6 +16,7 @@ mod output;
 mod picture;
 mod progress;
 mod records;
+mod spelling;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -71,7 +72,7 @@ pub fn main() -> ExitCode {
     let asked = Asked::by(&words);
     let status = match Cli::try_parse_from(args::join_negative_values(words)) {
         Ok(cli) => commands::run(cli.command).unwrap_or_else(|failure| asked.explain(&failure)),
-        Err(message) => asked.answer(&message),
+        Err(message) => asked.answer(&spelling::advised(message)),
     };
     ExitCode::from(status.code())
 }

@@ -18,8 +18,8 @@ use crate::error::to_python;
 
 /// How often the calling thread looks up.
 const LOOK_UP: Duration = Duration::from_millis(50);
-/// How long it waits for work that was told to stop. A dense decomposition cannot be stopped: its thread is then left to finish
-/// by itself, and its result is dropped.
+/// How long it waits for work that was told to stop. What is longer without a safe point, such as the decomposition of a large projected
+/// problem, is left to finish by itself, and its result is dropped.
 const PATIENCE: Duration = Duration::from_millis(1200);
 
 /// How a run ended.

@@ -2,8 +2,10 @@
 //!
 //! This is the only module that reads the clock.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -306,4 +308,33 @@ impl<'a> Context<'a> {
     pub(crate) fn interrupted(&self) -> Error {
         Error::Interrupted { phase: self.progress.phase.name() }
     }
+
+    /// Runs work that cannot be stopped from outside, and waits for it no longer than until the watch says stop.
+    ///
+    /// It gets as many threads as the run has, but its own: those of the run are free for what is done with the best so far. Work that is
+    /// left behind goes on to its end there; it owns all it uses, its result is dropped, and its threads end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`] if the run should stop before there is a result, and if the system refuses to start the threads.
+    pub(crate) fn run_unless_stopped<R: Send + 'static>(&self, work: impl FnOnce() -> R + Send + 'static) -> Result<R> {
+        self.check()?;
+        let own = Threads::new(self.threads.count())?;
+        let (sender, receiver) = sync_channel(1);
+        // A panic would end the process there; here it is the caller's.
+        own.0.spawn(move || drop(sender.send(catch_unwind(AssertUnwindSafe(work)))));
+        loop {
+            match receiver.recv_timeout(LOOK_UP) {
+                Ok(outcome) => return Ok(outcome.unwrap_or_else(|panic| resume_unwind(panic))),
+                Err(RecvTimeoutError::Timeout) => self.check()?,
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the result or the panic of the work is sent"),
+            }
+        }
+    }
 }
+
+/// How often somebody who waits for work looks whether to wait on.
+const LOOK_UP: Duration = Duration::from_millis(20);
+
+#[cfg(test)]
+mod tests;

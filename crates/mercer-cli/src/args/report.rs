@@ -14,7 +14,7 @@ pub(crate) struct ReportArgs {
     /// Write the record of the run to a file as JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Say nothing but errors
+    /// Say nothing but errors, print nothing but data
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }

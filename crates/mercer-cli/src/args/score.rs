@@ -16,7 +16,7 @@ explain; t_squared, the squared distance along them in units of their variance (
 novel, 1 if either is beyond the limit that the share LEVEL of the training points keeps.
 
 Example:
-  mercer score digits.mercer new.csv --label digit --scale 1/16 --limit 0.99 -o novelty.csv")]
+  mercer score digits.mercer new.csv --label digit --limit 0.99 -o novelty.csv")]
 pub(crate) struct ScoreArgs {
     /// Model that `mercer fit` saved
     #[arg(value_name = "MODEL")]

@@ -8,6 +8,8 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mercer::{GramChoice, SolverChoice};
 
+use crate::spelling::nearest;
+
 /// How the width of the kernel was asked for by `--gamma` or `--bandwidth`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Gamma {
@@ -29,7 +31,13 @@ impl FromStr for Gamma {
             "scale" => Ok(Self::Scale),
             "median" => Ok(Self::Median),
             "auto" => Ok(Self::Auto),
-            _ => text.parse().map(Self::Value).map_err(|_| "give a number, `auto`, `scale` or `median`".to_owned()),
+            _ => text.parse().map(Self::Value).map_err(|_| {
+                let allowed = "give a number, `auto`, `scale` or `median`";
+                match nearest(text, ["auto", "scale", "median"]) {
+                    Some(near) => format!("{allowed}; `{near}` is similar"),
+                    None => allowed.to_owned(),
+                }
+            }),
         }
     }
 }
@@ -275,6 +283,8 @@ mod tests {
         assert_eq!("median".parse(), Ok(Gamma::Median));
         assert_eq!("scale".parse(), Ok(Gamma::Scale));
         assert_eq!("wide".parse::<Gamma>(), Err("give a number, `auto`, `scale` or `median`".to_owned()));
+        let near = "give a number, `auto`, `scale` or `median`; `median` is similar";
+        assert_eq!("mdian".parse::<Gamma>(), Err(near.to_owned()));
     }
 
     #[test]

@@ -106,12 +106,17 @@ pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> R
         session.warn(format!("{why}: {} holds what was learned until then, after {updates} updates", output.display()));
     }
     let is_whole = !(model.diverged() || model.was_stopped());
-    show(&model, if is_whole { ExitStatus::Done } else { ExitStatus::NotConverged }, session)
+    let status = if is_whole { ExitStatus::Done } else { ExitStatus::NotConverged };
+    session.finish(status, &body(&model, session), Some(&table(&model)))
 }
 
-/// Ends a run with the record of an autoencoder.
-pub(super) fn show(model: &Autoencoder, status: ExitStatus, session: &Session<'_>) -> Result<ExitStatus> {
-    let body = Body {
+/// Shows an autoencoder to somebody who asked for that.
+pub(super) fn show(model: &Autoencoder, session: &Session<'_>) -> Result<ExitStatus> {
+    session.finish_with(ExitStatus::Done, &body(model, session), &table(model))
+}
+
+fn body<'m>(model: &'m Autoencoder, session: &Session<'_>) -> Body<'m> {
+    Body {
         common: session.common(),
         n_samples: model.n_samples(),
         n_features: model.n_features(),
@@ -128,8 +133,7 @@ pub(super) fn show(model: &Autoencoder, status: ExitStatus, session: &Session<'_
             was_stopped: model.was_stopped(),
             history: model.history(),
         },
-    };
-    session.finish(status, &body, Some(&table(model)))
+    }
 }
 
 fn settings(args: &FitArgs) -> AutoencoderKernelPca {

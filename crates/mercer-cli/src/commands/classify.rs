@@ -89,7 +89,7 @@ pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
             class_counts: result.class_counts,
         },
     };
-    session.finish(ExitStatus::Done, &body, Some(&table))
+    session.finish_with(ExitStatus::Done, &body, &table)
 }
 
 const fn unit_name(unit: UnitChoice) -> &'static str {

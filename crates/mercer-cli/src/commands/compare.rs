@@ -1,7 +1,7 @@
 //! `mercer compare`: several methods on the same data.
 
 use std::fmt::Write;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mercer::watch::Threads;
 use mercer::{ErrorKind, GramChoice, KernelPca, Model, SolverChoice, Watch, format_bytes};
@@ -11,7 +11,7 @@ use super::fit::check_standardize;
 use super::learn::{Learned, Limits, learn};
 use super::session::{Session, threads};
 use super::settings::settings;
-use crate::args::{CompareArgs, MethodName};
+use crate::args::{CompareArgs, MethodName, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output::summary::seconds;
@@ -20,6 +20,12 @@ use crate::records::Common;
 
 /// Up to this many points the dense solver is among the methods that are compared if none are named: it takes seconds.
 const DENSE_UP_TO: usize = 3000;
+
+/// How long angles may still take when somebody or the clock has ended the fits: a stop is promised within two seconds.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Components that are wanted if nothing is said, as of [`KernelPca`].
+const USUAL_COMPONENTS: usize = 2;
 
 /// What the record of a comparison has of its own.
 #[derive(Serialize)]
@@ -87,11 +93,11 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     let methods = if args.methods.is_empty() { usual_methods(&data) } else { args.methods.clone() };
 
     let mut runs: Vec<Run> = Vec::new();
-    for method in methods {
+    for &method in &methods {
         session.meter.begin(&format!("{method}:"));
         let settings = settings(&args.kernel, &args.solve, method);
-        runs.push(run_one(method, &settings, &data, args, &session)?);
-        if session.interrupt.is_set() {
+        runs.push(run_one(method, &settings, &data, &args.solve, &session)?);
+        if why_ended(&session, &args.solve).is_some() {
             break;
         }
     }
@@ -102,17 +108,18 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
             .and_then(|(_, outcome)| outcome.err())
             .unwrap_or_else(|| Failure::usage("there are no methods")));
     }
-    if session.interrupt.is_set() {
-        session.warn("interrupted: the methods that follow were not run");
+    if let Some(why) = why_ended(&session, &args.solve).filter(|_| runs.len() < methods.len()) {
+        session.warn(format!("{why}: the methods that follow were not run"));
     }
     let reference = most_exact(&runs);
-    measure_angles(&mut runs, reference, &data, &threads, &mut session)?;
+    measure_angles(&mut runs, reference, &data, &threads, &args.solve, &mut session)?;
 
     let reference = reference.map(|index| runs[index].0.method.clone());
     let records: Vec<MethodRecord> = runs.into_iter().map(|(record, _)| record).collect();
     let complete = records.iter().all(|record| record.result.as_ref().is_some_and(|result| result.converged));
-    let status = if complete && !session.interrupt.is_set() { ExitStatus::Done } else { ExitStatus::NotConverged };
-    let table = table(&records, reference.as_deref());
+    let complete = complete && records.len() == methods.len() && !session.interrupt.is_set();
+    let status = if complete { ExitStatus::Done } else { ExitStatus::NotConverged };
+    let table = table(&records, reference.as_deref(), wanted(&args.solve));
     let body = CompareBody {
         common: session.common(),
         data: data.name.clone(),
@@ -122,7 +129,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
         reference,
         methods: records,
     };
-    session.finish(status, &body, Some(&table))
+    session.finish_with(status, &body, &table)
 }
 
 fn usual_methods(data: &Data) -> Vec<MethodName> {
@@ -136,17 +143,32 @@ fn usual_methods(data: &Data) -> Vec<MethodName> {
     dense.into_iter().chain(others).map(|(gram, solver)| MethodName::new(gram, solver)).collect()
 }
 
+/// Why no further method is run, if that is so.
+fn why_ended(session: &Session<'_>, solve: &SolveArgs) -> Option<&'static str> {
+    let is_late = session.time_left(solve.time_limit).is_some_and(|left| left.is_zero());
+    match (session.interrupt.is_set(), is_late) {
+        (true, _) => Some("interrupted"),
+        (false, true) => Some("out of time"),
+        (false, false) => None,
+    }
+}
+
+/// The number of components that were asked for; `None` if it was a share of the variance.
+fn wanted(solve: &SolveArgs) -> Option<usize> {
+    solve.variance.is_none().then(|| solve.n_components.unwrap_or(USUAL_COMPONENTS))
+}
+
 /// Fits with one method. That it does not fit the budget or was stopped is a finding; what is wrong with the data is an error.
 fn run_one(
     method: MethodName,
     settings: &KernelPca,
     data: &Data,
-    args: &CompareArgs,
+    solve: &SolveArgs,
     session: &Session<'_>,
 ) -> Result<Run> {
     let before = mercer::reset_peak_memory().then(mercer::peak_memory);
     let start = Instant::now();
-    let limits = Limits { time: args.solve.time_limit.map(|limit| limit.0), share: args.solve.variance };
+    let limits = Limits { time: session.time_left(solve.time_limit), share: solve.variance };
     let outcome = learn(settings, data, limits, session);
     let seconds = start.elapsed().as_secs_f64();
     let peak_growth_bytes = before.map(|before| mercer::peak_memory().saturating_sub(before));
@@ -206,12 +228,18 @@ fn measure_angles(
     reference: Option<usize>,
     data: &Data,
     threads: &Threads,
+    solve: &SolveArgs,
     session: &mut Session<'_>,
 ) -> Result<()> {
     let Some(reference) = reference else { return Ok(()) };
     session.meter.begin("measuring angles");
-    // A wish to stop that ended the runs does not end this: it takes a fraction of one of them.
-    let watch = Watch::new();
+    let interrupt = session.interrupt.clone();
+    // A wish to stop that ended the fits does not end this at once: without angles there is little to compare.
+    let watch = match (interrupt.is_set(), session.time_left(solve.time_limit)) {
+        (true, _) => Watch::new().time_limit(GRACE),
+        (false, Some(left)) => Watch::new().interrupt(interrupt.flag()).time_limit(left.max(GRACE)),
+        (false, None) => Watch::new().interrupt(interrupt.flag()),
+    };
     for index in 0..runs.len() {
         let (Ok(exact), Ok(model)) = (&runs[reference].1, &runs[index].1) else { continue };
         let angle =
@@ -227,6 +255,12 @@ fn measure_angles(
                 session.warn(error.to_string());
                 return Ok(());
             }
+            Err(mercer::Error::Interrupted { .. }) => {
+                session.meter.clear();
+                let why = if interrupt.is_set() { "interrupted" } else { "out of time" };
+                session.warn(format!("{why}: not all angles were measured"));
+                return Ok(());
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -234,8 +268,17 @@ fn measure_angles(
     Ok(())
 }
 
+/// What a method's numbers do not say: that it is not done, and that it found less than was asked for, which makes them smaller.
+fn verdict(result: &MethodResult, wanted: Option<usize>) -> String {
+    let few = wanted.filter(|&wanted| result.n_components < wanted);
+    let few = few.map(|wanted| format!("{} of {wanted} components", result.n_components));
+    let words = [(!result.converged).then(|| "not converged".to_owned()), few];
+    let words: Vec<String> = words.into_iter().flatten().collect();
+    if words.is_empty() { String::new() } else { format!("  {}", words.join(", ")) }
+}
+
 /// The comparison for people.
-fn table(records: &[MethodRecord], reference: Option<&str>) -> String {
+fn table(records: &[MethodRecord], reference: Option<&str>, wanted: Option<usize>) -> String {
     let column = |name, width, rank| Column { name, width, side: Side::Right, rank };
     let columns = [
         Column { side: Side::Left, ..column("method", 16, 0) },
@@ -255,9 +298,9 @@ fn table(records: &[MethodRecord], reference: Option<&str>) -> String {
         };
         let memory = result.peak_growth_bytes.map_or_else(|| "-".to_owned(), format_bytes);
         let angle = result.largest_angle.map_or_else(|| "-".to_owned(), |angle| format!("{angle:.1e}"));
-        let verdict = if result.converged { "" } else { "  not converged" };
+        let verdict = verdict(result, wanted);
         let residual = format!("{:.1e}", result.largest_residual);
-        table.row(&[record.method.clone(), time, result.passes.to_string(), memory, residual, angle], verdict);
+        table.row(&[record.method.clone(), time, result.passes.to_string(), memory, residual, angle], &verdict);
     }
     let mut text = table.finish();
     if let Some(reference) = reference {

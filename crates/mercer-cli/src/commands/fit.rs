@@ -36,7 +36,9 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         return Err(Failure::usage("--initial-model is for --solver hebbian only"));
     }
     let kept = args.checkpoint.checkpoint.as_deref().filter(|_| !args.dry_run);
-    session.check_outputs(args.output.as_deref().into_iter().chain(kept), &[("data", &args.points)])?;
+    let outputs = || args.output.as_deref().into_iter().chain(kept);
+    Session::check_replaceable(outputs())?;
+    session.check_outputs(outputs(), &[("data", &args.points)])?;
     if let (FitMethod::Autoencoder, Some(output)) = (args.method, &args.output) {
         return autoencoder::run(args, output, &mut session);
     }

@@ -27,8 +27,8 @@ pub(super) fn run(args: &InfoArgs) -> Result<ExitStatus> {
         AnyModel::KernelPca(model) => {
             let body = InfoBody { record: model.record(), feature_names: model.feature_names() };
             let columns = output::summary::columns(model.feature_names());
-            session.finish(ExitStatus::Done, &body, Some(&(columns + &output::summary(model.record()))))
+            session.finish_with(ExitStatus::Done, &body, &(columns + &output::summary(model.record())))
         }
-        AnyModel::Autoencoder(model) => autoencoder::show(&model, ExitStatus::Done, &session),
+        AnyModel::Autoencoder(model) => autoencoder::show(&model, &session),
     }
 }

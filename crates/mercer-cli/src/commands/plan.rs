@@ -64,7 +64,7 @@ pub(super) fn show(planned: Planned<'_>, data: &Data, mut session: Session<'_>) 
     let mut record = session.timed("plan", |_| planned.record(&data.points).map_err(Failure::in_data(&data.name)))?;
     record.warnings.extend(limits(&record, planned.solve));
     let body = PlanBody { record: &record, seconds: session.all_seconds(), peak_memory_bytes: mercer::peak_memory() };
-    session.finish(ExitStatus::Done, &body, Some(&table(&record)))
+    session.finish_with(ExitStatus::Done, &body, &table(&record))
 }
 
 /// What limits of the fit would do to it.

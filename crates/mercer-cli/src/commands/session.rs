@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mercer::autoencoder::{Autoencoder, Codec};
@@ -34,6 +35,8 @@ pub(super) struct Session<'a> {
     pub(super) meter: Meter,
     /// Threads that were asked for.
     threads: Option<usize>,
+    /// Pipes that will be written to: to their readers, a pipe that is closed in between has ended.
+    open: Mutex<Vec<OutputFile>>,
     started: Instant,
     seconds: BTreeMap<String, f64>,
     warnings: Vec<String>,
@@ -53,6 +56,7 @@ impl<'a> Session<'a> {
             interrupt: Interrupt::listen(console)?,
             meter: Meter::new(console, progress),
             threads: None,
+            open: Mutex::default(),
             started: Instant::now(),
             seconds: BTreeMap::new(),
             warnings: Vec::new(),
@@ -83,13 +87,28 @@ impl<'a> Session<'a> {
             if let Some((what, _)) = inputs.iter().find(|(_, input)| is_same_file(path, input)) {
                 return Err(Failure::usage(format!("{} is the {what}: it would be replaced", path.display())));
             }
-            // Opened and dropped: nothing is left behind.
-            OutputFile::create(path)?;
+            // Opened and, if it is a file, dropped: nothing is left behind.
+            let file = OutputFile::create(path)?;
+            if file.is_in_place() {
+                self.open.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+            }
             if let Some(directory) = place(path).parent() {
                 self.interrupt.cleans_up(directory);
             }
         }
         Ok(())
+    }
+
+    /// Refuses a place for a model or a checkpoint that is there and no file: a pipe cannot be replaced by one.
+    pub(super) fn check_replaceable<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Result<()> {
+        let is_other = |path: &Path| std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir());
+        match paths.into_iter().find(|path| is_other(path)) {
+            Some(path) => Err(Failure::usage(format!(
+                "{} is not a file, so it cannot be replaced by one; give another name",
+                path.display()
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a record on standard output where data go.
@@ -215,8 +234,22 @@ impl<'a> Session<'a> {
         seconds
     }
 
-    /// Ends the run: the record goes where it was asked for, else a table to standard output.
-    pub(super) fn finish<B: Serialize>(&self, status: ExitStatus, body: &B, table: Option<&str>) -> Result<ExitStatus> {
+    /// Ends the run: the record goes where it was asked for, else a summary to standard output, if people want to read one.
+    pub(super) fn finish<B: Serialize>(
+        &self,
+        status: ExitStatus,
+        body: &B,
+        summary: Option<&str>,
+    ) -> Result<ExitStatus> {
+        self.end(status, body, summary.filter(|_| !self.report.quiet))
+    }
+
+    /// Ends the run of a command that was asked for a table: being quiet about a run does not withhold what it is for.
+    pub(super) fn finish_with<B: Serialize>(&self, status: ExitStatus, body: &B, table: &str) -> Result<ExitStatus> {
+        self.end(status, body, Some(table))
+    }
+
+    fn end<B: Serialize>(&self, status: ExitStatus, body: &B, table: Option<&str>) -> Result<ExitStatus> {
         if self.report.json || self.report.record.is_some() {
             let record = records::document(self.command, status, body)?;
             if let Some(path) = &self.report.record {
@@ -227,10 +260,7 @@ impl<'a> Session<'a> {
                 return Ok(status);
             }
         }
-        match table {
-            Some(table) if !self.report.quiet => print(&wrapped(table, terminal_width()))?,
-            _ => {}
-        }
+        table.map_or(Ok(()), |table| print(&wrapped(table, terminal_width())))?;
         Ok(status)
     }
 

@@ -1,5 +1,7 @@
 //! What probably went wrong, judged from the text that could not be used.
 
+use crate::spelling::nearest;
+
 /// The longest piece of a file that is quoted in a message.
 const QUOTED_LENGTH: usize = 40;
 
@@ -143,20 +145,9 @@ pub(super) fn similar_columns(wanted: &str, names: &[String]) -> String {
     similar("column", wanted, names)
 }
 
-/// The name that a mistyped one may have meant.
-pub(super) fn nearest<'n>(wanted: &str, names: &'n [String]) -> Option<&'n String> {
-    /// A third of the letters may be wrong.
-    const LIKENESS: f64 = 0.66;
-    let likeness = |name: &String| {
-        strsim::normalized_damerau_levenshtein(&name.trim().to_lowercase(), &wanted.trim().to_lowercase())
-    };
-    let nearest = names.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    nearest.filter(|name| likeness(name) >= LIKENESS)
-}
-
 /// The names that a mistyped one may have meant, or simply the names; `kind` is what they name.
 pub(super) fn similar(kind: &str, wanted: &str, names: &[String]) -> String {
-    if let Some(name) = nearest(wanted, names) {
+    if let Some(name) = nearest(wanted, names.iter().map(String::as_str)) {
         return format!(
             "there is {} {kind} {}",
             if kind.starts_with('a') { "an" } else { "a" },

@@ -252,7 +252,12 @@ fn read_parts(
     if path.is_dir() {
         return Err(InputError::new(name, "this is a directory").hint("a folder is read as images only").into());
     }
-    let NamedFormat { format, packing } = format::of(path, options.format)?;
+    let NamedFormat { format, packing } =
+        format::of(path, options.format).map_err(|failure| match std::fs::metadata(path) {
+            // What is not there has a better reason not to be read than its name.
+            Err(error) => Failure::file("reading", path)(error),
+            Ok(_) => failure,
+        })?;
     options.check_flags(format)?;
     let whole = match format {
         Format::Csv | Format::Tsv => {

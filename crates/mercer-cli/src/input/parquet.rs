@@ -5,6 +5,8 @@ use std::io::{Read, Seek};
 
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Compression;
+use parquet::file::metadata::ParquetMetaData;
 
 use super::columnar::{BATCH, Columnar, damaged, guarded};
 use super::{Part, Raw, ReadOptions};
@@ -23,10 +25,34 @@ pub(super) fn read(
             ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| damaged(name, "Parquet", error))?;
         let table = Columnar::new(name, builder.schema(), options)?;
         let mask = ProjectionMask::roots(builder.parquet_schema(), table.needed().iter().copied());
+        check_compression(name, builder.metadata(), &mask)?;
         let batches = builder.with_projection(mask).with_batch_size(BATCH).build();
         Ok((table, batches.map_err(|error| damaged(name, "Parquet", error))?))
     })?;
     table.read("Parquet", batches, each)
+}
+
+/// Refuses columns that are packed by what nobody unpacks here; those that are not wanted may be.
+fn check_compression(name: &str, metadata: &ParquetMetaData, mask: &ProjectionMask) -> Result<()> {
+    let columns = metadata.row_groups().iter().flat_map(|group| group.columns().iter().enumerate());
+    for (leaf, column) in columns {
+        let packed_by = match column.compression() {
+            Compression::BROTLI(_) => "Brotli",
+            Compression::LZO => "LZO",
+            Compression::UNCOMPRESSED
+            | Compression::SNAPPY
+            | Compression::GZIP(_)
+            | Compression::LZ4
+            | Compression::LZ4_RAW
+            | Compression::ZSTD(_) => continue,
+        };
+        if mask.leaf_included(leaf) {
+            let problem = format!("the Parquet file is compressed by {packed_by}, which is not read");
+            let hint = "write it with snappy, gzip, lz4, zstd or no compression";
+            return Err(InputError::new(name, problem).hint(hint).into());
+        }
+    }
+    Ok(())
 }
 
 fn check_magic(name: &str, mut file: &File) -> Result<()> {

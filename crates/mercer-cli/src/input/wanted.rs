@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::advice;
 use crate::failure::{InputError, Result};
+use crate::spelling::nearest;
 
 /// Names that a message lists.
 const SHOWN: usize = 6;
@@ -86,7 +87,7 @@ impl Wanted {
         };
         // A column that has its own place is not the missing one under another name.
         let others: Vec<String> = here.into_iter().filter(|name| !self.names.contains(name)).collect();
-        let nearest = missing.iter().find_map(|name| advice::nearest(name, &others));
+        let nearest = missing.iter().find_map(|name| nearest(name, others.iter().map(String::as_str)));
         InputError::new(file, problem).hint(match nearest {
             Some(nearest) => format!("there is a column {}: give it the name of the fit", quoted(nearest)),
             None if others.is_empty() => "give the columns of the fit".to_owned(),
@@ -104,11 +105,11 @@ impl Wanted {
 /// Names in a message: the first of them, if there are many.
 fn list<'n>(names: impl ExactSizeIterator<Item = &'n String>) -> String {
     let more = if names.len() > SHOWN { ", …" } else { "" };
-    let shown: Vec<String> = names.take(SHOWN).map(quoted).collect();
+    let shown: Vec<String> = names.take(SHOWN).map(|name| quoted(name)).collect();
     format!("{}{more}", shown.join(", "))
 }
 
-fn quoted(name: &String) -> String {
+fn quoted(name: &str) -> String {
     advice::quoted(name.as_bytes())
 }
 

@@ -65,6 +65,11 @@ impl OutputFile {
         })
     }
 
+    /// Whether this is a pipe or a device, which is written to where it is and has been opened.
+    pub(crate) fn is_in_place(&self) -> bool {
+        matches!(self.target, Target::InPlace(_))
+    }
+
     /// Writes over the beginning of what has been written.
     pub(crate) fn write_at_start(&mut self, bytes: &[u8]) -> io::Result<()> {
         let over = |file: &mut dyn WriteSeek| {

@@ -14,29 +14,34 @@ fn points(rows: usize) -> Vec<u8> {
 
 /// A fit of many passes, each of which takes a while.
 const FIT: &str = "fit points.npy --solver lanczos --gram tiled -n 12 --gamma 4 -o points.mercer";
+/// A fit of few passes, each of which takes longer.
+const BLOCK_FIT: &str = "fit points.npy --solver krylov --gram tiled -n 12 --gamma 4 -o points.mercer";
 
 #[test]
 fn a_killed_fit_goes_on_to_the_same_answer_without_repeating_passes() {
-    let directory = Directory::new();
-    directory.write("points.npy", points(2500));
-    directory.run(FIT).done();
-    let whole = Model::load(&directory.path("points.mercer")).unwrap();
-    std::fs::remove_file(directory.path("points.mercer")).unwrap();
+    for (fit, rows) in [(FIT, 2500), (BLOCK_FIT, 5000)] {
+        let directory = Directory::new();
+        directory.write("points.npy", points(rows));
+        directory.run(fit).done();
+        let whole = Model::load(&directory.path("points.mercer")).unwrap();
+        std::fs::remove_file(directory.path("points.mercer")).unwrap();
 
-    let words = format!("{FIT} --checkpoint state --checkpoint-every 1ms");
-    directory.kill_when_there_is("state", &words);
-    assert!(directory.path("state").exists());
+        let words = format!("{fit} --checkpoint state --checkpoint-every 1ms");
+        directory.kill_when_there_is("state", &words);
+        assert!(directory.path("state").exists() && !directory.path("points.mercer").exists(), "{fit}");
 
-    let outcome = directory.run(&format!("{words} --resume --json")).done();
-    let record: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
-    let before = record["resumed_after_passes"].as_u64().unwrap();
-    assert!(before >= 1, "{record}");
-    // The passes of both parts are those of one run, so none was made twice.
-    assert_eq!(record["passes"].as_u64().unwrap(), whole.record().passes as u64);
-    let resumed = Model::load(&directory.path("points.mercer")).unwrap();
-    assert_eq!(resumed.eigenvalues(), whole.eigenvalues());
-    assert!(outcome.stderr.contains(&format!("went on after pass {before} of an earlier run")), "{}", outcome.stderr);
-    assert!(!directory.path("state").exists(), "the checkpoint of a finished fit is removed");
+        let outcome = directory.run(&format!("{words} --resume --json")).done();
+        let record: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let before = record["resumed_after_passes"].as_u64().unwrap();
+        assert!(before >= 1, "{record}");
+        // The passes of both parts are those of one run, so none was made twice.
+        assert_eq!(record["passes"].as_u64().unwrap(), whole.record().passes as u64, "{fit}");
+        let resumed = Model::load(&directory.path("points.mercer")).unwrap();
+        assert_eq!(resumed.eigenvalues(), whole.eigenvalues(), "{fit}");
+        let said = format!("went on after pass {before} of an earlier run");
+        assert!(outcome.stderr.contains(&said), "{}", outcome.stderr);
+        assert!(!directory.path("state").exists(), "the checkpoint of a finished fit is removed");
+    }
 }
 
 #[test]

@@ -102,6 +102,13 @@ fn a_nested_parquet_column() {
 }
 
 #[test]
+fn a_compression_of_parquet_that_is_not_read() {
+    let expected = "error: brotli.parquet: the Parquet file is compressed by Brotli, which is not read\n\
+                    hint: write it with snappy, gzip, lz4, zstd or no compression\n";
+    refused("brotli.parquet", None, "--label half --id id", expected);
+}
+
+#[test]
 fn a_text_column_in_parquet() {
     let expected = "error: zstd.parquet: column 1 (id) is text, not numbers\n\
                     hint: if it is a label, take it out with --label id; otherwise leave it out with --drop id\n";

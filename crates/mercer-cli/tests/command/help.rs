@@ -127,10 +127,15 @@ fn topics_are_explained_and_wrong_ones_refused() {
     assert!(directory.run("help methods").done().stdout.contains("--solver"));
     let outcome = directory.run("help fitt");
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""));
-    assert!(outcome.stderr.contains("a similar subcommand exists: 'fit'"), "{}", outcome.stderr);
-    let outcome = directory.run("help kernls");
-    assert_eq!(outcome.stderr, "error: there is no such topic, but there is `mercer help kernels`\n");
-    assert_eq!(outcome.code, Some(2));
+    assert_eq!(outcome.stderr, "error: there is no such topic, but there is `mercer help fit`\n");
+    for wrong in ["kernls", "kernal"] {
+        let outcome = directory.run(&format!("help {wrong}"));
+        assert_eq!(outcome.stderr, "error: there is no such topic, but there is `mercer help kernels`\n");
+        assert_eq!(outcome.code, Some(2));
+    }
+    let outcome = directory.run("help weather");
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""));
+    assert!(outcome.stderr.contains("unrecognized subcommand 'weather'"), "{}", outcome.stderr);
 }
 
 #[test]

@@ -169,13 +169,48 @@ fn a_share_of_the_variance_that_was_not_reached_in_time_is_not_done() {
 }
 
 #[test]
+fn a_dense_decomposition_is_left_behind() {
+    for signal in ["INT", "TERM"] {
+        let directory = Directory::new();
+        directory.write("noise.npy", noise(3000, 10));
+        let mut running = Running::start(&directory, "fit noise.npy --solver dense -n 3 -o noise.mercer");
+        running.wait_for("pass 1");
+        // The matrix is there within a moment, its eigenvectors are not.
+        std::thread::sleep(Duration::from_secs(1));
+        let from = Instant::now();
+        running.signal(signal);
+        let (code, time, said) = running.end(from);
+        assert_eq!(code, Some(130), "{said}");
+        assert!(time < PROMISE, "{time:?}");
+        assert!(said.contains("error: stopped during solving, before there was a result"), "{said}");
+        assert_eq!(directory.files(), ["noise.npy"]);
+    }
+}
+
+#[test]
+fn a_dense_decomposition_has_no_more_time_than_there_is() {
+    let directory = Directory::new();
+    directory.write("noise.npy", noise(3000, 10));
+    let from = Instant::now();
+    let words = "fit noise.npy --solver dense -n 3 -o noise.mercer --time-limit 2s";
+    let (code, time, said) = Running::start(&directory, words).end(from);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(time < Duration::from_secs(2) + PROMISE, "{time:?}");
+    assert!(said.contains("error: --time-limit is too short: stopped during solving"), "{said}");
+    assert_eq!(directory.files(), ["noise.npy"]);
+}
+
+#[test]
 fn twice_quits_at_once_and_leaves_nothing() {
     let directory = Directory::new();
-    directory.write("noise.npy", noise(2500, 10));
-    // A dense decomposition has no safe points.
-    let mut running = Running::start(&directory, "fit noise.npy --solver dense -n 3 -o noise.mercer");
-    running.wait_for("pass 1");
-    std::thread::sleep(Duration::from_secs(2));
+    directory.write("some.npy", noise(2000, 10));
+    directory.run("fit some.npy -n 3 --gamma 1 -o some.mercer --tolerance 1e-3 --quiet").done();
+    directory.write("many.npy", noise(100_000, 10));
+    let mut running = Running::start(&directory, "transform some.mercer many.npy --threads 1");
+    // Nobody reads on, so it soon waits where there are no safe points.
+    let mut stdout = running.child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0]).unwrap();
+    std::thread::sleep(Duration::from_secs(1));
     running.signal("INT");
     running.wait_for("press Ctrl-C again to quit at once");
     let from = Instant::now();
@@ -184,7 +219,27 @@ fn twice_quits_at_once_and_leaves_nothing() {
     assert_eq!(code, Some(130), "{said}");
     assert!(time < PROMISE, "{time:?}");
     assert!(!said.contains("error"), "{said}");
-    assert_eq!(directory.files(), ["noise.npy"]);
+    assert_eq!(directory.files(), ["many.npy", "some.mercer", "some.npy"]);
+}
+
+#[test]
+fn waiting_for_the_reader_of_a_pipe_ends_at_once() {
+    let directory = Directory::new();
+    directory.write("noise.npy", noise(50, 10));
+    directory.run("fit noise.npy -o noise.mercer --quiet").done();
+    assert!(Command::new("mkfifo").arg(directory.path("pipe.csv")).status().unwrap().success());
+    for (words, signal) in
+        [("transform noise.mercer noise.npy -o pipe.csv", "INT"), ("info noise.mercer --record pipe.csv", "TERM")]
+    {
+        let running = Running::start(&directory, words);
+        std::thread::sleep(Duration::from_secs(1));
+        let from = Instant::now();
+        running.signal(signal);
+        let (code, time, said) = running.end(from);
+        assert_eq!(code, Some(130), "{words}: {said}");
+        assert!(time < PROMISE, "{words}: {time:?}");
+        assert_eq!(said, "interrupted before there was anything to save\n", "{words}");
+    }
 }
 
 #[test]
@@ -243,6 +298,23 @@ fn an_interrupted_comparison_shows_the_methods_that_are_done() {
     assert!(time < PROMISE, "{time:?}");
     assert!(said.contains("the methods that follow were not run"), "{said}");
     assert!(table.contains("\nkrylov ") && table.contains("\npower ") && !table.contains("\nlanczos "), "{table}");
+}
+
+#[test]
+fn a_time_limit_is_for_all_methods_of_a_comparison_together() {
+    let directory = Directory::new();
+    directory.write("noise.npy", noise(2000, 10));
+    let words =
+        "compare noise.npy --methods power,tiled/power,lanczos -n 30 --gamma 1 --tolerance 1e-12 --time-limit 3s";
+    let from = Instant::now();
+    let mut running = Running::start(&directory, words);
+    let mut table = String::new();
+    running.child.stdout.take().unwrap().read_to_string(&mut table).unwrap();
+    let (code, time, said) = running.end(from);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(time < Duration::from_secs(3) + PROMISE, "{time:?}");
+    assert!(said.contains("warning: out of time: the methods that follow were not run\n"), "{said}");
+    assert!(table.contains("\npower ") && !table.contains("tiled/power") && !table.contains("lanczos"), "{table}");
 }
 
 #[test]

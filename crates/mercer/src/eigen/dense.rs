@@ -8,6 +8,11 @@
 //!
 //! The decomposition is faer's (tridiagonalisation, then divide and conquer). How its work is split depends on the size of the matrix
 //! alone and not on how many threads there are, because the split decides the rounding.
+//!
+//! # Stopping
+//!
+//! The decomposition has no safe points, and half of it is no answer. A run that is stopped leaves it behind on
+//! threads of its own, where it owns the matrix and ends by itself (`Context::run_unless_stopped`).
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -16,7 +21,8 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::{
-    EigenPairs, EigenSolver, Outcome, Request, SPLIT, column_residuals, count_converged, most_negative, small_eigen,
+    EigenPairs, EigenSolver, Order, Outcome, Request, SPLIT, column_residuals, count_converged, most_negative,
+    small_eigen,
 };
 use crate::error::{Error, Result};
 use crate::gram::SymmetricOperator;
@@ -52,12 +58,12 @@ impl EigenSolver for Dense {
         context.progress.pass = 1;
         let matrix = a.to_dense(&context)?;
         let order = request.order;
-        let (values, vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), order))?;
-        let leading = vectors.subcols(0, k).to_owned();
-        let mut image = Mat::zeros(n, k);
-        context.threads.run(|| {
-            matmul(image.as_mut(), Accum::Replace, matrix.as_ref(), leading.as_ref(), 1.0, split(n));
-        });
+        let solved = if n <= ALONE_UP_TO {
+            context.threads.run(|| leading_of(&matrix, k, order))
+        } else {
+            context.run_unless_stopped(move || leading_of(&matrix, k, order))?
+        };
+        let (values, leading, image) = solved?;
         let residuals = column_residuals(image, leading.as_ref(), &values[..k]);
         // A direct method cannot be run further: what rounding leaves is the answer.
         Ok(EigenPairs {
@@ -71,6 +77,16 @@ impl EigenSolver for Dense {
             values: values[..k].to_vec(),
         })
     }
+}
+
+/// All eigenvalues, the `k` leading eigenvectors, and their images.
+fn leading_of(matrix: &Mat<f64>, k: usize, order: Order) -> Result<(Vec<f64>, Mat<f64>, Mat<f64>)> {
+    let n = matrix.nrows();
+    let (values, vectors) = small_eigen(matrix.as_ref(), order)?;
+    let leading = vectors.subcols(0, k).to_owned();
+    let mut image = Mat::zeros(n, k);
+    matmul(image.as_mut(), Accum::Replace, matrix.as_ref(), leading.as_ref(), 1.0, split(n));
+    Ok((values, leading, image))
 }
 
 /// Residual that a backward stable decomposition may leave, relative to the largest eigenvalue.

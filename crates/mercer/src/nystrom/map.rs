@@ -59,8 +59,7 @@ pub(super) fn new(
         }
         _ => square_matrix(&kernel, &chosen.points, context)?,
     };
-    context.check()?;
-    let (normalization, rank) = context.threads.run(|| inverse_root(square.as_ref(), precision))?;
+    let (normalization, rank) = context.run_unless_stopped(move || inverse_root(square.as_ref(), precision))??;
     let Chosen { points: landmarks, rows, .. } = chosen;
     Ok(FeatureMap { kernel, landmarks, rows, normalization, rank, precision, n_features: points.n_features() })
 }

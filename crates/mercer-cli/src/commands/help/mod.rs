@@ -5,6 +5,7 @@ use clap::{CommandFactory, Parser};
 use crate::args::{Cli, HelpArgs};
 use crate::console::print;
 use crate::failure::{ExitStatus, Failure, Result};
+use crate::spelling::nearest_topic;
 
 const KERNELS: &str = include_str!("kernels.txt");
 const METHODS: &str = include_str!("methods.txt");
@@ -22,16 +23,14 @@ pub(super) fn run(args: &HelpArgs) -> Result<ExitStatus> {
 }
 
 /// The topic that was probably meant, if it was no command.
-fn similar_topic(topic: &str) -> Option<&'static str> {
-    /// Below this, words have little in common.
-    const ALIKE: f64 = 0.85;
+fn similar_topic(topic: &str) -> Option<String> {
     if Cli::command().find_subcommand(topic).is_some() {
         return None;
     }
-    ["kernels", "methods"].into_iter().find(|known| strsim::jaro(topic, known) > ALIKE)
+    nearest_topic(topic, &["kernels", "methods"])
 }
 
-/// `mercer help fit` is `mercer fit --help`; for what is no command, clap says what is nearest.
+/// `mercer help fit` is `mercer fit --help`; for what is like no command, clap says so.
 fn from_flags(topic: Option<&str>) -> ExitStatus {
     let words = std::iter::once("mercer").chain(topic).chain(["--help"]);
     let Err(message) = Cli::try_parse_from(words) else { return ExitStatus::Done };

@@ -113,7 +113,7 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
         write_text(&report.json, &crate::records::document("tune", status, &body)?)?;
         session.console.note(&format!("curve and variances written to {}", report.directory.display()));
     }
-    session.finish(status, &body, Some(&table))
+    session.finish_with(status, &body, &table)
 }
 
 /// Refuses kernels that have no width to find.
