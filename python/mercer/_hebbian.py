@@ -13,6 +13,7 @@ from . import _base, _checks, _mercer, _progress
 from ._arrays import DTYPES, dense
 from ._base import Estimator, check_is_fitted, validate_data
 from ._hebbian_metrics import Metrics, model_of
+from ._kernel_pca import RankWarning
 from ._kernels import describe
 
 # Parameters that may change from one call of partial_fit to the next.
@@ -28,7 +29,7 @@ class KernelHebbianPCA(Metrics, Estimator):
     Parameters
     ----------
     n_components : int, default=2
-        Number of components.
+        Number of components. If the points have fewer directions, there are fewer, and a :class:`mercer.RankWarning` says so.
     kernel, gamma, degree, coef0, kernel_params, bandwidth
         As in :class:`KernelPCA`; ``gamma=None`` is ``1 / n_features``. ``kernel="precomputed"`` with ``center=False`` takes a centred
         matrix as it is.
@@ -205,7 +206,8 @@ class KernelHebbianPCA(Metrics, Estimator):
         initial_coefficients : array-like of shape (n_components, n_samples), optional
             Start coefficients, instead of random ones.
         initial_model : fitted KernelPCA, KernelHebbianPCA or OnlineKernelPCA, optional
-            What to start from, instead of random coefficients. Components that it does not have start at random.
+            What to start from, instead of random coefficients: a model of the same kernel, of these points or others. Components that it does not
+            have start at random.
         order : array-like of int, optional
             The samples in the order in which they are learned from: exactly one update each, instead of ``passes``.
 
@@ -221,7 +223,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         points = dense(X)
         coefficients = None if initial_coefficients is None else _coefficients(initial_coefficients)
         samples = None if order is None else _samples(order, points.shape[0])
-        model = None if initial_model is None else model_of(initial_model, "initial_model")
+        model = None if initial_model is None else self._start(initial_model)
         with _progress.bar(self.progress) as report:
             learner = _mercer.HebbianLearner.fit(
                 points,
@@ -234,7 +236,7 @@ class KernelHebbianPCA(Metrics, Estimator):
                 on_partial=self._adopt,
             )
         self._adopt(learner)
-        self._warn_if_stopped()
+        self._warn()
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
@@ -246,8 +248,9 @@ class KernelHebbianPCA(Metrics, Estimator):
         """Goes on learning: more passes, over more points if some are given.
 
         New points enter the expansion with coefficients of zero; passes then go over old and new points. All parameters but
-        ``passes``, ``progress`` and ``time_limit`` are those of the fit, gains included, and refused if they have been changed since. On an error
-        everything stays as it was.
+        ``passes``, ``progress`` and ``time_limit`` are those of the fit and refused if they have been changed since. Gains are those of the fit, too; where
+        they are ``"auto"`` and do not serve any more, they are lowered and these passes made again (``gain_parameters_``). On an error everything stays
+        as it was.
 
         Parameters
         ----------
@@ -281,8 +284,16 @@ class KernelHebbianPCA(Metrics, Estimator):
                 points, count, time_limit=time_limit, progress=report, on_partial=lambda: self._adopt(self._model)
             )
         self._adopt(self._model)
-        self._warn_if_stopped()
+        self._warn()
         return self
+
+    def _start(self, initial_model: Any) -> _mercer.Model:
+        """The model of an estimator to start from, which must have learned from the same columns if it knows their names."""
+        model = model_of(initial_model, "initial_model")
+        there, here = (getattr(estimator, "feature_names_in_", None) for estimator in (initial_model, self))
+        if there is not None and here is not None and list(there) != list(here):
+            raise ValueError(f"initial_model was fitted on other columns than X has, or in another order: {list(there)}, not {list(here)}")
+        return model
 
     def _first_fit(self, X: Any, passes: Any) -> "KernelHebbianPCA":
         given = self.passes
@@ -360,10 +371,15 @@ class KernelHebbianPCA(Metrics, Estimator):
         self.gamma_ = record["kernel"].get("gamma", width)
         self.record_ = record
 
-    def _warn_if_stopped(self) -> None:
+    def _warn(self) -> None:
+        """Says what is not as it was asked for: passes that were not made, components that there are not."""
+        found = int(np.count_nonzero(self.eigenvalues_))
         if self._model.was_stopped:
             message = f"the run was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
             warnings.warn(message, _base.convergence_warning(), stacklevel=3)
+        elif found < self.n_components:
+            message = f"{found} of the n_components={self.n_components} components asked for have a variance; there are no others"
+            warnings.warn(message, RankWarning, stacklevel=3)
 
     # Using
 

@@ -265,6 +265,49 @@ def test_a_saved_model_is_one_of_kernel_pca(points, tmp_path):
     np.testing.assert_array_equal(mercer.load(tmp_path / "m.mercer").transform(points), learner.transform(points))
 
 
+def test_a_model_of_another_kernel_is_no_start(points):
+    model = KernelPCA(2, kernel="rbf", gamma=0.5).fit(points)
+    message = r"`initial_model` must be of the kernel that is learned with \(gaussian, gamma 0.125\).*but it is of gaussian, gamma 0.5"
+    with pytest.raises(ValueError, match=message):
+        KernelHebbianPCA(2, kernel="rbf").fit(points, initial_model=model)
+
+
+def test_a_model_of_other_columns_is_no_start(points):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(points[:, :3], columns=["a", "b", "c"])
+    model = KernelPCA(2, kernel="rbf").fit(table)
+    learner = KernelHebbianPCA(2, kernel="rbf", passes=1)
+    assert learner.fit(table, initial_model=model).n_updates_ == 150
+    with pytest.raises(ValueError, match=re.escape("other columns than X has, or in another order: ['a', 'b', 'c'], not ['b', 'a', 'c']")):
+        learner.fit(table[["b", "a", "c"]], initial_model=model)
+    # Without names they are taken as they stand.
+    assert learner.fit(points[:, :3], initial_model=model).n_updates_ == 150
+
+
+def test_fewer_components_than_were_asked_for_are_told(points):
+    flat = points[:, :2] @ np.random.default_rng(0).normal(size=(2, 8))
+    message = "2 of the n_components=4 components asked for have a variance; there are no others"
+    with pytest.warns(mercer.RankWarning, match=message):
+        learner = KernelHebbianPCA(4).fit(flat)
+    assert learner.eigenvalues_.shape == (2,) and learner.transform(flat).shape == (150, 2)
+    with pytest.warns(mercer.RankWarning, match=message):
+        learner.partial_fit(passes=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        KernelHebbianPCA(2).fit(flat)
+
+
+def test_shares_of_a_kernel_with_negative_eigenvalues_are_those_of_kernel_pca():
+    angles = 2 * np.pi * np.arange(24) / 24
+    waves = np.sqrt(2 / 24) * np.cos(np.outer(np.arange(1, 5), angles))
+    matrix = waves.T @ np.diag([5.0, -3.0, 2.0, 0.5]) @ waves
+    exact = KernelPCA(2, kernel="precomputed", negative="clip").fit(matrix)
+    learner = KernelHebbianPCA(2, kernel="precomputed", negative="clip", passes=300).fit(matrix)
+    np.testing.assert_allclose(learner.eigenvalues_, [5, 2], rtol=1e-3)
+    np.testing.assert_allclose(learner.explained_variance_ratio_, exact.explained_variance_ratio_, rtol=1e-3)
+    assert learner.total_variance_ == pytest.approx(exact.total_variance_) == pytest.approx(4.5)
+
+
 def test_divergence_is_an_error_that_names_the_gain_and_changes_nothing(points):
     learner = KernelHebbianPCA(2, kernel="rbf", gain="constant", passes=3, eta0=1e4)
     with pytest.raises(ValueError, match='diverged within .* updates with gain "constant" at eta0 = 10000'):
@@ -276,6 +319,18 @@ def test_divergence_is_an_error_that_names_the_gain_and_changes_nothing(points):
         learner.set_params(eta0=1e4).fit(points)
     np.testing.assert_array_equal(learner.coefficients_, before)
     assert learner.set_params(eta0=0.01).partial_fit(passes=1).n_updates_ == 600
+
+
+def test_automatic_gains_go_on_down_when_new_points_need_it(points):
+    learner = KernelHebbianPCA(2, gain="t", passes=3).fit(points)
+    before = learner.gain_parameters_["eta0"]
+    learner.partial_fit(10 * points, passes=3)
+    assert learner.gain_parameters_["eta0"] < before
+    assert learner.n_updates_ == 3 * 150 + 3 * 300 and len(learner.history_) == 6
+    given = KernelHebbianPCA(2, gain="t", passes=3, eta0=before).fit(points)
+    with pytest.raises(ValueError, match='; use a smaller eta0, or "auto"'):
+        given.partial_fit(10 * points, passes=3)
+    assert given.n_updates_ == 3 * 150 and given.X_fit_.shape == points.shape
 
 
 @pytest.mark.parametrize(

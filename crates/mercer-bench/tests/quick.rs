@@ -139,9 +139,10 @@ fn read_csv_without_rivals_says_how_much_memory_it_took() {
 
 #[test]
 fn hebbian_pass_writes_a_complete_record() {
-    let rules = ["t", "et*", "et", "smd*", "smd"].map(|rule| format!("gain {rule}, f32: a pass to its kernel rows"));
-    let mut ratios: Vec<&str> = rules.iter().map(String::as_str).collect();
-    ratios.extend(["gain et*, u8: a pass to its kernel rows", "kept rows: a later pass to the first"]);
+    let kinds = ["f32: a pass to its kernel rows", "u8: a pass to its kernel rows", "kept rows: a pass to making them"];
+    let ratios =
+        kinds.map(|kind| ["t", "et*", "et", "smd*", "smd"].map(|rule| format!("gain {rule}, {kind}"))).concat();
+    let ratios: Vec<&str> = ratios.iter().map(String::as_str).collect();
     check_complete("hebbian_pass", 2, &ratios);
 }
 

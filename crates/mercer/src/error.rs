@@ -279,8 +279,9 @@ pub enum Error {
 
     /// The kernel Hebbian algorithm left every bound: its gain is too large.
     #[error(
-        "the kernel Hebbian algorithm diverged within {updates} updates with gain \"{rule}\" at eta0 = {eta0}{}; use a smaller \
-         value, or \"auto\"", .mu.map_or_else(String::new, |mu| format!(" and mu = {mu}"))
+        "the kernel Hebbian algorithm diverged within {updates} updates with gain \"{rule}\" at eta0 = {eta0}{}{}; {advice}",
+        .mu.map_or_else(String::new, |mu| format!(" and mu = {mu}")),
+        if *.died { ": it blew up, and its gains then died, so that it stays where that has left it" } else { "" }
     )]
     Diverged {
         /// The gain rule's name.
@@ -291,6 +292,10 @@ pub enum Error {
         mu: Option<f64>,
         /// Updates after which it was noticed.
         updates: usize,
+        /// Whether it stands still where a blow-up has left it, because adapted gains have died.
+        died: bool,
+        /// What to do.
+        advice: &'static str,
     },
 
     /// A criterion for the width of a kernel only rises or only falls.

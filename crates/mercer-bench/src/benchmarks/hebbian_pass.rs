@@ -45,10 +45,9 @@ pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
     findings.setting("data", if setup.options.quick { "made-up pictures" } else { "MNIST, training part" });
     let threads = Threads::new(setup.options.threads)?;
     let case = Case { setup, n, r, threads: &threads };
-    for (format, points, rules) in [("f32", &floats, &RULES[..]), ("u8", &bytes, &RULES[1..2])] {
-        case.passes(findings, format, points, rules)?;
-    }
-    case.stored(findings, &bytes)
+    case.passes(findings, "f32", &floats)?;
+    let rows = case.passes(findings, "u8", &bytes)?;
+    case.stored(findings, &bytes, &rows)
 }
 
 struct Case<'a> {
@@ -74,24 +73,18 @@ impl Case<'_> {
         Ok(settings.fit_from(points, &start, &Watch::new())?)
     }
 
-    /// Passes that compute every kernel row, against the rows alone.
-    fn passes(
-        &self,
-        findings: &mut Findings,
-        format: &str,
-        points: &Points,
-        rules: &[(GainRule, f64, f64)],
-    ) -> Result<()> {
+    /// Passes that compute every kernel row, against the rows alone, whose time comes back.
+    fn passes(&self, findings: &mut Findings, format: &str, points: &Points) -> Result<Quantity> {
         let watch = Watch::new();
         let gram = KernelGram::<f32>::new(points, &Kernel::gaussian(GAMMA)?, None)?;
         let context = Context::new(self.threads, &watch, Phase::Solving);
         let floor_name = format!("half_of_the_rows_{format}/n={}", self.n);
         let mut learners = Vec::new();
-        for &(rule, eta0, _) in rules {
+        for (rule, eta0, _) in RULES {
             learners.push(self.learner(points, rule, eta0, GramChoice::Tiled)?);
         }
         let mut contenders = vec![Contender::timed(floor_name, || Ok(gram.compute_tiles(&context)? as f64))];
-        for (learner, (rule, ..)) in learners.iter_mut().zip(rules) {
+        for (learner, (rule, ..)) in learners.iter_mut().zip(RULES) {
             let name = format!("pass_{rule}_{format}/n={}", self.n);
             contenders.push(Contender::new(name, || {
                 let start = Instant::now();
@@ -101,39 +94,39 @@ impl Case<'_> {
         }
         let finished = alternate(contenders, self.setup.rounds(2))?;
         findings.timings(&finished);
-        for (learner, (rule, ..)) in learners.iter().zip(rules) {
+        for (learner, (rule, ..)) in learners.iter().zip(RULES) {
             self.check(findings, learner, &format!("gain {rule}, {format}"))?;
         }
         let rows = Quantity::new(format!("2 x {}", finished[0].timing.name), 2.0 * finished[0].best(), "s");
-        for (pass, (rule, _, bar)) in finished[1..].iter().zip(rules) {
-            let bar = (format == "f32").then_some(Bar::AtMost(*bar));
-            findings.ratio(format!("gain {rule}, {format}: a pass to its kernel rows"), pass, rows.clone(), bar);
+        for (pass, (rule, _, bar)) in finished[1..].iter().zip(RULES) {
+            let what = format!("gain {rule}, {format}: a pass to its kernel rows");
+            findings.ratio(what, pass, rows.clone(), Some(Bar::AtMost(bar)));
         }
-        Ok(())
+        Ok(rows)
     }
 
-    /// A pass that reads rows which the pass before has kept.
-    fn stored(&self, findings: &mut Findings, points: &Points) -> Result<()> {
+    /// Passes that read rows which the pass before has kept, rule after rule: there is room for the rows once.
+    fn stored(&self, findings: &mut Findings, points: &Points, rows: &Quantity) -> Result<()> {
         let watch = Watch::new();
-        let (rule, eta0, _) = RULES[1];
-        let mut learner = self.learner(points, rule, eta0, GramChoice::Stored)?;
-        let mut finished: Vec<Finished<f64>> = Vec::new();
-        for name in ["first_pass_keeping_rows", "later_pass_reading_rows"] {
-            let pass = Contender::timed(format!("{name}_u8/n={}", self.n), || {
-                learner.partial_fit(None, 1, &watch)?;
-                Ok(learner.n_updates() as f64)
-            });
-            finished.extend(alternate(vec![pass], 1)?);
-        }
-        for mut pass in finished.iter().map(|pass| pass.timing.clone()) {
+        for (rule, eta0, bar) in RULES {
+            let mut learner = self.learner(points, rule, eta0, GramChoice::Stored)?;
+            let mut pass = |name: &str| -> Result<Finished<f64>> {
+                let contender = Contender::timed(format!("{name}_{rule}_u8/n={}", self.n), || {
+                    learner.partial_fit(None, 1, &watch)?;
+                    Ok(learner.n_updates() as f64)
+                });
+                Ok(alternate(vec![contender], 1)?.remove(0))
+            };
             // Keeping rows happens once, so there are no rounds of it.
-            pass.seconds.truncate(1);
-            findings.quantity(pass.name.clone(), pass.best(), "s");
+            let (first, later) = (pass("first_pass_keeping_rows")?, pass("later_pass_reading_rows")?);
+            for pass in [&first, &later] {
+                findings.quantity(pass.timing.name.clone(), pass.best(), "s");
+            }
+            findings.quantity(format!("gain {rule}: share of the rows that are kept"), learner.stored_share(), "");
+            self.check(findings, &learner, &format!("gain {rule}, kept rows"))?;
+            let what = format!("gain {rule}, kept rows: a pass to making them");
+            findings.ratio(what, &later, rows.clone(), Some(Bar::AtMost(bar)));
         }
-        findings.quantity("share of the rows that are kept", learner.stored_share(), "");
-        self.check(findings, &learner, "rows that were kept")?;
-        let [first, later] = &finished[..] else { unreachable!("two passes") };
-        findings.ratio("kept rows: a later pass to the first", later, first, None);
         Ok(())
     }
 

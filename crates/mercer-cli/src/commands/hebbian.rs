@@ -70,13 +70,25 @@ pub(super) fn refuse_unread(args: &HebbianArgs) -> Result<()> {
     Ok(())
 }
 
-/// The model that a run starts from, for points that have been scaled as its own were.
+/// The model that a run starts from, for points that have the columns of its own and have been scaled alike.
 fn initial_model(path: &Path, data: &Data, session: &mut Session<'_>) -> Result<Model> {
     let model = session.load(path, "a start")?;
     if model.scaling() != data.scaling.as_ref() {
         return Err(Failure::usage(format!(
-            "{} was fitted with another --scale or --standardize than is asked for here: its components are of other points",
+            "{} was fitted with another --scale or --standardize than is asked for here, or --standardize of other rows: its components are of \
+             other points",
             path.display()
+        )));
+    }
+    if let (Some(there), Some(here)) = (model.feature_names(), data.names.as_deref())
+        && let Some(at) = there.iter().zip(here).position(|(there, here)| there != here)
+    {
+        return Err(Failure::usage(format!(
+            "column {at} of {} is \"{}\", and that of {} \"{}\": a start needs the same columns in the same order; --columns gives them",
+            data.name,
+            here[at],
+            path.display(),
+            there[at]
         )));
     }
     Ok(model.without_scaling())

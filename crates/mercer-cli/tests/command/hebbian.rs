@@ -81,7 +81,8 @@ fn a_run_that_has_not_converged_says_so_saves_its_model_and_ends_with_1() {
     let outcome = directory.run(&format!("{FIT} --passes 12 --checkpoint state --resume --json")).done();
     let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!((&record["converged"], &record["passes"]), (&true.into(), &12.into()));
-    assert_eq!(record["warnings"], serde_json::json!([]));
+    let told = "components are held against a tolerance of 0.9999; the part of the run that state is from was to be held against 0.000000001";
+    assert_eq!(record["warnings"], serde_json::json!([told]));
 }
 
 #[test]
@@ -158,7 +159,15 @@ fn a_run_starts_from_a_model_and_does_not_make_it_worse() {
     for (words, message) in [
         (
             "--solver hebbian --initial-model scaled.mercer",
-            "error: scaled.mercer was fitted with another --scale or --standardize than is asked for here: its components are of other points",
+            "error: scaled.mercer was fitted with another --scale or --standardize than is asked for here, or --standardize of other rows: its components are of other points",
+        ),
+        (
+            "--solver hebbian --standardize --initial-model scaled.mercer",
+            "error: scaled.mercer was fitted with another --scale or --standardize than is asked for here, or --standardize of other rows: its components are of other points",
+        ),
+        (
+            "--solver hebbian --gamma 0.4 --initial-model exact.mercer",
+            "error: --initial-model must be of the kernel that is learned with (gaussian, gamma 0.4): directions of another one mean nothing to it, but it is of gaussian, gamma 0.5",
         ),
         ("--solver krylov --initial-model exact.mercer", "error: --initial-model is for --solver hebbian only"),
         ("--solver hebbian --initial-model nowhere.mercer", "error: reading nowhere.mercer: no such file or directory"),
@@ -167,12 +176,57 @@ fn a_run_starts_from_a_model_and_does_not_make_it_worse() {
             "error: points.npy: the data has 3 columns, but the model was fitted on 4",
         ),
     ] {
-        let outcome = directory.run(&format!("fit points.npy -n 3 --gamma 0.5 -o wrong.mercer {words}"));
+        let gamma = if words.contains("--gamma") { "" } else { "--gamma 0.5" };
+        let outcome = directory.run(&format!("fit points.npy -n 3 {gamma} -o wrong.mercer {words}"));
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
         let said = outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default();
         assert_eq!(said, message, "{words}");
     }
     assert!(!directory.files().iter().any(|name| name == "wrong.mercer"));
+}
+
+#[test]
+fn a_start_goes_with_the_columns_and_with_the_checkpoint_of_its_run() {
+    let directory = Directory::new();
+    let table = |header: &str| {
+        let rows = values(60);
+        let lines = rows.chunks(4).map(|row| format!("{},{},{},{}\n", row[0], row[1], row[2], row[3]));
+        format!("{header}\n{}", lines.collect::<String>())
+    };
+    directory.write("ab.csv", table("a,b,c,d"));
+    directory.write("ba.csv", table("b,a,c,d"));
+    directory.run("fit ab.csv -n 3 --gamma 0.5 -o ab.mercer").done();
+    directory.run("fit ab.csv -n 3 --gamma 0.5 --rows 0:30 -o part.mercer").done();
+    let fit = |name: &str| {
+        format!("fit {name} --solver hebbian -n 3 --gamma 0.5 --tolerance 1e-9 -o out.mercer --initial-model")
+    };
+    let outcome = directory.run(&format!("{} ab.mercer", fit("ba.csv")));
+    let message = "error: column 0 of ba.csv is \"b\", and that of ab.mercer \"a\": a start needs the same columns in the same order; --columns gives them\n";
+    assert_eq!((outcome.code, outcome.stderr.ends_with(message)), (Some(2), true), "{}", outcome.stderr);
+    // In their order they are the same columns.
+    directory
+        .run(&format!(
+            "{} ab.mercer --columns a,b,c,d --tolerance 0.9999",
+            fit("ba.csv").replace("--tolerance 1e-9", "")
+        ))
+        .done();
+
+    // With --resume the state of the checkpoint wins, so another start is refused.
+    let words =
+        format!("{} part.mercer --eta0 0.05 --passes 2 --checkpoint state --checkpoint-every 1ms", fit("ab.csv"));
+    assert_eq!(directory.run(&words).code, Some(1));
+    let more = words.replace("--passes 2", "--passes 3 --resume");
+    let outcome = directory.run(&format!("{more} --json"));
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&record["passes"], &record["resumed_after_passes"]), (&3.into(), &2.into()), "{}", outcome.stderr);
+    for (words, difference) in [
+        (more.replace("part.mercer", "ab.mercer"), "start: another one there than here"),
+        (more.replace("--initial-model part.mercer", ""), "start: given there, random here"),
+    ] {
+        let outcome = directory.run(&words);
+        let message = format!("error: state: the checkpoint belongs to another run ({difference})\n");
+        assert_eq!((outcome.code, outcome.stderr.ends_with(&message)), (Some(2), true), "{}", outcome.stderr);
+    }
 }
 
 #[test]

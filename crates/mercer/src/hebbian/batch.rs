@@ -100,9 +100,26 @@ impl Output {
     }
 }
 
-/// The number of updates after which the run was seen to diverge.
+/// A run that was seen to diverge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Diverged(pub(super) usize);
+pub(super) struct Diverged {
+    /// Updates after which it was seen.
+    pub(super) updates: usize,
+    /// Whether it is gains that died, and not a component that grew.
+    pub(super) died: bool,
+}
+
+impl Diverged {
+    /// A component was seen to be too long.
+    pub(super) fn grown(updates: usize) -> Self {
+        Self { updates, died: false }
+    }
+
+    /// A gain was seen to be dead.
+    pub(super) fn died(updates: usize) -> Self {
+        Self { updates, died: true }
+    }
+}
 
 /// Runs a batch of updates.
 pub(super) fn run(isa: Isa, schedule: &Schedule, small: &mut Small, input: &Input<'_>) -> Result<Output, Diverged> {
@@ -120,7 +137,7 @@ pub(super) fn run(isa: Isa, schedule: &Schedule, small: &mut Small, input: &Inpu
         small.updates = t;
         let limit = if t.is_multiple_of(LOOK_EVERY) { input.limit } else { f64::MAX };
         if !small.is_within(limit) {
-            return Err(Diverged(t));
+            return Err(Diverged::grown(t));
         }
     }
     Ok(work.output())

@@ -61,6 +61,12 @@ pub(super) struct Header {
     pub(super) record_every: Option<usize>,
     pub(super) record_error: RecordError,
     pub(super) seed: u64,
+    /// The residual that is enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tolerance: Option<f64>,
+    /// A digest of the start that was given; absent if it was random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) start: Option<String>,
     pub(super) parameters: GainParameters,
     pub(super) mean: Option<f64>,
     pub(super) limit: f64,
@@ -147,6 +153,8 @@ impl HebbianLearner {
             record_every: settings.record_every,
             record_error: settings.record_error,
             seed: common.seed,
+            tolerance: common.tolerance,
+            start: self.start.clone(),
             parameters: self.parameters,
             mean: self.engine.centering().map(|centering| centering.mean),
             limit: self.limit,

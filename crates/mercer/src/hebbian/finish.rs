@@ -10,7 +10,8 @@
 //! # Numerics
 //!
 //! `P` is decomposed first, and directions of length below [`DEPENDENT`] relative to the longest are dropped: they are rounding of
-//! the others.
+//! the others. Directions whose squared length is negative are those of a kernel that is not positive semi-definite; they are dropped as well, and
+//! the lowest Rayleigh quotient along them is kept, so that it can be told.
 
 use std::collections::BTreeMap;
 
@@ -34,6 +35,8 @@ pub(super) struct Ritz {
     pub(super) coefficients: Mat<f64>,
     /// Scores `K' α` of the points.
     pub(super) scores: Mat<f64>,
+    /// The lowest negative quotient along a direction that was dropped, if there was one.
+    lowest: Option<f64>,
 }
 
 impl HebbianLearner {
@@ -52,7 +55,6 @@ impl HebbianLearner {
         let residuals = ritz.residuals();
         let tolerance = self.prepared.tolerance;
         let converged = residuals.iter().take_while(|&&residual| residual <= tolerance).count();
-        let lowest = ritz.values.iter().copied().filter(|&value| value < 0.0).min_by(f64::total_cmp);
         let pairs = EigenPairs {
             // The model divides by the root again; its coefficients are α exactly.
             vectors: Mat::from_fn(self.state.n, ritz.values.len(), |i, j| {
@@ -66,7 +68,7 @@ impl HebbianLearner {
                 (false, false) => Outcome::OutOfPasses,
             },
             next: None,
-            most_negative: lowest,
+            most_negative: ritz.lowest,
             residuals,
             values: ritz.values,
         };
@@ -109,16 +111,24 @@ impl HebbianLearner {
         threads.run(|| {
             let (values, vectors) = small_eigen(lengths.as_ref(), Order::Modulus)?;
             let largest = values.first().map_or(0.0, |value| value.abs());
-            let kept = values.iter().take_while(|value| **value > DEPENDENT * largest).count();
-            let whitened = Mat::from_fn(r, kept, |i, j| vectors[(i, j)] / values[j].sqrt());
+            let kept: Vec<usize> = (0..values.len()).filter(|&j| values[j] > DEPENDENT * largest).collect();
+            let whitened = Mat::from_fn(r, kept.len(), |i, j| vectors[(i, kept[j])] / values[kept[j]].sqrt());
+            let quotient = |j: usize| {
+                let moment = small_product(moments.as_ref(), vectors.as_ref().subcols(j, 1));
+                vectors.col(j).iter().zip(moment.col(0).iter()).map(|(v, m)| v * m).sum::<f64>() / values[j]
+            };
+            // Where the squared length is rounding, the quotient says nothing.
+            let certain = self.prepared.precision.epsilon().sqrt() * largest;
+            let negative = (0..values.len()).filter(|&j| values[j] < -certain);
+            let lowest = negative.map(quotient).min_by(f64::total_cmp);
             let projected = symmetric(
                 small_product(whitened.transpose(), small_product(moments.as_ref(), whitened.as_ref()).as_ref())
                     .as_ref(),
             );
             let (values, vectors) = small_eigen(projected.as_ref(), Order::Algebraic)?;
             let u = small_product(whitened.as_ref(), vectors.as_ref());
-            let mut ritz =
-                Ritz { values, coefficients: small_product(a, u.as_ref()), scores: small_product(images, u.as_ref()) };
+            let (coefficients, scores) = (small_product(a, u.as_ref()), small_product(images, u.as_ref()));
+            let mut ritz = Ritz { values, coefficients, scores, lowest };
             if self.engine.centering().is_some() {
                 ritz.center();
             }

@@ -3,7 +3,7 @@
 use super::checkpoint::Header;
 use super::learner::HebbianLearner;
 use super::run::{Ended, Order};
-use super::settings::KernelHebbianPca;
+use super::settings::{KernelHebbianPca, Start};
 use crate::choices::Gain;
 use crate::data::Points;
 use crate::error::Result;
@@ -47,6 +47,7 @@ impl HebbianLearner {
     pub(super) fn go_on(
         settings: &KernelHebbianPca,
         points: &Points,
+        start: &Start<'_>,
         watch: &Watch<'_>,
         stopwatch: Stopwatch,
     ) -> Result<Option<Self>> {
@@ -56,11 +57,19 @@ impl HebbianLearner {
         let common = &settings.common;
         let mut learner = Self::resume(checkpoint.path(), points, common.memory, common.threads)?;
         let here = Prepared::new(common, points, SpeedsFrom::WhateverIsCheap, watch)?;
-        if let Some(difference) = difference(&learner.header(), settings, &here) {
+        if let Some(difference) = difference(&learner.header(), settings, start, &here) {
             return Err(bad(checkpoint.path(), format!("the checkpoint belongs to another run ({difference})")));
         }
         learner.settings = settings.clone();
-        // What is enough may be said anew: it changes nothing about what is learned.
+        // What is enough may be said anew: it changes nothing about what is learned. But another end is not what was asked for before.
+        if learner.prepared.tolerance.to_bits() != here.tolerance.to_bits() {
+            learner.prepared.warnings.push(format!(
+                "components are held against a tolerance of {}; the part of the run that {} is from was to be held against {}",
+                here.tolerance,
+                checkpoint.path().display(),
+                learner.prepared.tolerance
+            ));
+        }
         learner.prepared.tolerance = here.tolerance;
         learner.keeping = Some(Keeping::new(checkpoint.clone()));
         learner.resumed_after_passes = Some(learner.state.pass());
@@ -95,8 +104,21 @@ fn chosen(number: Option<impl ToString>) -> String {
     number.map_or_else(|| "auto".to_owned(), |number| number.to_string())
 }
 
+/// How the start of a run differs from that of the run that a checkpoint belongs to.
+fn different_start(there: Option<&str>, here: Option<&str>) -> Option<&'static str> {
+    match (there, here) {
+        (None, Some(_)) => Some("start: random there, given here"),
+        (Some(_), None) => Some("start: given there, random here"),
+        (Some(there), Some(here)) if there != here => Some("start: another one there than here"),
+        _ => None,
+    }
+}
+
 /// The first setting in which a run differs from the one that a checkpoint belongs to, in words.
-fn difference(there: &Header, here: &KernelHebbianPca, prepared: &Prepared) -> Option<String> {
+fn difference(there: &Header, here: &KernelHebbianPca, start: &Start<'_>, prepared: &Prepared) -> Option<String> {
+    if let Some(difference) = different_start(there.start.as_deref(), start.fingerprint().as_deref()) {
+        return Some(difference.to_owned());
+    }
     let kernel = KernelRecord::from(&prepared.kernel);
     let pairs = [
         ("kernel", format!("{:?}", there.kernel), format!("{kernel:?}")),

@@ -5,7 +5,7 @@ use faer::{Mat, MatRef};
 use super::engine::Engine;
 use super::history::HistoryEntry;
 use super::keep::Keeping;
-use super::run::{Ended, Order};
+use super::run::Order;
 use super::schedule::GainParameters;
 use super::settings::{KernelHebbianPca, Start};
 use super::setup::Setup;
@@ -47,6 +47,8 @@ pub struct HebbianLearner {
     pub(super) parameters: GainParameters,
     /// Squared lengths above this are divergence.
     pub(super) limit: f64,
+    /// A digest of the start, if it was given.
+    pub(super) start: Option<String>,
     /// How good the start was, if it was given and gains are to leave it no worse.
     pub(super) start_standing: Option<Standing>,
     pub(super) history: Vec<HistoryEntry>,
@@ -70,9 +72,13 @@ impl HebbianLearner {
         let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap, watch)?;
         let (n, r) = (points.n_samples(), settings.n_components);
         start.validate(r, n)?;
-        if start.order.is_none()
-            && let Some(learner) = Self::go_on(&settings, points, watch, stopwatch)?
-        {
+        start.check_model(&prepared.kernel)?;
+        if start.order.is_some() && settings.checkpoint.is_some() {
+            let requirement =
+                "left out when a checkpoint is kept: a run goes on from it with passes over random permutations";
+            return Err(Error::invalid("order", requirement, "given"));
+        }
+        if let Some(learner) = Self::go_on(&settings, points, start, watch, stopwatch)? {
             return Ok(learner);
         }
         let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points)?;
@@ -99,6 +105,7 @@ impl HebbianLearner {
             state,
             parameters,
             limit: LENGTH_LIMIT * longest,
+            start: start.fingerprint(),
             start_standing: None,
             history: Vec::new(),
             store_bytes,
@@ -122,12 +129,13 @@ impl HebbianLearner {
     /// Goes on learning: `passes` more passes, over more points if some are given.
     ///
     /// New points enter the expansion with coefficients of zero, so what has been learned stays as it is until the new points are
-    /// seen; centring is that of all points from then on. On an error everything stays as it was. Stopped from outside, the
-    /// learner keeps what it has learned so far.
+    /// seen; centring is that of all points from then on. Gains that were found by trying and do not serve any more are lowered, and these
+    /// passes made again. On an error everything stays as it was. Stopped from outside, the learner keeps what it has
+    /// learned so far.
     ///
     /// # Errors
     ///
-    /// If the new points do not look like the old ones, do not fit the memory budget, or the run diverges.
+    /// If the new points do not look like the old ones, do not fit the memory budget, or the run diverges with gains that were given.
     pub fn partial_fit(&mut self, new_points: Option<&Points>, passes: usize, watch: &Watch<'_>) -> Result<()> {
         let stopwatch = Stopwatch::start();
         if passes == 0 {
@@ -137,18 +145,12 @@ impl HebbianLearner {
             return self.with_more_points(points, passes, watch, stopwatch);
         }
         let saved = (self.state.duplicate(), self.history.len());
+        let parameters = self.parameters;
         let order = Order::Permutations(self.points.n_samples() * passes);
-        match self.run(order, self.parameters, watch, stopwatch) {
-            Ok(Ended::Diverged(diverged)) => {
-                self.go_back(&saved);
-                Err(self.diverged(diverged))
-            }
-            Ok(_) => Ok(()),
-            Err(error) => {
-                self.go_back(&saved);
-                Err(error)
-            }
-        }
+        self.go_on_from(&saved, order, watch, stopwatch).inspect_err(|_| {
+            self.go_back(&saved);
+            self.parameters = parameters;
+        })
     }
 
     /// Learns from old and new points together.
@@ -194,15 +196,13 @@ impl HebbianLearner {
             std::mem::replace(&mut self.store_bytes, store_bytes),
             std::mem::replace(&mut self.memory_bytes, memory_bytes),
         );
-        let ended = self.run(Order::Permutations(n * passes), self.parameters, watch, stopwatch);
-        let error = match ended {
-            Ok(Ended::Diverged(diverged)) => self.diverged(diverged),
-            Ok(_) => return Ok(()),
-            Err(error) => error,
-        };
-        (self.state, self.engine, self.points, self.parameters, self.store_bytes, self.memory_bytes) = before;
-        self.history.truncate(entries);
-        Err(error)
+        let saved = (self.state.duplicate(), entries);
+        let outcome = self.go_on_from(&saved, Order::Permutations(n * passes), watch, stopwatch);
+        if outcome.is_err() {
+            (self.state, self.engine, self.points, self.parameters, self.store_bytes, self.memory_bytes) = before;
+            self.history.truncate(entries);
+        }
+        outcome
     }
 
     /// The expansion coefficients as updated, one row per component and one column per point: neither orthonormal nor ordered.

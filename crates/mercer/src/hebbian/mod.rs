@@ -69,6 +69,7 @@
 //!   algorithm numbers are those of the journal version.
 mod batch;
 mod checkpoint;
+mod dying;
 mod engine;
 mod finish;
 mod history;

@@ -29,7 +29,8 @@ struct VersionOnly {
 impl HebbianLearner {
     /// Goes on from a checkpoint: `points` are those that were learned from, all of them in their order.
     ///
-    /// Memory and threads are of this machine, not of the one that wrote the file; the iterates depend on neither.
+    /// Memory and threads are of this machine, not of the one that wrote the file; the iterates depend on neither. All other settings are
+    /// those of the run, the tolerance included.
     ///
     /// # Errors
     ///
@@ -129,6 +130,7 @@ impl Reader<'_> {
             state,
             parameters: header.parameters,
             limit: header.limit,
+            start: header.start.clone(),
             start_standing: header.start_standing,
             history: header.history.clone(),
             store_bytes,
@@ -179,6 +181,9 @@ impl Reader<'_> {
         settings.tau = header.tau;
         settings.batch_size = header.batch_size;
         settings.record_every = header.record_every;
+        if let Some(tolerance) = header.tolerance {
+            settings = settings.tolerance(tolerance);
+        }
         Ok(match threads {
             Some(threads) => settings.threads(threads),
             None => settings,

@@ -8,6 +8,7 @@ use super::schedule::{GainParameters, Schedule};
 use super::settings::RecordError;
 use super::start;
 use super::state::State;
+use crate::choices::Gain;
 use crate::error::{Error, Result};
 use crate::watch::{Context, Phase, Stopwatch, Watch};
 
@@ -61,7 +62,15 @@ impl HebbianLearner {
 
     pub(super) fn diverged(&self, diverged: Diverged) -> Error {
         let GainParameters { eta0, mu, .. } = self.parameters;
-        Error::Diverged { rule: self.settings.rule.name(), eta0, mu, updates: diverged.0 }
+        let settings = &self.settings;
+        let advice = match (settings.eta0, settings.mu) {
+            (Gain::Fixed(_), Gain::Fixed(_)) if settings.rule.adapts() => "use smaller values, or \"auto\"",
+            (Gain::Fixed(_), _) => "use a smaller eta0, or \"auto\"",
+            (Gain::Auto, Gain::Fixed(_)) if settings.rule.adapts() => "use a smaller mu, or \"auto\"",
+            (Gain::Auto, _) => "there is no smaller value to try: are the points as they should be?",
+        };
+        let Diverged { updates, died } = diverged;
+        Error::Diverged { rule: settings.rule.name(), eta0, mu, updates, died, advice }
     }
 
     /// Runs over the samples, batch by batch.
@@ -121,6 +130,11 @@ impl HebbianLearner {
                 Err(error) => return Err(error),
             }
             done += count;
+            if (self.state.position() == 0 || done == order.len())
+                && let Some(diverged) = self.divergence(done == order.len())
+            {
+                return Ok(Ended::Diverged(diverged));
+            }
             let at_entry = self.settings.record_every.is_some_and(|every| self.n_updates().is_multiple_of(every));
             if self.state.position() == 0 || at_entry || done == order.len() {
                 match self.record(&context, stopwatch) {
@@ -131,16 +145,24 @@ impl HebbianLearner {
             }
         }
         self.seconds = stopwatch.seconds();
-        if !self.state.small.is_within(self.limit) {
-            return Ok(Ended::Diverged(Diverged(self.n_updates())));
-        }
         Ok(Ended::Done)
     }
 
+    /// What a run that is stopped has come to: nothing is handed out from which it could not have gone on.
     fn stop(&mut self, stopwatch: Stopwatch) -> Ended {
         self.stopped = true;
         self.seconds = stopwatch.seconds();
-        Ended::Stopped
+        self.divergence(true).map_or(Ended::Stopped, Ended::Diverged)
+    }
+
+    /// Whether the run has diverged as it stands, between two batches. Lengths are looked at where a run ends; before that a component may
+    /// be long for a moment.
+    fn divergence(&self, is_end: bool) -> Option<Diverged> {
+        let updates = self.n_updates();
+        if is_end && !self.state.small.is_within(self.limit) {
+            return Some(Diverged::grown(updates));
+        }
+        self.has_died().then(|| Diverged::died(updates))
     }
 
     pub(super) fn schedule(&self) -> Schedule {

@@ -92,7 +92,8 @@ pub enum RecordError {
 pub struct Start<'a> {
     /// Start coefficients, one row per component and one column per point, instead of random ones.
     pub coefficients: Option<MatRef<'a, f64>>,
-    /// A model to start from, instead of random coefficients. Components that it does not have start at random.
+    /// A model of the same kernel to start from, instead of random coefficients; its points may be others. Components that it does not
+    /// have start at random.
     pub model: Option<&'a Model>,
     /// The samples in the order in which they are learned from: exactly one update each, instead of passes over random
     /// permutations.

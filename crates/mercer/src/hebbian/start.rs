@@ -1,15 +1,17 @@
 //! Where a run starts: coefficients, and the order of samples.
 
-use faer::Mat;
+use faer::{Mat, MatRef};
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use super::checkpoint::fingerprint;
 use super::settings::Start;
 use crate::data::{Points, RowsRef};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::model::Model;
+use crate::model::{Model, digest};
+use crate::record::KernelRecord;
 use crate::watch::{Threads, Watch};
 
 /// The start coefficients, one column per component.
@@ -48,6 +50,49 @@ impl Start<'_> {
             (None, None) => 0,
         }
     }
+}
+
+impl Start<'_> {
+    /// A digest of what is given; nothing if the start is random.
+    pub(super) fn fingerprint(&self) -> Option<String> {
+        let of = |what: &str, matrix: MatRef<'_, f64>| {
+            let shape = [matrix.nrows(), matrix.ncols()];
+            let bytes: Vec<u8> =
+                matrix.col_iter().flat_map(|column| column.iter()).flat_map(|x| x.to_le_bytes()).collect();
+            digest(what, std::iter::once(("start", shape.as_slice(), bytes)))
+        };
+        match (self.coefficients, self.model) {
+            (Some(coefficients), _) => Some(of("coefficients", coefficients)),
+            (None, Some(model)) => {
+                let kernel = KernelRecord::from(model.kernel());
+                let what = format!("model {kernel:?} of {}", fingerprint(model.basis()));
+                Some(of(&what, model.dual_coefficients()))
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// Refuses a model whose directions are of another feature space than the kernel's.
+    pub(super) fn check_model(&self, kernel: &Kernel) -> Result<()> {
+        let Some(model) = self.model else { return Ok(()) };
+        let (there, here) = (KernelRecord::from(model.kernel()), KernelRecord::from(kernel));
+        if there == here {
+            return Ok(());
+        }
+        let requirement = format!(
+            "of the kernel that is learned with ({}): directions of another one mean nothing to it",
+            in_words(&here)
+        );
+        Err(Error::invalid("initial_model", requirement, format!("of {}", in_words(&there))))
+    }
+}
+
+/// A kernel with its parameters, for a message.
+fn in_words(kernel: &KernelRecord) -> String {
+    let degree = kernel.degree.map(f64::from);
+    let parameters = [("gamma", kernel.gamma), ("degree", degree), ("coef0", kernel.coef0), ("alpha", kernel.alpha)];
+    let given = parameters.iter().filter_map(|(name, value)| value.map(|value| format!(", {name} {value}")));
+    given.fold(kernel.name.clone(), |words, parameter| words + &parameter)
 }
 
 /// Shortens components that start at random, and their images `A K'`, for points that are long in feature space.

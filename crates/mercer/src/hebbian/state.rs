@@ -202,6 +202,15 @@ impl State {
         }
     }
 
+    /// The sum of the squared scores of all points along each component, `(A K' K' Aᵀ)ᵢᵢ`.
+    pub(super) fn squared_images(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.r];
+        for row in self.images.chunks_exact(self.width).take(self.n) {
+            sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += x * x);
+        }
+        sums
+    }
+
     /// Estimates (20) of the eigenvalues, from the coefficients as they are.
     pub(super) fn eigenvalue_estimates(&self) -> Vec<f64> {
         let norm = |matrix: MatRef<'_, f64>, i: usize| matrix.col(i).iter().map(|x| x * x).sum::<f64>().sqrt();

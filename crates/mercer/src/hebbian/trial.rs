@@ -2,8 +2,8 @@
 //!
 //! # Method
 //!
-//! Algorithm 2 of \[GSV07\] lowers a gain as long as the run [diverges](super::tune). That is enough for a start at random, which any gain
-//! that does not diverge makes better. A start that was given, coefficients or a model, may be good already, and the largest gain that does
+//! Algorithm 2 of \[GSV07\] lowers a gain as long as the run [diverges](super::tune) or its gains [die](super::dying). That is enough for a start
+//! at random, which any gain that does neither makes better. A start that was given, coefficients or a model, may be good already, and the largest gain that does
 //! not diverge then leaves it worse than it was. So from such a start
 //!
 //! 1. the gain is lowered until a trial of the first updates, without adaptation, leaves components that are no worse than the start;
@@ -11,6 +11,9 @@
 //! 3. the whole run has to end no worse than the start, too, or begins again with lower gains.
 //!
 //! Worse is a larger error in feature space, which costs no pass, or a larger error (38), as far as the history has it by default.
+//!
+//! Gains that served until now need not serve for ever. When a run goes on and they do not, what was learned is taken back to where it went on
+//! from, and gains go on down from where they were.
 //!
 //! From the exact components every update leads away, so gains go down until that is less than rounding.
 //!
@@ -69,18 +72,18 @@ impl HebbianLearner {
         let (mut eta0, mut mu) = (Tuned::from(self.settings.eta0), Tuned::from(self.settings.mu));
         // There is nothing to come back to if nothing is tuned.
         let saved = if self.settings.tunes() { Some((self.state.duplicate(), 0)) } else { None };
+        let trial = order.first(trial_updates(self.points.n_samples()));
+        // What a trial learns is not worth keeping.
+        let keeping = self.keeping.take();
         if self.settings.eta0 == Gain::Auto && (adapts || self.start_standing.is_some()) {
-            let trial = order.first(trial_updates(self.points.n_samples()));
-            // What a trial learns is not worth keeping.
-            let keeping = self.keeping.take();
             let without = |eta0| GainParameters { eta0, tau, mu: adapts.then_some(0.0) };
             self.lower_in_trials(trial, saved.as_ref(), &mut eta0, without, watch, stopwatch)?;
-            if adapts && self.settings.mu == Gain::Auto && self.start_standing.is_some() {
-                let with = |mu| GainParameters { eta0: eta0.value(), tau, mu: Some(mu) };
-                self.lower_in_trials(trial, saved.as_ref(), &mut mu, with, watch, stopwatch)?;
-            }
-            self.keeping = keeping;
         }
+        if adapts && self.settings.mu == Gain::Auto {
+            let with = |mu| GainParameters { eta0: eta0.value(), tau, mu: Some(mu) };
+            self.lower_in_trials(trial, saved.as_ref(), &mut mu, with, watch, stopwatch)?;
+        }
+        self.keeping = keeping;
         loop {
             let parameters = GainParameters { eta0: eta0.value(), tau, mu: adapts.then(|| mu.value()) };
             let ended = self.run(order, parameters, watch, stopwatch)?;
@@ -142,11 +145,14 @@ impl HebbianLearner {
             Ended::Diverged(diverged) => Some(Wrong::Diverged(*diverged)),
             Ended::Done if self.settings.tunes() => {
                 if self.is_useless()? {
-                    Some(Wrong::Diverged(Diverged(self.n_updates())))
+                    Some(Wrong::Diverged(Diverged::grown(self.n_updates())))
+                } else if self.settings.mu == Gain::Auto && self.is_stuck() {
+                    Some(Wrong::Diverged(Diverged::died(self.n_updates())))
                 } else {
                     self.is_worse_than_its_start(watch)?.then_some(Wrong::Worse)
                 }
             }
+            // A run that is stopped may be on its way down from where the first updates took it; it is sound, or it would not be stopped.
             Ended::Done | Ended::Stopped => None,
         })
     }
@@ -172,8 +178,39 @@ impl HebbianLearner {
     /// Whether components are worse than those that were given to start from, if some were.
     fn is_worse_than_its_start(&self, watch: &Watch<'_>) -> Result<bool> {
         let Some(start) = self.start_standing else { return Ok(false) };
-        let slack = ROUNDING * self.prepared.precision.epsilon() * total_variance(self.engine.as_ref())?.abs();
-        Ok(self.standing(watch)?.is_worse_than(start, slack))
+        Ok(self.standing(watch)?.is_worse_than(start, self.slack()?))
+    }
+
+    /// What errors of the same components may differ by.
+    fn slack(&self) -> Result<f64> {
+        let total = total_variance(self.engine.as_ref())?;
+        Ok(ROUNDING * self.prepared.precision.epsilon() * total.abs())
+    }
+
+    /// Goes on with the gains that the run has come to, or lower ones if they were found by trying and do not serve any more. `saved` is
+    /// the state to begin again from. A run that is stopped before it has become anything stays there.
+    pub(super) fn go_on_from(
+        &mut self,
+        saved: &(State, usize),
+        order: Order<'_>,
+        watch: &Watch<'_>,
+        stopwatch: Stopwatch,
+    ) -> Result<()> {
+        let (adapts, GainParameters { tau, .. }) = (self.settings.rule.adapts(), self.parameters);
+        let mut eta0 = Tuned::from_value(self.settings.eta0, self.parameters.eta0);
+        let mut mu = Tuned::from_value(self.settings.mu, self.parameters.mu.unwrap_or(0.0));
+        loop {
+            let parameters = GainParameters { eta0: eta0.value(), tau, mu: adapts.then(|| mu.value()) };
+            let diverged = match self.run(order, parameters, watch, stopwatch)? {
+                Ended::Diverged(diverged) => diverged,
+                Ended::Done if self.settings.tunes() && self.is_useless()? => Diverged::grown(self.n_updates()),
+                Ended::Done | Ended::Stopped => return Ok(()),
+            };
+            if !((adapts && mu.lower()) || eta0.lower()) {
+                return Err(self.diverged(diverged));
+            }
+            self.go_back(saved);
+        }
     }
 
     fn go_back_if(&mut self, saved: Option<&(State, usize)>) {

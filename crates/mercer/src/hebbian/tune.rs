@@ -5,15 +5,16 @@
 //! A parameter starts so large that the run surely diverges. Each time it does, the state before the run is restored and the
 //! parameter takes the next lower of the values 1, 2 and 5 times powers of ten; the first run that does not diverge goes on to its
 //! end. `η₀` is found first, without adaptation (`μ = 0`); rules that adapt their gains find it in a trial of the first updates,
-//! then `μ` with that `η₀`.
+//! then `μ` with that `η₀`, in the same trial first.
 //!
 //! # Numerics
 //!
 //! Finite coefficients are not enough: with meta-descent, log-gains can fall so far after a blow-up that useless coefficients stay
 //! finite. A component whose squared length in feature space exceeds ten (it converges to one) counts as divergence as well;
 //! should the start be longer than one, ten times that. As in the paper, lengths are looked at every hundred updates, and at the end of a
-//! run: a component may be long for a moment and come back. Numbers that are not finite do not, and end a run at once. And a
-//! run whose components at its end describe the points worse than none at all would has only survived.
+//! run: a component may be long for a moment and come back. Numbers that are not finite do not, and end a run at once. A gain that has
+//! [died](super::dying) ends it at the end of a pass. And a run whose components at its end describe the points worse than none at all would has only
+//! survived.
 //!
 //! # References
 //!
@@ -47,6 +48,18 @@ impl Descent {
     /// A gain this small changes nothing any more.
     const LOWEST_EXPONENT: i32 = -15;
 
+    /// The largest value that is not above this number, or the lowest there is.
+    fn at_most(number: f64) -> Self {
+        let mut descent = Self::START;
+        while descent.value() > number {
+            match descent.lower() {
+                Some(next) => descent = next,
+                None => break,
+            }
+        }
+        descent
+    }
+
     /// The number itself, correctly rounded.
     pub(super) fn value(self) -> f64 {
         format!("{}e{}", self.mantissa, self.exponent).parse().expect("digits and an exponent are a number")
@@ -75,6 +88,14 @@ impl Tuned {
         match self {
             Self::Given(value) => value,
             Self::Trying(descent) => descent.value(),
+        }
+    }
+
+    /// A parameter of a run that has come as far as `value`: that, or on its way down from there.
+    pub(super) fn from_value(gain: Gain, value: f64) -> Self {
+        match gain {
+            Gain::Auto => Self::Trying(Descent::at_most(value)),
+            Gain::Fixed(_) => Self::Given(value),
         }
     }
 
@@ -116,6 +137,16 @@ mod tests {
         assert_eq!(values[..8], [500.0, 200.0, 100.0, 50.0, 20.0, 10.0, 5.0, 2.0]);
         assert!(values.is_sorted_by(|a, b| a > b));
         assert_eq!(values.last(), Some(&1e-15));
+    }
+
+    #[test]
+    fn the_way_down_goes_on_from_where_a_run_has_come_to() {
+        let mut tuned = Tuned::from(Gain::Auto);
+        for _ in 0..12 {
+            assert_eq!(Tuned::from_value(Gain::Auto, tuned.value()), tuned);
+            tuned.lower();
+        }
+        assert_eq!(Tuned::from_value(Gain::Fixed(0.3), 0.3), Tuned::Given(0.3));
     }
 
     #[test]

@@ -68,6 +68,32 @@ fn starts_and_orders_that_do_not_fit_are_refused() {
 }
 
 #[test]
+fn a_model_of_another_kernel_is_no_start() {
+    for (kernel, words) in [
+        (Kernel::gaussian(0.5).unwrap(), "gaussian, gamma 0.5"),
+        (Kernel::linear(), "linear"),
+        (Kernel::polynomial(0.3, 1.0, 2).unwrap(), "polynomial, gamma 0.3, degree 2, coef0 1"),
+    ] {
+        let model = KernelPca::new(kernel).n_components(2).fit(&points()).unwrap();
+        let start = Start { model: Some(&model), ..Start::default() };
+        let expected = format!(
+            "`initial_model` must be of the kernel that is learned with (gaussian, gamma 0.3): directions of another one mean nothing to it, \
+             but it is of {words}"
+        );
+        refused(&settings(), &start, &expected);
+    }
+}
+
+#[test]
+fn an_order_is_not_for_a_run_that_keeps_a_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = settings().checkpoint(mercer::Checkpoint::new(folder.path().join("state")));
+    let start = Start { order: Some(&[1, 2]), ..Start::default() };
+    let expected = "`order` must be left out when a checkpoint is kept: a run goes on from it with passes over random permutations, but it is given";
+    refused(&kept, &start, expected);
+}
+
+#[test]
 fn equal_points_have_no_variance_to_learn() {
     for format in [Format::F32, Format::F64, Format::U8] {
         let equal = mercer_testkit::Cloud::from_fn(20, 3, |_, k| k as f64).points(format);

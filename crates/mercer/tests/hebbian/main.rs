@@ -5,6 +5,8 @@
 mod bad_input;
 mod case;
 mod cases;
+mod checkpoints;
+mod gains;
 mod iterates;
 mod measures;
 mod promises;

@@ -1,6 +1,6 @@
 //! Error measures and the finished model, against the textbook.
 
-use mercer::{Center, GainRule, Kernel, KernelHebbianPca, KernelPca, Points, Watch};
+use mercer::{Center, GainRule, Kernel, KernelHebbianPca, KernelPca, Negative, Points, Watch};
 use mercer_testkit::generate::clusters;
 use mercer_testkit::reference::{center, kernel_pca, product, reconstruction_error};
 use mercer_testkit::{Format, Textbook};
@@ -97,4 +97,38 @@ fn a_model_of_other_points_is_no_measure() {
     let other = KernelPca::new(Kernel::gaussian(0.4).unwrap()).n_components(3).fit(&points.slice(0..40)).unwrap();
     let error = learner.subspace_angle(&other).unwrap_err().to_string();
     assert_eq!(error, "`model` must be learned from the same 70 points, but it is learned from 40");
+}
+
+#[test]
+fn negative_eigenvalues_inside_the_span_are_told_and_shares_are_those_of_the_exact_model() {
+    // Eigenvectors of a matrix that is not positive semi-definite: cosines over a circle.
+    let n = 24;
+    let wave = |k: usize, i: usize| (2.0 / n as f64).sqrt() * (std::f64::consts::TAU * (k * i) as f64 / n as f64).cos();
+    let spectrum = [(1, 5.0), (2, -3.0), (3, 2.0), (4, 0.5)];
+    let matrix = faer::Mat::from_fn(n, n, |i, j| {
+        spectrum.iter().map(|(k, value)| value * wave(*k, i) * wave(*k, j)).sum::<f64>()
+    });
+    let points = crate::support::precomputed(matrix.as_ref());
+    // As good as untouched: along the first, the negative and the third.
+    let rows = faer::Mat::from_fn(3, n, |c, i| wave(c + 1, i) / f64::sqrt([5.0, 3.0, 2.0][c]));
+    let start = mercer::hebbian::Start {
+        coefficients: Some(rows.as_ref()),
+        order: Some(&[0]),
+        ..mercer::hebbian::Start::default()
+    };
+    let learned = |negative: Negative| {
+        let settings = KernelHebbianPca::new(Kernel::Precomputed).n_components(3).eta0(1e-12).negative(negative);
+        settings.fit_from(&points, &start, &Watch::new()).unwrap().model()
+    };
+    let error = learned(Negative::Error).unwrap_err();
+    assert!(matches!(error, mercer::Error::NegativeEigenvalues { ratio } if (ratio - 0.6).abs() < 1e-6), "{error}");
+    let model = learned(Negative::Clip).unwrap();
+    assert_eq!(model.n_components(), 2);
+    assert!((model.eigenvalues()[0] - 5.0).abs() < 1e-9 && (model.eigenvalues()[1] - 2.0).abs() < 1e-9);
+    assert!(model.record().warnings.iter().any(|warning| warning.contains("negative eigenvalues, down to -3.000e0")));
+    // Two components hold more than the trace, 4.5: shares are of what was found.
+    let exact = KernelPca::new(Kernel::Precomputed).n_components(2).negative(Negative::Clip).fit(&points).unwrap();
+    for (found, expected) in model.explained_variance_ratio().iter().zip(exact.explained_variance_ratio()) {
+        assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+    }
 }

@@ -2,8 +2,31 @@
 
 use faer::{Mat, MatRef};
 use mercer::hebbian::Start;
-use mercer::{GainRule, HebbianLearner, KernelHebbianPca, Points, Refresh, Watch};
+use mercer::{GainRule, HebbianLearner, Kernel, KernelHebbianPca, MemoryBudget, Points, Refresh, Watch};
+use mercer_testkit::Format;
+use mercer_testkit::generate::clusters;
 use mercer_testkit::reference::{HebbianReference, assert_close, largest_entry};
+
+/// Points of the small problem.
+pub(crate) const N: usize = 90;
+
+/// A few groups.
+pub(crate) fn points() -> Points {
+    clusters(N, 5, 4, 2).points(Format::F64)
+}
+
+/// Settings for them: few components, a few passes, batches that do not divide a pass.
+pub(crate) fn small(rule: GainRule) -> KernelHebbianPca {
+    KernelHebbianPca::new(Kernel::gaussian(0.3).unwrap()).n_components(3).gain(rule).passes(4).seed(7).batch_size(25)
+}
+
+/// The same run, from its checkpoint.
+pub(crate) fn resume(learner: &HebbianLearner, points: &Points) -> HebbianLearner {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.checkpoint");
+    learner.save(&path).unwrap();
+    HebbianLearner::resume(&path, points, MemoryBudget::Auto, None).unwrap()
+}
 
 /// The settings of the library that a reference's are.
 pub(crate) fn settings(reference: &HebbianReference, kernel: mercer::Kernel, r: usize) -> KernelHebbianPca {

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use faer::Mat;
-use mercer::hebbian::Start;
+use mercer::hebbian::{GainParameters, Start};
+use mercer::nystrom::{Nystrom, NystromPca};
 use mercer::watch::Progress;
 use mercer::{
-    Checkpoint, Gain, GainRule, HebbianLearner, Kernel, KernelHebbianPca, KernelPca, Model, Points, Precision, Watch,
+    Checkpoint, GainRule, HebbianLearner, Kernel, KernelHebbianPca, KernelPca, Model, Points, Precision, Watch,
 };
 use mercer_testkit::Format;
 use mercer_testkit::generate::clusters;
@@ -113,6 +114,18 @@ fn a_start_that_is_not_exact_becomes_better() {
 }
 
 #[test]
+fn a_model_over_landmarks_is_a_start_too() {
+    let points = points(2 * N, Format::F64);
+    let target = exact(&points, 3);
+    let landmarks = NystromPca::new(Nystrom::new(kernel()).n_landmarks(10)).n_components(3).fit(&points).unwrap();
+    let start = Start { model: Some(&landmarks), ..Start::default() };
+    let learner = assert_no_worse(&settings(GainRule::EigenvalueStar), &points, &start, 1e-12);
+    let random = untouched(&settings(GainRule::EigenvalueStar), &points, &Start::default()).2;
+    let (held, possible) = (standing(&learner).2, target.eigenvalues().iter().sum::<f64>());
+    assert!(held > 0.99 * possible && random < 0.9 * possible, "{held} and {random} of {possible}");
+}
+
+#[test]
 fn components_that_a_model_does_not_have_are_learned() {
     let points = points(N, Format::F64);
     let (two, three) = (exact(&points, 2), exact(&points, 3));
@@ -135,29 +148,26 @@ fn a_gain_that_was_given_is_used_as_it_is() {
 }
 
 #[test]
-fn random_starts_get_the_gains_they_always_got() {
-    // The coefficients of a random start, given as such: any gain that does not diverge makes them better, so nothing is lowered further.
+fn a_random_start_that_is_given_gets_the_gains_of_one_that_is_not() {
+    // Gains that do not diverge make a random start better, so nothing is lowered further because it was given.
     let points = points(N, Format::F64);
     for rule in rules() {
-        let random = Mat::from_fn(3, N, |i, j| ((i * N + j) as f64 * 12.9898).sin() / 16.0);
-        let start = Start { coefficients: Some(random.as_ref()), ..Start::default() };
-        let learner = settings(rule).passes(10).fit_from(&points, &start, &Watch::new()).unwrap();
-        let GainAndMu { eta0, mu } = GainAndMu::of(&learner);
-        let again = settings(rule).passes(10).eta0(eta0).mu(mu).fit_from(&points, &start, &Watch::new()).unwrap();
-        assert_eq!(again.coefficients(), learner.coefficients(), "{rule}: trials leave no trace");
-        assert!(eta0 > 1e-3, "{rule}: {eta0}");
-    }
-}
-
-struct GainAndMu {
-    eta0: f64,
-    mu: Gain,
-}
-
-impl GainAndMu {
-    fn of(learner: &HebbianLearner) -> Self {
-        let parameters = learner.gain_parameters();
-        Self { eta0: parameters.eta0, mu: parameters.mu.map_or(Gain::Auto, Gain::Fixed) }
+        for seed in 0..3 {
+            let settings = settings(rule).passes(10).seed(seed);
+            let random = settings.fit(&points).unwrap();
+            let untouched = settings.clone().eta0(1e-300).mu(0.0);
+            let one = Start { order: Some(&[0]), ..Start::default() };
+            let coefficients = untouched.fit_from(&points, &one, &Watch::new()).unwrap().coefficients();
+            let start = Start { coefficients: Some(coefficients.as_ref()), ..Start::default() };
+            let given = settings.fit_from(&points, &start, &Watch::new()).unwrap();
+            assert_eq!(given.gain_parameters(), random.gain_parameters(), "{rule}, seed {seed}");
+            assert_eq!(given.coefficients(), random.coefficients(), "{rule}, seed {seed}");
+            // Trials leave no trace: with these gains given, the run is the same.
+            let GainParameters { eta0, mu, .. } = given.gain_parameters();
+            let again = settings.clone().eta0(eta0).mu(mu.unwrap_or(0.0));
+            let again = again.fit_from(&points, &start, &Watch::new()).unwrap();
+            assert_eq!(again.coefficients(), given.coefficients(), "{rule}, seed {seed}");
+        }
     }
 }
 
@@ -185,4 +195,40 @@ fn a_run_from_a_model_goes_on_from_its_checkpoint_to_the_same_bits() {
     assert!(rest.model().unwrap().record().resumed_after_passes.is_some());
     assert_eq!(rest.gain_parameters(), whole.gain_parameters());
     assert_eq!(rest.coefficients(), whole.coefficients());
+}
+
+#[test]
+fn a_run_does_not_go_on_from_the_checkpoint_of_one_with_another_start() {
+    let points = points(N, Format::F64);
+    let (half, whole) = (exact(&points.slice(0..40), 3), exact(&points, 3));
+    let rows = half.dual_coefficients().transpose().to_owned();
+    let rows = Mat::from_fn(3, N, |i, j| if j < 40 { rows[(i, j)] } else { 0.0 });
+    let starts = [
+        ("random", Start::default()),
+        ("half", Start { model: Some(&half), ..Start::default() }),
+        ("whole", Start { model: Some(&whole), ..Start::default() }),
+        ("coefficients", Start { coefficients: Some(rows.as_ref()), ..Start::default() }),
+    ];
+    let settings = settings(GainRule::EigenvalueStar).eta0(0.05).passes(2);
+    for (there, of) in &starts {
+        let folder = tempfile::tempdir().unwrap();
+        let checkpoint = Checkpoint::new(folder.path().join("state")).every(Duration::ZERO);
+        settings.clone().checkpoint(checkpoint.clone()).fit_from(&points, of, &Watch::new()).unwrap();
+        for (here, start) in &starts {
+            let kept = settings.clone().passes(3).checkpoint(checkpoint.clone().resume(true));
+            let outcome = kept.fit_from(&points, start, &Watch::new());
+            let expected = match (*there, *here) {
+                (there, here) if there == here => {
+                    assert_eq!(outcome.unwrap().n_updates(), 3 * N);
+                    continue;
+                }
+                ("random", _) => "start: random there, given here",
+                (_, "random") => "start: given there, random here",
+                _ => "start: another one there than here",
+            };
+            let error = outcome.unwrap_err().to_string();
+            let expected = format!("the checkpoint belongs to another run ({expected})");
+            assert!(error.ends_with(&expected), "{there}, {here}: {error}");
+        }
+    }
 }
