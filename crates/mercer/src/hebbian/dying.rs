@@ -54,7 +54,7 @@ impl HebbianLearner {
         let (small, rho0) = (&self.state.small, self.settings.rho0);
         let passes = (self.n_updates() as f64 / self.points.n_samples() as f64).max(1.0);
         let squares = if self.settings.rule.adapts() { self.state.squared_images() } else { Vec::new() };
-        let gains = small.gains.iter().zip(&small.log_gains).map(|(gain, rho)| (gain * rho.exp(), rho - rho0));
+        let gains = small.gains.iter().zip(&small.log_gains).map(move |(gain, rho)| (gain * rho.exp(), rho - rho0));
         squares
             .into_iter()
             .zip(gains)

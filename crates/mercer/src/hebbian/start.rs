@@ -58,7 +58,7 @@ impl Start<'_> {
         let of = |what: &str, matrix: MatRef<'_, f64>| {
             let shape = [matrix.nrows(), matrix.ncols()];
             let bytes: Vec<u8> =
-                matrix.col_iter().flat_map(|column| column.iter()).flat_map(|x| x.to_le_bytes()).collect();
+                (0..matrix.ncols()).flat_map(|j| matrix.col(j).iter().flat_map(|x| x.to_le_bytes())).collect();
             digest(what, std::iter::once(("start", shape.as_slice(), bytes)))
         };
         match (self.coefficients, self.model) {

@@ -1,3 +1,7 @@
+//! Work that is left behind when somebody wants to stop.
+
+#![allow(clippy::unwrap_used, reason = "threads can be made, and channels are open")]
+
 use std::sync::mpsc::channel;
 
 use super::*;

@@ -99,9 +99,9 @@ fn whatever_the_meta_gain_a_run_learns_or_says_that_it_has_diverged() {
                     Err(Error::Diverged { died: true, .. }) => died += 1,
                     Err(Error::Diverged { died: false, .. }) => grown += 1,
                     Err(error) => panic!("{rule}: {error}"),
-                    Ok(learner) => {
+                    Ok(fitted) => {
                         learned += 1;
-                        let ratio = error(&learner) / without;
+                        let ratio = error(&fitted) / without;
                         assert!(ratio < 1.2, "{name}, {rule}, eta0 = {eta0}, mu = {mu}: {ratio} of the error without");
                     }
                 }
