@@ -93,7 +93,7 @@ impl KernelProduct {
     /// let points = Points::from_f64((0..3000).map(|i| (f64::from(i) * 0.37).cos()).collect::<Vec<_>>(), 1000, 3)?;
     /// let product = KernelProduct::new(Kernel::gaussian(0.5)?).gram(GramChoice::Expansion).method(ExpansionMethod::Grid);
     /// let (_, record) = product.multiply(&points, Mat::full(1000, 1, 1.0).as_ref(), None, &Watch::new())?;
-    /// assert_eq!(record.method.as_deref(), Some("grid"));
+    /// assert_eq!(record.method, "grid");
     /// assert!(record.measured_error <= record.bound && record.bound <= Some(1e-6));
     /// # Ok::<(), mercer::Error>(())
     /// ```

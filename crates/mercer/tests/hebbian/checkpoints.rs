@@ -75,8 +75,17 @@ fn a_run_that_was_cut_off_goes_on_from_its_checkpoint_to_the_same_bits() {
         };
         let watch = Watch::new().interrupt(&stop).observer(&observer);
         let kept = settings.clone().checkpoint(checkpoint.clone());
-        let cut = kept.fit_from(&points, &Start::default(), &watch).unwrap();
-        assert!(cut.was_stopped() && cut.n_updates() % N != 0 && cut.n_updates() / N == 2, "{}", cut.n_updates());
+        match kept.fit_from(&points, &Start::default(), &watch) {
+            Ok(cut) => {
+                let updates = cut.n_updates();
+                assert!(cut.was_stopped() && updates % N != 0 && updates / N == 2, "{rule} {eta0:?}: {updates}");
+            }
+            // Cut off with a gain that was about to diverge: there is nothing sound to hand out.
+            Err(error) => {
+                assert!(eta0 == Gain::Auto || rule.adapts(), "{rule}: {error}");
+                assert_eq!(error.kind(), mercer::ErrorKind::Interrupted);
+            }
+        }
         let resumed = settings.clone().checkpoint(checkpoint.clone().resume(true)).fit(&points).unwrap();
         assert_eq!(resumed.coefficients(), whole.coefficients(), "{rule} {eta0:?}");
         assert_eq!(resumed.log_gains(), whole.log_gains());

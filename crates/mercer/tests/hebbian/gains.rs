@@ -51,14 +51,15 @@ fn with_nothing_set_every_rule_comes_about_as_far_as_the_others() {
                 assert!(parameters.eta0 > 0.0 && parameters.eta0 <= 500.0, "{rule}");
                 let has = (parameters.mu.is_some(), parameters.tau.is_some());
                 assert_eq!(has, (rule.adapts(), rule.uses_tau()), "{rule}");
-                // A gain that never falls ends in noise of its own size. Gains that had died left twice the error of the others.
-                let most = if rule == GainRule::Constant { 2.2 } else { 1.25 };
+                // A gain that never falls ends in noise of its own size, and so does one that meta-descent alone lowers, where only small
+                // meta-gains serve. Gains that had died left twice the error of the others.
+                let falls = !matches!(rule, GainRule::Constant | GainRule::MetaDescentOnly);
+                let most = if falls { 1.25 } else { 2.2 };
                 let ratio = error(learner) / errors[errors.len() / 2];
                 let (log_gains, lengths) = (learner.log_gains(), lengths(learner));
                 let found = format!(
                     "{name}, seed {seed}, {rule}: {ratio:.4} of the median, {parameters:?}, {log_gains:.1?}, {lengths:.2?}"
                 );
-                eprintln!("{found}");
                 if ratio > most {
                     far.push(found);
                 }
