@@ -25,7 +25,7 @@ use crate::kernel::Kernel;
 use crate::memory::Buffer;
 use crate::scalar::Precision;
 use crate::simd::Isa;
-use crate::tile::{Side, TileSource, accumulate};
+use crate::tile::{Side, TileSource, accumulate, accumulate_while_fetching};
 use crate::watch::Context;
 
 /// The matrix `K` with `K[i, j] = kernel(point i, point j)`, in tiles of precision `T`.
@@ -301,6 +301,10 @@ impl<T: Element> SymmetricOperator for KernelGram<T> {
             (0..self.n_blocks()).map(|block| Mutex::new(vec![0.0; self.block_rows(block).len() * width])).collect();
         let lock = |block: usize| sums[block].lock().expect("no thread panics while it holds a block");
 
+        // Threads take tiles in turn, so this thread's next one is probably as many places on as there are threads.
+        let stride = context.threads.count();
+        let ahead = |place: usize| self.store.as_ref().map_or(&[][..], |store| store.bytes(place + stride));
+
         Schedule::new(self.n_blocks()).visit(
             context,
             self.multiply_adds(width),
@@ -310,7 +314,8 @@ impl<T: Element> SymmetricOperator for KernelGram<T> {
                 self.with_tile(place, rows, columns, &mut scratch[..shape.0 * shape.1], |tile| {
                     accumulate(isa, Side::Rows, tile, shape, of_block(columns), width, &mut lock(rows));
                     if rows != columns {
-                        accumulate(isa, Side::Columns, tile, shape, of_block(rows), width, &mut lock(columns));
+                        let (vectors, sums) = (of_block(rows), &mut lock(columns));
+                        accumulate_while_fetching(isa, Side::Columns, tile, shape, vectors, width, sums, ahead(place));
                     }
                 })
             },

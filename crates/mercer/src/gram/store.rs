@@ -133,6 +133,17 @@ impl<T: Element> TileStore<T> {
         }
     }
 
+    /// The bytes of the tile at `place`, if it is stored: to be fetched before it is wanted.
+    pub(super) fn bytes(&self, place: usize) -> &[u8] {
+        if !self.holds(place) {
+            return &[];
+        }
+        match &self.slots {
+            Slots::Full(memory) => memory.bytes(place),
+            Slots::Fixed16(memory) => memory.bytes(place),
+        }
+    }
+
     /// Calls `with` on the stored tile at `place`, widened into `scratch` if it is not kept as it is.
     ///
     /// # Panics
@@ -173,6 +184,15 @@ impl<U: Plain> Memory<U> {
         let mut owner = Buffer::zeroed(slot_len * n_slots);
         let start = owner.as_mut_ptr();
         Self { _owner: owner, start, slot_len, n_slots }
+    }
+
+    #[expect(unsafe_code, reason = "slots of one buffer are written from several threads")]
+    fn bytes(&self, slot: usize) -> &[u8] {
+        assert!(slot < self.n_slots);
+        // SAFETY: in bounds by the assertion; plain numbers have no padding; the caller has seen that the slot is full.
+        unsafe {
+            std::slice::from_raw_parts(self.start.add(slot * self.slot_len).cast(), self.slot_len * size_of::<U>())
+        }
     }
 
     #[expect(unsafe_code, reason = "slots of one buffer are written from several threads")]

@@ -32,7 +32,7 @@ pub(crate) use floats::{FloatTiles, LooseTiles, ScalarTiles};
 pub(crate) use gaussian_sums::{Chain, gaussian_sums};
 pub(crate) use matrix::MatrixTiles;
 pub(crate) use panels::{BytePanels, Packing, Panels};
-pub(crate) use product::{Side, accumulate};
+pub(crate) use product::{Side, accumulate, accumulate_while_fetching};
 pub(crate) use rows::RowPanels;
 pub(crate) use sums::{Part, TileSums, kernel_sums};
 

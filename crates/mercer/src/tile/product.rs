@@ -33,6 +33,21 @@ pub(crate) fn accumulate<T: Scalar + Plain>(
     width: usize,
     sums: &mut [f64],
 ) {
+    accumulate_while_fetching(isa, side, tile, shape, vectors, width, sums, &[]);
+}
+
+/// The same; on the side of the columns, bytes that will be wanted next are fetched from memory meanwhile.
+#[expect(clippy::too_many_arguments, reason = "those of `accumulate`, and one")]
+pub(crate) fn accumulate_while_fetching<T: Scalar + Plain>(
+    isa: Isa,
+    side: Side,
+    tile: &[T],
+    shape: (usize, usize),
+    vectors: &[T],
+    width: usize,
+    sums: &mut [f64],
+    ahead: &[u8],
+) {
     let geometry = Geometry::of::<T>(isa);
     let (n_out, n_in) = match side {
         Side::Rows => shape,
@@ -43,7 +58,7 @@ pub(crate) fn accumulate<T: Scalar + Plain>(
     assert!(width.is_multiple_of(geometry.lanes));
     assert!(vectors.len() >= n_in * width);
     assert!(sums.len() >= n_out * width);
-    isa.run(Product { side, tile, shape, vectors, width, sums });
+    isa.run(Product { side, tile, shape, vectors, width, sums, ahead });
 }
 
 struct Product<'a, T> {
@@ -53,6 +68,7 @@ struct Product<'a, T> {
     vectors: &'a [T],
     width: usize,
     sums: &'a mut [f64],
+    ahead: &'a [u8],
 }
 
 impl<T: Scalar> Job for Product<'_, T> {
@@ -102,7 +118,11 @@ fn strip<L: Lanes, const WIDE: usize, const OUT: usize>(job: &mut Product<'_, L:
                 }
             }
             Side::Columns => {
+                // Once, with the first strip, in as many pieces as there are steps: all at once they would have to be waited for.
+                let ahead = if column == 0 { job.ahead } else { &[] };
+                let piece = ahead.len() / n_columns.max(1) * OUT;
                 for j in (0..n_columns).step_by(OUT) {
+                    fetch(&ahead[j / OUT * piece..][..piece]);
                     let mut block = [[L::constant(0.0); OUT]; WIDE];
                     for panel in 0..n_rows / lanes {
                         let starts: [_; OUT] = std::array::from_fn(|o| tile.add((panel * n_columns + j + o) * lanes));
@@ -162,3 +182,22 @@ unsafe fn add<L: Lanes, const WIDE: usize, const OUT: usize>(block: &[[L; OUT]; 
         }
     }
 }
+
+/// Asks for bytes to be brought to the second-level cache, and does not wait.
+#[inline(always)]
+#[expect(unsafe_code, reason = "a hint to the processor")]
+fn fetch(bytes: &[u8]) {
+    for line in bytes.chunks(LINE) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            // SAFETY: a hint has no effect on what the program computes, whatever the address.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(line.as_ptr().cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = line;
+    }
+}
+
+/// Bytes that come from memory together.
+const LINE: usize = 64;
