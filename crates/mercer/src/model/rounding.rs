@@ -159,8 +159,9 @@ fn norm(matrix: MatRef<'_, f64>) -> f64 {
             return before;
         }
         let mut image = vec![0.0; vector.len()];
-        for (column, weight) in columns.iter().zip(&vector) {
-            image.iter_mut().zip(column).for_each(|(sum, x)| *sum += x * weight / before);
+        for (column, x) in columns.iter().zip(&vector) {
+            let weight = x / before;
+            image.iter_mut().zip(column).for_each(|(sum, x)| *sum += x * weight);
         }
         size = length(&image);
         vector = image;
