@@ -72,7 +72,7 @@ impl Prepared {
             // A function of the user's may take any time, and a matrix is as precise as it was given.
             Precision::F32 if kernel.pairing().is_some() => {
                 let context = Context::new(&threads, watch, Phase::Packing);
-                rounding::of_single_precision(points, &kernel, settings.center, &context)?
+                threads.run(|| rounding::of_single_precision(points, &kernel, settings.center, &context))?
             }
             _ => 0.0,
         };

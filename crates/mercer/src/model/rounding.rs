@@ -14,7 +14,7 @@ use faer::{Mat, MatRef};
 use rayon::prelude::*;
 
 use crate::choices::Center;
-use crate::data::{Moments, Points, sample_rows};
+use crate::data::{Moments, Points, RowsRef, sample_rows};
 use crate::error::{Error, Result};
 use crate::gram::{Cross, square_matrix};
 use crate::kernel::Kernel;
@@ -26,6 +26,8 @@ const FEWEST: usize = 64;
 const MOST: usize = 256;
 /// Rows that are looked at because they are far from the others.
 const FAR: usize = 32;
+/// Times the median squared distance of sampled rows from their mean: a row beyond that is not like them.
+const UNUSUAL: f64 = 16.0;
 /// Far rows are tried at these sizes, too: equal rows lose the same digits, by chance none.
 const FACTORS: [f64; 4] = [1.0, 0.91, 0.97, 1.07];
 /// The same rows for the same points, whatever else is random in a fit.
@@ -60,7 +62,7 @@ pub(super) fn of_single_precision(
     // The far ones are all there, while what is sampled stands for all rows.
     let weight = n as f64 / m as f64;
     let near = &sampled[..m.min(FAR)];
-    let far = farthest(points, FAR.min(n - m), &sampled, context);
+    let far = farthest(points, FAR.min(n - m), &sampled);
     let rows: Vec<usize> = far.iter().chain(near).copied().collect();
     let some = points.select(&rows);
     for factor in FACTORS.into_iter().take_while(|_| !far.is_empty()) {
@@ -109,33 +111,48 @@ fn scaled(points: &Points, factor: f64) -> Result<Points> {
     Points::from_f64(points.rows(0..n).to_f64().into_iter().map(|x| x * factor).collect::<Vec<_>>(), n, d)
 }
 
-/// The `count` rows farthest from the mean of all, without those in the increasing list `taken`.
-fn farthest(points: &Points, count: usize, taken: &[usize], context: &Context<'_>) -> Vec<usize> {
+/// The `count` rows farthest from the mean of those in the increasing list `sampled`, and not among them, as far as they are farther than
+/// sampled ones are.
+fn farthest(points: &Points, count: usize, sampled: &[usize]) -> Vec<usize> {
     if count == 0 {
         return Vec::new();
     }
-    let (n, d) = (points.n_samples(), points.n_features());
+    let n = points.n_samples();
+    let sample = points.select(sampled);
+    let of_sample = Moments::of(&sample);
+    let mut of_rows = squared_distances(sample.rows(0..sampled.len()), of_sample.mean());
+    let usual = *of_rows.select_nth_unstable_by(sampled.len() / 2, f64::total_cmp).1;
     let keep = |mut found: Vec<(f64, usize)>| {
         found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         found.truncate(count);
         found
     };
-    let found = context.threads.run(|| {
-        let moments = Moments::of(points);
-        let of_block = |block: usize| {
-            let first = block * BLOCK;
-            let rows = points.rows(first..(first + BLOCK).min(n)).to_f64();
-            let distance =
-                |row: &[f64]| row.iter().zip(moments.mean()).map(|(x, mean)| (x - mean).powi(2)).sum::<f64>();
-            let all = rows.chunks_exact(d).enumerate().map(|(offset, row)| (distance(row), first + offset));
-            keep(all.filter(|(_, row)| taken.binary_search(row).is_err()).collect())
-        };
-        (0..n.div_ceil(BLOCK)).into_par_iter().map(of_block).reduce(Vec::new, |mut all, more| {
-            all.extend(more);
-            keep(all)
-        })
+    let of_block = |block: usize| {
+        let first = block * BLOCK;
+        let distances = squared_distances(points.rows(first..(first + BLOCK).min(n)), of_sample.mean());
+        let all = distances.into_iter().enumerate().map(|(offset, distance)| (distance, first + offset));
+        // What is not a number is far.
+        let far = all.filter(|(distance, _)| *distance > UNUSUAL * usual || distance.is_nan());
+        keep(far.filter(|(_, row)| sampled.binary_search(row).is_err()).collect())
+    };
+    let found = (0..n.div_ceil(BLOCK)).into_par_iter().map(of_block).reduce(Vec::new, |mut all, more| {
+        all.extend(more);
+        keep(all)
     });
     found.into_iter().map(|(_, row)| row).collect()
+}
+
+/// The squared distance of each row from a place.
+fn squared_distances(rows: RowsRef<'_>, from: &[f64]) -> Vec<f64> {
+    fn each<T: Copy>(values: &[T], from: &[f64], as_f64: impl Fn(T) -> f64) -> Vec<f64> {
+        let distance = |row: &[T]| row.iter().zip(from).map(|(&x, from)| (as_f64(x) - from).powi(2)).sum();
+        values.chunks_exact(from.len()).map(distance).collect()
+    }
+    match rows {
+        RowsRef::F32(values) => each(values, from, f64::from),
+        RowsRef::F64(values) => each(values, from, |x| x),
+        RowsRef::U8 { values, scale } => each(values, from, |x| scale * f64::from(x)),
+    }
 }
 
 /// The matrix without the means of its rows and columns.
