@@ -28,8 +28,9 @@ const MOST: usize = 256;
 const FAR: usize = 32;
 /// Times the median squared distance of sampled rows from their mean: a row beyond that is not like them.
 const UNUSUAL: f64 = 16.0;
-/// Far rows are tried at these sizes, too: equal rows lose the same digits, by chance none.
-const FACTORS: [f64; 4] = [1.0, 0.91, 0.97, 1.07];
+/// Far rows are tried at so many sizes, each smaller than the one before: equal rows lose the same digits, by chance none.
+const SIZES: usize = 16;
+const SMALLER: f64 = 0.983;
 /// The same rows for the same points, whatever else is random in a fit.
 const SEED: u64 = 0;
 /// Rows whose distances one thread takes at a time.
@@ -65,8 +66,9 @@ pub(super) fn of_single_precision(
     let far = farthest(points, FAR.min(n - m), &sampled);
     let rows: Vec<usize> = far.iter().chain(near).copied().collect();
     let some = points.select(&rows);
-    for factor in FACTORS.into_iter().take_while(|_| !far.is_empty()) {
-        let Some((_, error)) = in_both(&scaled(&some, factor)?, kernel, context)? else { return Ok(0.0) };
+    for size in 0..if far.is_empty() { 0 } else { SIZES } {
+        let some = scaled(&some, SMALLER.powi(size as i32))?;
+        let Some((_, error)) = in_both(&some, kernel, context)? else { return Ok(0.0) };
         let squares = |columns: std::ops::Range<usize>| -> f64 {
             columns.map(|j| (0..far.len()).map(|i| error[(i, j)].powi(2)).sum::<f64>()).sum()
         };
