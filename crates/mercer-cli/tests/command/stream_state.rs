@@ -158,6 +158,26 @@ fn a_new_stream_does_not_overwrite_the_state_of_another() {
         outcome.stderr
     );
     assert_eq!(directory.read("state"), before);
+
+    // Nor by a stream that goes on from a third one's; its own may be.
+    directory.stream(&format!("{LEARN} --checkpoint own"), &rows(0..40)).done();
+    let outcome = directory.stream("stream own --checkpoint state", &rows(40..50));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert_eq!(directory.read("state"), before);
+    directory.stream("stream own --checkpoint ./own", &rows(40..50)).done();
+}
+
+#[test]
+fn a_sensor_that_is_stuck_leaves_t_squared_finite() {
+    let directory = Directory::new();
+    let some = rows(0..100);
+    let last = some.lines().last().unwrap();
+    let stuck = format!("{some}{}", format!("{last}\n").repeat(600));
+    directory.stream("stream -n 3 --gamma 8 --budget 50 -o model.mercer", &stuck).done();
+    directory.write("rows.csv", &some);
+    let scored = directory.run("score model.mercer rows.csv -o scored.csv").done();
+    let text = directory.read("scored.csv");
+    assert!(!text.contains("inf") && !text.contains("NaN") && text.lines().count() > 99, "{}: {text}", scored.stderr);
 }
 
 #[test]

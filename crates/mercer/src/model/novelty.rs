@@ -133,12 +133,19 @@ impl Model {
     }
 }
 
-/// Reconstruction error and T² of a point, from its squared norm and, for each component, its squared score and the variance.
-fn distances(norm: f64, components: impl Iterator<Item = (f64, f64)>, kernel: &Kernel) -> (f64, f64) {
+/// A variance of this share of the largest is none: the model of a stream may have directions along which its last rows do not differ.
+const NO_VARIANCE: f64 = 1e-13;
+
+/// Reconstruction error and T² of a point, from its squared norm and, for each component, its squared score and the variance. A component
+/// without variance has no unit to measure scores in, and no part in T².
+fn distances(norm: f64, components: impl Iterator<Item = (f64, f64)> + Clone, kernel: &Kernel) -> (f64, f64) {
+    let least = NO_VARIANCE * components.clone().fold(0.0_f64, |most, (_, variance)| most.max(variance.abs()));
     let (mut explained, mut t_squared) = (0.0, 0.0);
     for (squared_score, variance) in components {
         explained += variance.signum() * squared_score;
-        t_squared += squared_score / variance.abs();
+        if variance.abs() > least {
+            t_squared += squared_score / variance.abs();
+        }
     }
     let error = norm - explained;
     (if kernel.is_positive_definite() { error.max(0.0) } else { error }, t_squared)
@@ -213,5 +220,17 @@ mod tests {
         let sigmoid = Kernel::sigmoid(1.0, 1.0).expect("finite");
         assert_eq!(distances(1.0, [(1.5, 0.5)].into_iter(), &sigmoid), (-0.5, 3.0));
         assert_eq!(distances(1.0, [(1.5, -0.5)].into_iter(), &sigmoid), (2.5, 3.0), "counts with its sign");
+    }
+
+    #[test]
+    fn a_component_without_variance_has_no_part_in_t_squared() {
+        let gaussian = Kernel::gaussian(1.0).expect("positive");
+        assert_eq!(distances(1.0, [(0.5, 0.25), (0.25, 0.0)].into_iter(), &gaussian), (0.25, 2.0));
+        assert_eq!(
+            distances(1.0, [(0.5, 0.25), (0.25, 1e-15)].into_iter(), &gaussian),
+            (0.25, 2.0),
+            "but for rounding"
+        );
+        assert_eq!(distances(1.0, [(0.5, 0.0)].into_iter(), &gaussian), (0.5, 0.0));
     }
 }

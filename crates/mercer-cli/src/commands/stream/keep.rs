@@ -7,6 +7,7 @@ use mercer::Points;
 use mercer::online::Learner;
 use serde::{Deserialize, Serialize};
 
+use super::super::session::is_same_file;
 use super::online_settings;
 use crate::args::{Every, StreamArgs};
 use crate::failure::{Failure, Result};
@@ -46,11 +47,13 @@ impl Keeper {
     /// A keeper, and the learner that the stream goes on with.
     pub(super) fn open(args: &StreamArgs) -> Result<(Self, Option<Learner>)> {
         let path = args.checkpoint.checkpoint.clone();
-        if let (None, Some(path), false) = (&args.learner, &path, args.checkpoint.resume)
+        let is_learner = |path: &Path| args.learner.as_deref().is_some_and(|learner| is_same_file(learner, path));
+        if let (Some(path), false) = (&path, args.checkpoint.resume)
             && path.exists()
+            && !is_learner(path)
         {
             return Err(Failure::usage(format!(
-                "{} is there already: go on from it with --resume, or name another file; no state is overwritten by a new stream",
+                "{} is there already: go on from it with --resume, or name another file; the state of another stream is not overwritten",
                 path.display()
             )));
         }

@@ -34,11 +34,13 @@ pub(super) struct StreamBody {
 pub(super) fn table(body: &StreamBody) -> String {
     let explained: f64 = body.explained_variance_ratio.iter().sum();
     let lost = body.budget_error.iter().fold(0.0_f64, |m, error| m.max(*error));
-    let explain = if body.n_components == 1 { "explains" } else { "explain" };
+    // Those that the model has: others may not have begun, or depend on these.
+    let found = body.explained_variance_ratio.len();
+    let explain = if found == 1 { "explains" } else { "explain" };
     let mut lines = vec![
         format!("rows        {} of {}, {} bad", body.n_samples, counted(body.n_features, "feature"), body.bad_rows),
         format!("remembered  {}", counted(body.n_remembered, "row")),
-        format!("variance    {} {} {}", counted(body.n_components, "component"), explain, percent(explained)),
+        format!("variance    {} {} {}", counted(found, "component"), explain, percent(explained)),
     ];
     if let Some(settings) = &body.settings {
         let rate = settings.learning_rate.map_or_else(|| "automatic".to_owned(), short);
