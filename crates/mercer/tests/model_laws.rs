@@ -92,6 +92,25 @@ fn copies_far_from_all_other_points_count_in_single_precision() {
 }
 
 #[test]
+fn copies_among_unscaled_points_count_in_single_precision() {
+    for seed in 0..4 {
+        let mut values: Vec<f32> =
+            cloud(1200, 6).into_iter().map(|x| (500.0 + 250.0 * x) as f32 + seed as f32).collect();
+        let row: Vec<f32> = values[600..606].to_vec();
+        for copy in [3, 200, 333, 590, 777, 1001] {
+            values[6 * copy..6 * copy + 6].copy_from_slice(&row);
+        }
+        let fit = |points: Points| {
+            KernelPca::new(Kernel::gaussian(0.05).unwrap()).n_components(1).fit(&points).unwrap().eigenvalues()[0]
+        };
+        let wide = values.iter().map(|x| f64::from(*x)).collect::<Vec<_>>();
+        let (single, double) =
+            (fit(Points::from_f32(values, 1200, 6).unwrap()), fit(Points::from_f64(wide, 1200, 6).unwrap()));
+        assert!((single - double).abs() < 1e-5 * double, "seed {seed}: {single} for {double}");
+    }
+}
+
+#[test]
 fn a_point_at_1e30_leaves_the_others_their_distances() {
     let mut values = cloud(200, 3);
     values.extend([1e30, 0.0, 0.0]);

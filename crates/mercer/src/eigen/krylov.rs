@@ -54,6 +54,8 @@ use crate::watch::{Context, Threads};
 /// passes in which they are made.
 const TRIAL_VECTORS: usize = 100;
 const TRIAL_PASSES: usize = 10;
+/// The fewest passes in which random vectors can show what they have found.
+const SHORTEST_TRIAL: usize = 3;
 /// Random vectors beside a start that was given, at most; see [`seekers`].
 const MOST_SEEKERS: usize = 8;
 /// Eigenvalues closer than this share of the leading one are copies of one, as far as single precision can tell.
@@ -361,7 +363,11 @@ impl<'a> State<'a> {
     }
 
     fn begin_trial(&mut self) {
-        self.trial_ends = Some(self.passes + TRIAL_PASSES.max(TRIAL_VECTORS / self.width.max(1)));
+        self.trial_ends = Some(self.passes + self.trial_length());
+    }
+
+    fn trial_length(&self) -> usize {
+        TRIAL_PASSES.max(TRIAL_VECTORS / self.width.max(1))
     }
 
     /// Whether pairs whose residuals are small enough are also the leading ones, as far as can be told.
@@ -377,7 +383,8 @@ impl<'a> State<'a> {
                 };
                 *norm <= SETTLED * leading && gap + request.tolerance * leading >= *norm
             });
-            if !settled && self.passes < end && self.block.ncols() > 0 {
+            let is_short = self.passes + self.trial_length() < end + SHORTEST_TRIAL;
+            if (!settled || is_short) && self.passes < end && self.block.ncols() > 0 {
                 return false;
             }
             self.trial_ends = None;
