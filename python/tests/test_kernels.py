@@ -86,7 +86,7 @@ def test_a_function_that_is_not_symmetric_is_refused(points):
         (tilted, "tilted"),
         (mercer.block_kernel(lambda X, Y: X @ Y.T + X[:, :1]), "<lambda>"),
     ):
-        for params in ({}, {"solver": "dense"}, {"gram": "tiled", "solver": "krylov"}, {"gram": "nystrom", "n_landmarks": 30}):
+        for params in ({}, {"solver": "dense"}, {"gram": "tiled", "solver": "krylov"}):
             with pytest.raises(ValueError, match=f"The {name} kernel of rows .* but of rows .* a kernel must be symmetric"):
                 KernelPCA(2, kernel=kernel, **params).fit(points)
     # Rounding is not a difference.

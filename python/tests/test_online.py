@@ -152,9 +152,9 @@ def test_wrong_settings_are_refused(settings, message):
 @pytest.mark.parametrize(
     ("kernel", "bad", "message"),
     [
-        ("rbf", np.nan, "row 301, column 1 is NaN; kernels need finite numbers"),
-        ("rbf", -np.inf, "row 301, column 1 is -inf; kernels need finite numbers"),
-        ("linear", 1e200, "row 301 is too large for the kernel's width"),
+        ("rbf", np.nan, "Row 301, column 1 is NaN; kernels need finite numbers"),
+        ("rbf", -np.inf, "Row 301, column 1 is -inf; kernels need finite numbers"),
+        ("linear", 1e200, "Row 301 is too large for the kernel's width"),
     ],
 )
 def test_a_batch_with_a_bad_row_is_refused_as_a_whole(method, kernel, bad, message):

@@ -9,7 +9,6 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::memory::Buffer;
 use crate::simd::Isa;
-use crate::tile::{check_mirrored, largest};
 use crate::watch::Context;
 
 /// Queries whose kernel values one thread makes at a time.
@@ -89,8 +88,8 @@ impl<T: Element> Cross<T> {
 
 /// The kernel matrix of some points in double precision, exactly symmetric.
 ///
-/// A function of the user's is called once for every pair, a row of the lower triangle at a time, and for the pairs of the last point
-/// once more with the points exchanged. For a precomputed kernel the points are the matrix.
+/// A function of the user's is called once for every pair, a row of the lower triangle at a time. For a precomputed kernel the points
+/// are the matrix.
 pub(crate) fn square_matrix(kernel: &Kernel, points: &Points, context: &Context<'_>) -> Result<Mat<f64>> {
     let n = points.n_samples();
     if let Kernel::Custom(custom) = kernel {
@@ -105,14 +104,6 @@ pub(crate) fn square_matrix(kernel: &Kernel, points: &Points, context: &Context<
                     return Err(Error::CustomKernel { kernel: custom.name().to_owned(), row: i, column: j, value });
                 }
                 (matrix[(i, j)], matrix[(j, i)]) = (value, value);
-            }
-        }
-        if let Some(last) = n.checked_sub(1) {
-            let mut mirrored = vec![0.0; n];
-            custom.fill(&all, &all[last * d..], d, &mut mirrored)?;
-            let largest = largest(&line);
-            for (j, (&value, &mirrored)) in line.iter().zip(&mirrored).enumerate() {
-                check_mirrored(custom.as_ref(), (last, j), value, mirrored, largest)?;
             }
         }
         return Ok(matrix);

@@ -72,7 +72,7 @@ fn check_symmetry(kernel: &dyn CustomKernel, values: &[f64], n: usize, first: us
 }
 
 /// Refuses the value of a pair of points if that of the points exchanged is another; `largest` is what rounding is relative to.
-pub(crate) fn check_mirrored(
+fn check_mirrored(
     kernel: &dyn CustomKernel,
     (row, column): (usize, usize),
     value: f64,
@@ -86,6 +86,6 @@ pub(crate) fn check_mirrored(
 }
 
 /// The largest absolute value.
-pub(crate) fn largest(values: &[f64]) -> f64 {
+fn largest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |largest, value| value.abs().max(largest))
 }

@@ -27,7 +27,7 @@ use std::ops::Range;
 
 pub(crate) use bytes::{ByteScalarTiles, ByteTiles};
 pub(crate) use centering::subtract_terms;
-pub(crate) use custom::{CustomTiles, check_mirrored, largest};
+pub(crate) use custom::CustomTiles;
 pub(crate) use floats::{FloatTiles, LooseTiles, ScalarTiles};
 pub(crate) use gaussian_sums::{Chain, gaussian_sums};
 pub(crate) use matrix::MatrixTiles;
