@@ -8,7 +8,8 @@
 //!
 //! How much is measured before a fit. The kernel matrix of some rows is made in both precisions: of sampled ones, for which the error and the
 //! first eigenvalue grow alike with the number of rows (errors that are independent grow more slowly, so this is on the safe side), and of
-//! those farthest from the mean, where squared distances lose most and which a sample would miss.
+//! those farthest from the mean, where squared distances lose most and which a sample would miss. The diagonal, which a fit sets and here is
+//! computed, shows what a row loses with its copies.
 
 use faer::{Mat, MatRef};
 use rayon::prelude::*;
