@@ -4,7 +4,7 @@ use faer::Mat;
 
 use super::block::{Block, ROWS_AHEAD};
 use super::factor::Factor;
-use super::learner::{DEPENDENT, Learner};
+use super::learner::{Learner, ROUNDED};
 use super::memory::Memory;
 use super::passes;
 use super::settings::Policy;
@@ -167,7 +167,7 @@ impl Learner {
                 if let Some(factor) = &mut factor {
                     factor.forward(1, |slot, _| k[slot], &mut half);
                     let residual = memory.squares[i] - half.iter().map(|z| z * z).sum::<f64>();
-                    factor.push(&half, residual.max(DEPENDENT * memory.squares[i]), &[]);
+                    factor.push(&half, residual.max(ROUNDED * memory.squares[i]), &[]);
                 }
             }
         }

@@ -36,8 +36,11 @@ use crate::choices::Center;
 use crate::data::Points;
 use crate::error::{Error, Result};
 
-/// A row whose squared distance from the span of the rows in memory is below this share of its squared length is in that span.
+/// A row whose squared distance from the span of the rows in memory is below this share of its squared length, as far as it is learned from
+/// (centred, if rows are), is in that span.
 pub(super) const DEPENDENT: f64 = 1e-8;
+/// And so is one below this share of its squared length as it is: what is left is rounding.
+pub(super) const ROUNDED: f64 = 1e-12;
 
 /// An online learner at work.
 ///

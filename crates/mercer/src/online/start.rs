@@ -3,7 +3,7 @@
 use faer::Mat;
 
 use super::block::Block;
-use super::learner::{DEPENDENT, Learner};
+use super::learner::{Learner, ROUNDED};
 use super::memory::Memory;
 use super::passes;
 use super::settings::Rule;
@@ -95,7 +95,7 @@ impl Learner {
                 factor.by_slot(&combination, 0, 1, &mut coefficients);
                 // Start points are kept even if they depend on others; the factor then has a short last row.
                 let residual = square - half.iter().map(|z| z * z).sum::<f64>();
-                factor.push(&half, residual.max(DEPENDENT * square), &coefficients);
+                factor.push(&half, residual.max(ROUNDED * square), &coefficients);
             }
             memory.push(x, square, 0)
         };

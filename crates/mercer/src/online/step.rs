@@ -1,13 +1,14 @@
 //! What happens when a row is learned.
 
 use super::block::Block;
-use super::learner::{DEPENDENT, Learner, Seen};
+use super::learner::{DEPENDENT, Learner, ROUNDED, Seen};
 use super::look::check_products;
 use super::memory::dot;
 use super::passes;
 use super::settings::{Policy, Rule, Schedule};
 use super::span::Span;
 use super::update::{Place, Update};
+use crate::choices::Center;
 use crate::error::Result;
 
 /// The learning rate, times the variance of the rows, if none was asked for. Components that have settled lose about half of it, times
@@ -213,7 +214,10 @@ impl Learner {
         if let Some(factor) = &memory.factor {
             let residual = block.residual(i, square, factor);
             block.combination(i, factor, memory.rows.padded_len(), coefficients);
-            if residual <= DEPENDENT * square {
+            // Rows far from the origin, or under a wide kernel, have nearly all of their length in common with every other.
+            let learned_from =
+                if self.settings.center == Center::Yes { update.length_squared.min(square) } else { square };
+            if residual <= (DEPENDENT * learned_from).max(ROUNDED * square) {
                 return Ok((Place::Combination { coefficients, residual: residual.max(0.0) }, None));
             }
             if budget.is_some_and(|budget| memory.n_forgettable() >= budget) {

@@ -57,6 +57,27 @@ fn the_error_of_the_budget_is_that_against_a_learner_without_one() {
 }
 
 #[test]
+fn rows_that_share_nearly_all_of_their_length_are_not_taken_for_one_another() {
+    // Far from the origin under an inner product, and under a kernel so wide that its values differ in the seventh digit.
+    let far = {
+        let values = plane(200, 41).rows(0..200).to_f64().iter().map(|x| 1000.0 + x).collect::<Vec<_>>();
+        Points::from_f64(values, 200, 2).unwrap()
+    };
+    for (points, kernel) in [(far, Kernel::linear()), (plane(200, 41), Kernel::gaussian(1e-7).unwrap())] {
+        let settings = OnlineKernelPca::new(kernel.clone()).n_components(2);
+        let learned = |settings: OnlineKernelPca| {
+            let mut learner = settings.learner().unwrap();
+            for _ in 0..5 {
+                learner.learn(&points).unwrap();
+            }
+            learner.captured().unwrap().ratio().iter().sum::<f64>()
+        };
+        let (whole, small) = (learned(settings.clone()), learned(settings.budget(20)));
+        assert!((whole - small).abs() < 1e-3, "{}: {whole} and {small}", kernel.name());
+    }
+}
+
+#[test]
 fn what_a_worn_component_has_lost_does_not_fade() {
     // A rate so small that the few rows in memory cannot keep a component up.
     let (points, kernel) = (plane(1500, 41), Kernel::gaussian(0.5).unwrap());
