@@ -301,6 +301,18 @@ impl ByteLanes for Bytes {
         i32::from(group[0]) | (i32::from(group[1]) << 16)
     }
     #[inline(always)]
+    fn words(first: &[u8], second: &[u8], skip: usize, _: usize, words: &mut [i32]) {
+        // Two bytes of each of eight rows are one number, so that rows are skipped by a shift.
+        let pairs = |panel: &[u8]| u128::from_le_bytes(panel[..16].try_into().expect("sixteen bytes"));
+        let skip = 16 * skip as u32;
+        let window = (pairs(first) >> skip) | pairs(second).checked_shl(128 - skip).unwrap_or(0);
+        let words: &mut [i32; 8] = words.first_chunk_mut().expect("room for a vector");
+        unsafe {
+            let window = _mm_loadu_si128((&raw const window).cast());
+            _mm256_storeu_si256(words.as_mut_ptr().cast(), _mm256_cvtepu8_epi16(window));
+        }
+    }
+    #[inline(always)]
     unsafe fn dot(self, rows: *const u8, word: i32) -> Self {
         unsafe {
             let rows = _mm256_cvtepu8_epi16(_mm_loadu_si128(rows.cast()));

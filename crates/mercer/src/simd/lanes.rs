@@ -235,6 +235,17 @@ pub trait ByteLanes: Copy + 'static {
     /// Turns a group of one row's bytes into the word that [`dot`](Self::dot) multiplies with.
     fn word(group: &[u8]) -> i32;
 
+    /// The words of `count` neighbouring rows, from one group of a panel and of the one after it, counted from row `skip` of the first; there must be
+    /// room for a vector of them.
+    #[inline(always)]
+    fn words(first: &[u8], second: &[u8], skip: usize, count: usize, words: &mut [i32]) {
+        let lanes = Self::Floats::COUNT;
+        for (row, word) in (skip..skip + count).zip(words) {
+            let (panel, lane) = if row < lanes { (first, row) } else { (second, row - lanes) };
+            *word = Self::word(&panel[lane * Self::GROUP..][..Self::GROUP]);
+        }
+    }
+
     /// Adds the products of one group of every row at `rows` with `word` to the lanes.
     ///
     /// # Safety
