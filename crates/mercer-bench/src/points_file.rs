@@ -116,6 +116,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 pub(crate) struct Digits {
     /// Single precision, pixels divided by 255.
     pub(crate) f32: PointsFile,
+    /// The same but for one number that is no 255th, so that nobody can take them for bytes.
+    pub(crate) numbers: PointsFile,
     /// The bytes themselves.
     pub(crate) u8: PointsFile,
 }
@@ -137,9 +139,14 @@ impl Digits {
             Part::Test => ("X_test", 1),
         };
         let bytes = if setup.options.quick { blobs(rows, seed) } else { read_npz(&setup.mnist(), key, rows)? };
-        let scaled: Vec<f32> = bytes.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
+        let mut scaled: Vec<f32> = bytes.iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
+        let f32 = PointsFile::write_f32(setup.scratch_file(&format!("{key}.f32")), &scaled, PIXELS)?;
+        if let Some(first) = scaled.first_mut() {
+            *first += 1e-4;
+        }
         Ok(Self {
-            f32: PointsFile::write_f32(setup.scratch_file(&format!("{key}.f32")), &scaled, PIXELS)?,
+            f32,
+            numbers: PointsFile::write_f32(setup.scratch_file(&format!("{key}.numbers")), &scaled, PIXELS)?,
             u8: PointsFile::write_u8(setup.scratch_file(&format!("{key}.u8")), &bytes, PIXELS)?,
         })
     }

@@ -17,8 +17,9 @@ use super::GAMMA;
 pub(super) const QUESTION: &str = "\
     All 60000 digits of MNIST, Gaussian kernel of bandwidth 8 on pixels from 0 to 1, 50 components to residual 1e-4, \
     within 2 GiB (tiles are recomputed in every pass) and within 12 GiB (tiles are kept), from single-precision \
-    numbers and from bytes. The floor is the number of passes times one pass of the bare matrix products: the linear \
-    kernel on the same points and as many vectors.";
+    numbers and from bytes. (Pixels divided by 255 would be taken for the bytes that they were, so one of the \
+    single-precision numbers is no such pixel.) The floor is the number of passes times one pass of the bare matrix \
+    products: the linear kernel on the same points and as many vectors.";
 
 /// What every residual has to reach.
 const TOLERANCE: f64 = 1e-4;
@@ -63,17 +64,17 @@ pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
         threads: setup.options.threads,
         scores: None,
     };
-    let tiled = fit(&digits.f32, GramChoice::Tiled, "2GiB");
-    let columns = tiled.settings()?.plan(&digits.f32.load()?)?.block;
+    let tiled = fit(&digits.numbers, GramChoice::Tiled, "2GiB");
+    let columns = tiled.settings()?.plan(&digits.numbers.load()?)?.block;
     findings.setting("columns of the floor", columns);
-    let floor = ProductOnce { points: digits.f32.clone(), columns, threads: setup.options.threads };
+    let floor = ProductOnce { points: digits.numbers.clone(), columns, threads: setup.options.threads };
     let contenders = vec![
         Contender::new(format!("bare_product_f32/n={n}"), move || {
             let answer = floor.spawn()?;
             Ok((answer.seconds, Answered::Product(answer)))
         }),
         contender(format!("tiled_f32/n={n}"), tiled),
-        contender(format!("stored_f32/n={n}"), fit(&digits.f32, GramChoice::Stored, "12GiB")),
+        contender(format!("stored_f32/n={n}"), fit(&digits.numbers, GramChoice::Stored, "12GiB")),
         contender(format!("tiled_u8/n={n}"), fit(&digits.u8, GramChoice::Tiled, "2GiB")),
         contender(format!("stored_u8/n={n}"), fit(&digits.u8, GramChoice::Stored, "12GiB")),
     ];
