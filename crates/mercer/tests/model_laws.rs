@@ -384,3 +384,29 @@ fn negative_eigenvalues_are_an_error_clipped_or_flipped_as_asked() {
     let gap = (flipped.transform(&data).unwrap() - flipped.training_scores()).norm_max();
     assert!(gap < 1e-9, "scores of a flipped component differ by {gap:e}");
 }
+
+#[test]
+fn pixels_in_single_precision_are_the_bytes_that_they_were() {
+    let (n, d) = (300, 12);
+    // Pictures with a margin.
+    let bytes: Vec<u8> =
+        cloud(n, d).iter().enumerate().map(|(at, x)| if at % d < 2 { 0 } else { (60.0 * (x + 2.0)) as u8 }).collect();
+    let pixels: Vec<f32> = bytes.iter().map(|&byte| f32::from(byte) / 255.0).collect();
+    let as_bytes = Points::from_u8(bytes, n, d, 1.0 / 255.0).unwrap();
+    let as_numbers = Points::from_f32(pixels.clone(), n, d).unwrap();
+    for kernel in [gaussian(), Kernel::linear(), Kernel::polynomial(0.5, 1.0, 2).unwrap()] {
+        let pca = KernelPca::new(kernel).n_components(4).solver(SolverChoice::Krylov).gram(GramChoice::Tiled);
+        let (a, b) = (pca.fit(&as_bytes).unwrap(), pca.fit(&as_numbers).unwrap());
+        assert_eq!(a.eigenvalues(), b.eigenvalues());
+        assert_eq!(b.basis().row(17), as_numbers.row(17), "the model keeps the numbers");
+        // Queries that are bytes, and queries between them, whatever came first.
+        let between = Points::from_f32(pixels.iter().map(|x| 0.9 * x + 0.01).collect::<Vec<_>>(), n, d).unwrap();
+        let exact = pca.precision(Precision::F64).fit(&as_numbers).unwrap();
+        for queries in [&as_numbers, &between, &as_bytes, &as_numbers] {
+            let (found, expected) = (b.transform(queries).unwrap(), exact.transform(queries).unwrap());
+            let largest = expected.col_iter().map(|column| column.norm_max()).fold(0.0, f64::max);
+            // A thousand roundings of the largest score.
+            assert!((&found - &expected).norm_max() < 1e3 * f64::from(f32::EPSILON) * largest);
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Points: the rows of the data, in the format they came in.
 
+mod alike;
 mod middle;
 mod moments;
 mod sample;
@@ -9,6 +10,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+pub(crate) use alike::Guise;
 pub(crate) use middle::middle;
 pub use moments::Moments;
 pub use sample::sample_rows;
@@ -35,6 +37,8 @@ pub struct Points {
     first: usize,
     n_samples: usize,
     n_features: usize,
+    /// How numbers in single precision are bytes, if that is known of all of them.
+    guise: Option<Guise>,
 }
 
 type Shared<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
@@ -84,7 +88,7 @@ impl Points {
         n_features: usize,
     ) -> Result<Self> {
         check_shape(values.as_ref().len(), n_samples, n_features)?;
-        Ok(Self { values: Values::F32(Arc::new(values)), first: 0, n_samples, n_features })
+        Ok(Self { values: Values::F32(Arc::new(values)), first: 0, n_samples, n_features, guise: None })
     }
 
     /// Points in double precision, row by row.
@@ -98,7 +102,7 @@ impl Points {
         n_features: usize,
     ) -> Result<Self> {
         check_shape(values.as_ref().len(), n_samples, n_features)?;
-        Ok(Self { values: Values::F64(Arc::new(values)), first: 0, n_samples, n_features })
+        Ok(Self { values: Values::F64(Arc::new(values)), first: 0, n_samples, n_features, guise: None })
     }
 
     /// Points whose coordinates are bytes times `scale`, row by row: images, counts, categories.
@@ -116,7 +120,13 @@ impl Points {
     ) -> Result<Self> {
         check_shape(values.as_ref().len(), n_samples, n_features)?;
         Error::require_positive("scale", scale)?;
-        Ok(Self { values: Values::U8 { values: Arc::new(values), scale }, first: 0, n_samples, n_features })
+        Ok(Self {
+            values: Values::U8 { values: Arc::new(values), scale },
+            first: 0,
+            n_samples,
+            n_features,
+            guise: None,
+        })
     }
 
     /// Number of points.
@@ -227,7 +237,7 @@ impl Points {
             RowsRef::F64(all) => Values::F64(Arc::new(gather(all, d, rows))),
             RowsRef::U8 { values, scale } => Values::U8 { values: Arc::new(gather(values, d, rows)), scale },
         };
-        Self { values, first: 0, n_samples: rows.len(), n_features: d }
+        Self { values, first: 0, n_samples: rows.len(), n_features: d, guise: self.guise }
     }
 
     /// These points, followed by others of the same width and format.
@@ -258,7 +268,12 @@ impl Points {
                 ));
             }
         };
-        Ok(Self { values, first: 0, n_samples, n_features: expected })
+        Ok(Self { values, first: 0, n_samples, n_features: expected, guise: None })
+    }
+
+    /// How numbers in single precision are bytes, if that is known of all of them.
+    pub(crate) fn guise(&self) -> Option<Guise> {
+        self.guise
     }
 
     /// How the values are kept, in words.

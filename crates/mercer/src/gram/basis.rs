@@ -1,10 +1,10 @@
 //! Points made ready for a kernel, in one precision.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use faer::traits::RealField;
 
-use crate::data::{Points, RowsRef, middle};
+use crate::data::{Points, RowsRef};
 use crate::error::{Error, Result};
 use crate::kernel::{Formula, Kernel, Pairing, with_formula};
 use crate::memory::Plain;
@@ -94,6 +94,8 @@ pub(crate) struct Basis<T> {
     pub(crate) isa: Isa,
     packing: Option<Packing>,
     packed: Packed<T>,
+    /// Points that are packed as bytes, for queries that are none.
+    floats: OnceLock<Arc<Panels<T>>>,
 }
 
 pub(super) enum Packed<T> {
@@ -117,14 +119,14 @@ impl<T: Element> Basis<T> {
         let packed = match (&packing, copy) {
             (None, _) => Packed::Nothing,
             (Some(packing), PackedCopy::PerTile)
-                if can_be_loose::<T>(points.is_bytes(), points.n_features(), kernel) =>
+                if can_be_loose::<T>(points.tile_bytes().is_some(), points.n_features(), kernel) =>
             {
                 Panels::<T>::check(points, packing, isa)?;
                 Packed::Loose
             }
             (Some(packing), _) => pack::<T>(points, packing, isa)?,
         };
-        Ok(Self { points: points.clone(), kernel: kernel.clone(), isa, packing, packed })
+        Ok(Self { points: points.clone(), kernel: kernel.clone(), isa, packing, packed, floats: OnceLock::new() })
     }
 
     /// Bytes that packing `n` points of `d` features takes, beyond what a tile takes while it is made.
@@ -177,7 +179,10 @@ impl<T: Element> Basis<T> {
 
     /// Whether the points as they are packed can be compared with such queries: bytes meet bytes of the same scale only.
     pub(crate) fn meets(&self, queries: &Points) -> bool {
-        !matches!(self.packed, Packed::Bytes(_)) || same_bytes(queries, &self.points)
+        match &self.packed {
+            Packed::Bytes(panels) => queries.in_tile_bytes(panels.scale()).is_some(),
+            _ => true,
+        }
     }
 
     /// Tiles of the kernel between `queries` (rows) and the points (columns).
@@ -190,13 +195,13 @@ impl<T: Element> Basis<T> {
         }
         Ok(match (&self.packed, &self.packing) {
             (Packed::Bytes(panels), Some(packing)) => {
-                if same_bytes(queries, &self.points) {
-                    let rows = Arc::new(BytePanels::pack(queries, packing.pairing, self.isa));
+                if let Some(queries) = queries.in_tile_bytes(panels.scale()) {
+                    let rows = Arc::new(BytePanels::pack(&queries, packing, self.isa));
                     self.byte_tiles(&rows, panels)
                 } else {
                     // Queries between the bytes: the basis has to come out to meet them.
                     let rows = Arc::new(Panels::pack(queries, packing, self.isa)?);
-                    self.float_tiles(&rows, &Arc::new(Panels::pack(&self.points, packing, self.isa)?))
+                    self.float_tiles(&rows, self.floats(packing)?)
                 }
             }
             (Packed::Floats(panels), Some(packing)) => {
@@ -218,8 +223,9 @@ impl<T: Element> Basis<T> {
     /// columns, to the bit but for the diagonal.
     pub(crate) fn among(&self, some: &Points) -> Result<Box<dyn TileSource<T>>> {
         Ok(match (&self.packed, &self.packing) {
-            (Packed::Bytes(_), Some(packing)) => {
-                let panels = Arc::new(BytePanels::pack(some, packing.pairing, self.isa));
+            (Packed::Bytes(panels), Some(packing)) => {
+                let some = some.in_tile_bytes(panels.scale()).expect("some of points that are bytes are bytes");
+                let panels = Arc::new(BytePanels::pack(&some, packing, self.isa));
                 self.byte_tiles(&panels, &panels)
             }
             (_, Some(packing)) => {
@@ -233,6 +239,15 @@ impl<T: Element> Basis<T> {
                 _ => unreachable!("a precomputed matrix has its entries in its rows"),
             },
         })
+    }
+
+    /// The points in floating point, where they are packed as bytes: packed when they are first needed.
+    fn floats(&self, packing: &Packing) -> Result<&Arc<Panels<T>>> {
+        if let Some(panels) = self.floats.get() {
+            return Ok(panels);
+        }
+        let panels = Arc::new(Panels::pack(&self.points, packing, self.isa)?);
+        Ok(self.floats.get_or_init(|| panels))
     }
 
     fn float_tiles(&self, rows: &Arc<Panels<T>>, columns: &Arc<Panels<T>>) -> Box<dyn TileSource<T>> {
@@ -269,8 +284,7 @@ pub(crate) fn diagonal(kernel: &Kernel, points: &Points) -> Result<Vec<f64>> {
 }
 
 fn formula_packing<F: Formula>(formula: &F, points: &Points) -> Packing {
-    let origin = if F::PAIRING.is_translation_invariant() { middle(points) } else { Vec::new() };
-    Packing::new(F::PAIRING, formula.scale(), &origin)
+    Packing::of(F::PAIRING, formula.scale(), points)
 }
 
 fn uses_bytes<T: Scalar>(is_bytes: bool, n_features: usize, pairing: Pairing) -> bool {
@@ -284,20 +298,15 @@ fn can_be_loose<T: Scalar>(is_bytes: bool, n_features: usize, kernel: &Kernel) -
 }
 
 pub(super) fn pack<T: Element>(points: &Points, packing: &Packing, isa: Isa) -> Result<Packed<T>> {
-    Ok(if uses_bytes::<T>(points.is_bytes(), points.n_features(), packing.pairing) {
+    let scale = points.tile_bytes();
+    Ok(if let Some(scale) = scale.filter(|_| uses_bytes::<T>(true, points.n_features(), packing.pairing)) {
         // The largest scaled scalar of any pair; twice it must be finite for the kernel function's own arithmetic.
-        let scale = points.byte_scale().unwrap_or(1.0);
         let largest = 2.0 * scale * scale * packing.scale * 255.0 * 255.0 * points.n_features() as f64;
         if !T::from_f64(largest).to_f64().is_finite() {
             return Err(Error::TooLarge { row: 0, precision: T::PRECISION });
         }
-        Packed::Bytes(Arc::new(BytePanels::pack(points, packing.pairing, isa)))
+        Packed::Bytes(Arc::new(BytePanels::pack(points, packing, isa)))
     } else {
         Packed::Floats(Arc::new(Panels::pack(points, packing, isa)?))
     })
-}
-
-/// Whether both are bytes of the same scale, so that they can be compared in integers.
-fn same_bytes(a: &Points, b: &Points) -> bool {
-    matches!((a.byte_scale(), b.byte_scale()), (Some(x), Some(y)) if x.to_bits() == y.to_bits())
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::basis::{Packed, pack};
 use super::schedule::Schedule;
 use super::{Element, block_size};
-use crate::data::{Points, middle};
+use crate::data::Points;
 use crate::error::Result;
 use crate::kernel::Pairing;
 use crate::memory::Buffer;
@@ -30,8 +30,7 @@ impl<T: Element> PairScalars<T> {
     /// If a point is too large for the precision.
     pub(crate) fn new(points: &Points, pairing: Pairing, scale: f64) -> Result<Self> {
         let isa = Isa::detect();
-        let origin = if pairing.is_translation_invariant() { middle(points) } else { Vec::new() };
-        let packing = Packing::new(pairing, scale, &origin);
+        let packing = Packing::of(pairing, scale, points);
         let tiles: Box<dyn TileSource<T>> = match pack::<T>(points, &packing, isa)? {
             Packed::Floats(panels) => Box::new(ScalarTiles::new(pairing, panels, isa)),
             Packed::Bytes(panels) => {

@@ -221,7 +221,8 @@ impl KernelHebbianPca {
         let width = (rows + 1).next_multiple_of(geometry.lanes) as u64;
         let batch = (geometry.padded(self.batch(n)) + geometry.unit) as u64;
         let block = block_size::<T>(n, isa) as u64;
-        let packed = Basis::<T>::size_of_shape(PackedCopy::Kept, n, d, points.is_bytes(), &prepared.kernel, isa);
+        let packed =
+            Basis::<T>::size_of_shape(PackedCopy::Kept, n, d, points.tile_bytes().is_some(), &prepared.kernel, isa);
         // Coefficients and images, and a copy of both to come back to.
         let state = 4 * 8 * n64 * width;
         // The first product: vectors in the tiles' precision, sums, the centred copy and the result; coefficients as a matrix.

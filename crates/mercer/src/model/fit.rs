@@ -22,6 +22,7 @@ use crate::watch::{Context, Phase, Stopwatch, Watch};
 /// Fits a model.
 pub(crate) fn fit(settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> Result<Model> {
     let stopwatch = Stopwatch::start();
+    let points = &points.recognised();
     let prepared = Prepared::new(settings, points, SpeedsFrom::WhateverIsCheap, watch)?;
     let plan = prepared.plan(settings, points)?;
     let mut seconds = BTreeMap::from([("planning".to_owned(), stopwatch.seconds())]);

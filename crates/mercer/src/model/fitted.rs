@@ -376,7 +376,8 @@ impl Model {
         let packed = context.threads.run(|| -> Result<PackedSlab> {
             Ok(match self.precision {
                 Precision::F32 => {
-                    PackedSlab::F32(Slab::new(Basis::new(&self.basis, &self.kernel, isa)?, folded.as_ref()))
+                    let basis = self.basis.recognised();
+                    PackedSlab::F32(Slab::new(Basis::new(&basis, &self.kernel, isa)?, folded.as_ref()))
                 }
                 Precision::F64 => {
                     PackedSlab::F64(Slab::new(Basis::new(&self.basis, &self.kernel, isa)?, folded.as_ref()))

@@ -253,6 +253,7 @@ impl KernelPca {
     ///
     /// As [`fit`](Self::fit), as far as that can be told without fitting.
     pub fn plan(&self, points: &Points) -> Result<Plan> {
+        let points = &points.recognised();
         Prepared::new(self, points, SpeedsFrom::Measurement, &Watch::new())?.plan(self, points)
     }
 
@@ -262,6 +263,7 @@ impl KernelPca {
     ///
     /// As [`plan`](Self::plan).
     pub fn plan_record(&self, points: &Points) -> Result<PlanRecord> {
+        let points = &points.recognised();
         let prepared = Prepared::new(self, points, SpeedsFrom::Measurement, &Watch::new())?;
         let plan = prepared.plan(self, points)?;
         let (n_components, variance) = match self.components {

@@ -208,7 +208,7 @@ impl Prepared {
         Task {
             n_samples: points.n_samples(),
             n_features: points.n_features(),
-            is_bytes: points.is_bytes(),
+            is_bytes: points.tile_bytes().is_some(),
             kernel: &self.kernel,
             n_components,
             precision: self.precision,

@@ -4,7 +4,7 @@
 //!
 //! As for floating point, with integer multiply-adds: inner products and squared distances are exact, and only the kernel
 //! function rounds. The columns of a register block are first turned into the words that the instruction
-//! multiplies with; that costs one part in as many as a tile has rows.
+//! multiplies with, several at once.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -128,14 +128,13 @@ fn fill<B: ByteLanes, F: Formula, const PANELS: usize, const COLUMNS: usize>(job
     assert!(n_rows.is_multiple_of(PANELS * lanes) && n_columns.is_multiple_of(COLUMNS));
 
     let scale = Several::<B::Floats, COLUMNS>::constant(scale);
-    let mut words = vec![0_i32; groups * COLUMNS];
+    // With room for a vector behind the last group.
+    let mut words = vec![0_i32; groups * COLUMNS + lanes];
     for j in (0..n_columns).step_by(COLUMNS) {
-        for c in 0..COLUMNS {
-            let column = j + c;
-            let panel = &columns.values[column / lanes * lanes * d..][..lanes * d];
-            for (g, group) in panel.chunks_exact(lanes * B::GROUP).enumerate() {
-                words[g * COLUMNS + c] = B::word(&group[column % lanes * B::GROUP..][..B::GROUP]);
-            }
+        let panel =
+            |column: usize| columns.values[column / lanes * lanes * d..][..lanes * d].chunks_exact(lanes * B::GROUP);
+        for (g, (first, second)) in panel(j).zip(panel(j + COLUMNS - 1)).enumerate() {
+            B::words(first, second, j % lanes, COLUMNS, &mut words[g * COLUMNS..]);
         }
         for i in (0..n_rows).step_by(PANELS * lanes) {
             let x = rows.values[i * d..].as_ptr();

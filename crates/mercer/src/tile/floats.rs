@@ -89,7 +89,7 @@ impl<T: Scalar + Plain> LooseTiles<T> {
         let spare = self.spare.lock().expect("no thread panics while it holds the list").pop();
         let mut panels = match spare {
             Some(panels) if panels.terms.len() >= rows.len() => panels,
-            _ => Panels::room(rows.len(), points.n_features(), self.isa),
+            _ => Panels::room(rows.len(), self.packing.n_packed(points.n_features()), self.isa),
         };
         panels.repack(points, rows.start, rows.len(), &self.packing);
         panels

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::Geometry;
-use crate::data::{Points, RowsRef};
+use crate::data::{Points, RowsRef, middle};
 use crate::error::{Error, Result};
 use crate::kernel::Pairing;
 use crate::memory::{Buffer, Plain};
@@ -22,12 +22,55 @@ pub(crate) struct Packing {
     /// What is subtracted from every point. Squared distances are made of norms and inner products, which
     /// cancel for data far from the origin; distances themselves do not change.
     pub(crate) offset: Option<Vec<f64>>,
+    /// The columns that are packed, where not all are.
+    columns: Option<Vec<usize>>,
 }
 
 impl Packing {
-    /// The packing for a pairing and a scale, given a place in the middle of the points.
+    /// The packing of all columns for a pairing and a scale, given a place in the middle of the points.
+    #[cfg(test)]
     pub(crate) fn new(pairing: Pairing, scale: f64, middle: &[f64]) -> Self {
-        Self { pairing, scale, offset: pairing.is_translation_invariant().then(|| middle.to_vec()) }
+        Self { pairing, scale, offset: pairing.is_translation_invariant().then(|| middle.to_vec()), columns: None }
+    }
+
+    /// The packing of `points` for a pairing and a scale.
+    ///
+    /// Columns in which all of them are the same (the margins of pictures, categories that do not occur) say nothing of any pair, and are left
+    /// out. New points may differ there: by as much in all pairs, which is a part of their own norms.
+    pub(crate) fn of(pairing: Pairing, scale: f64, points: &Points) -> Self {
+        let mut offset = pairing.is_translation_invariant().then(|| middle(points));
+        // Absolute differences have no norms to be a part of.
+        if pairing == Pairing::ManhattanDistance || points.n_samples() == 0 {
+            return Self { pairing, scale, offset, columns: None };
+        }
+        let first = points.row(0);
+        let mut constant = points.constant_columns();
+        match &mut offset {
+            // Exactly, so that what is packed is zero.
+            Some(offset) => constant.iter().for_each(|&column| offset[column] = first[column]),
+            None => constant.retain(|&column| first[column] == 0.0),
+        }
+        let mut varies = vec![true; points.n_features()];
+        constant.iter().for_each(|&column| varies[column] = false);
+        let mut columns: Vec<usize> = (0..varies.len()).filter(|&column| varies[column]).collect();
+        if columns.is_empty() {
+            columns.push(0);
+        }
+        let columns = (columns.len() < varies.len()).then_some(columns);
+        Self { pairing, scale, offset, columns }
+    }
+
+    /// The columns that are left out of points of `n_features` bytes times `scale`, with the byte that the others have there.
+    fn constant_bytes(&self, n_features: usize, scale: f64) -> Vec<(usize, i32)> {
+        let (Some(columns), Some(offset)) = (&self.columns, &self.offset) else { return Vec::new() };
+        let mut kept = columns.iter().copied().peekable();
+        let is_left_out = |column: &usize| kept.next_if_eq(column).is_none();
+        (0..n_features).filter(is_left_out).map(|column| (column, (offset[column] / scale).round() as i32)).collect()
+    }
+
+    /// How many of `n_features` columns are packed.
+    pub(super) fn n_packed(&self, n_features: usize) -> usize {
+        self.columns.as_ref().map_or(n_features, Vec::len)
     }
 
     /// The row with the largest coordinate as packed.
@@ -94,7 +137,7 @@ impl<T: Scalar + Plain> Panels<T> {
     /// If a point is so large that its squared norm is not finite in this precision.
     pub(crate) fn pack(points: &Points, packing: &Packing, isa: Isa) -> Result<Self> {
         let geometry = Geometry::of::<T>(isa);
-        let (n, d, lanes) = (points.n_samples(), points.n_features(), geometry.lanes);
+        let (n, d, lanes) = (points.n_samples(), packing.n_packed(points.n_features()), geometry.lanes);
         let padded = geometry.padded(n);
         let mut values = Buffer::<T>::zeroed(padded * d);
         let mut terms = vec![T::default(); padded];
@@ -110,7 +153,7 @@ impl<T: Scalar + Plain> Panels<T> {
         Ok(Self { values, terms, n_features: d, geometry })
     }
 
-    /// Room for `rows` packed points of `n_features` coordinates.
+    /// Room for `rows` points of which `n_features` coordinates are packed.
     pub(super) fn room(rows: usize, n_features: usize, isa: Isa) -> Self {
         let geometry = Geometry::of::<T>(isa);
         let padded = geometry.padded(rows);
@@ -134,7 +177,8 @@ impl<T: Scalar + Plain> Panels<T> {
 
     /// Whether every point can be packed in this precision: what [`pack`](Self::pack) checks, without keeping anything.
     pub(crate) fn check(points: &Points, packing: &Packing, isa: Isa) -> Result<()> {
-        let (n, d, lanes) = (points.n_samples(), points.n_features(), Geometry::of::<T>(isa).lanes);
+        let (n, lanes) = (points.n_samples(), Geometry::of::<T>(isa).lanes);
+        let d = packing.n_packed(points.n_features());
         let scratch = || (vec![T::default(); lanes * d], vec![T::default(); lanes]);
         let fits = |(values, terms): &mut (Vec<T>, Vec<T>), panel: usize| {
             pack_panel(points, panel * lanes, packing, values, terms)
@@ -184,7 +228,11 @@ fn pack_panel<T: Scalar>(points: &Points, first: usize, packing: &Packing, value
             *x = T::from_f64(*x).to_f64();
         }
         let sum = sum_of_squares(&x);
-        values.iter_mut().skip(lane).step_by(lanes).zip(&x).for_each(|(value, &x)| *value = T::from_f64(x));
+        let places = values.iter_mut().skip(lane).step_by(lanes);
+        match &packing.columns {
+            None => places.zip(&x).for_each(|(value, &x)| *value = T::from_f64(x)),
+            Some(columns) => places.zip(columns).for_each(|(value, &column)| *value = T::from_f64(x[column])),
+        }
         // Inner products of finite norms are finite, so this one check keeps NaN out of every tile.
         is_finite &= T::from_f64(4.0 * sum).to_f64().is_finite();
         *term = if packing.pairing == Pairing::SquaredDistance { T::from_f64(-0.5 * sum) } else { T::default() };
@@ -232,34 +280,62 @@ impl BytePanels {
     ///
     /// # Panics
     ///
-    /// If the points are not bytes.
-    pub(crate) fn pack(points: &Points, pairing: Pairing, isa: Isa) -> Self {
+    /// If the points are not bytes, in whatever guise.
+    pub(crate) fn pack(points: &Points, packing: &Packing, isa: Isa) -> Self {
+        let scale = points.tile_bytes().expect("byte panels need points that are bytes");
+        match (points.rows(0..points.n_samples()), points.guise()) {
+            (RowsRef::U8 { values, .. }, _) => Self::pack_bytes(values, |x| x, scale, points, packing, isa),
+            (RowsRef::F32(values), Some(guise)) => {
+                Self::pack_bytes(values, |x| guise.byte(x), scale, points, packing, isa)
+            }
+            _ => unreachable!("points that have a scale of bytes are such"),
+        }
+    }
+
+    fn pack_bytes<V: Copy + Sync>(
+        rows: &[V],
+        byte: impl Fn(V) -> u8 + Sync,
+        scale: f64,
+        points: &Points,
+        packing: &Packing,
+        isa: Isa,
+    ) -> Self {
         let geometry = Geometry::of::<f32>(isa);
         let (group, bias) = isa.run(ByteFormat);
         let (n, d, lanes) = (points.n_samples(), points.n_features(), geometry.lanes);
-        let RowsRef::U8 { values: bytes, scale } = points.rows(0..n) else {
-            panic!("byte panels need points that are bytes")
-        };
-        let (padded, padded_features) = (geometry.padded(n), d.next_multiple_of(group));
+        let columns = packing.columns.clone().unwrap_or_else(|| (0..d).collect());
+        let constants = packing.constant_bytes(d, scale);
+        let (padded, padded_features) = (geometry.padded(n), columns.len().next_multiple_of(group));
         let mut values = Buffer::<u8>::zeroed(padded * padded_features);
         let mut terms = vec![(0_i32, 0_i32); padded];
         for_each_panel((&mut values[..], lanes * padded_features), (&mut terms[..], lanes), |panel, values, terms| {
-            let rows = bytes.chunks_exact(d).skip(panel * lanes).zip(terms);
+            let rows = rows.chunks_exact(d).skip(panel * lanes).zip(terms);
             for (lane, (row, (row_term, column_term))) in rows.enumerate() {
-                for (k, &x) in row.iter().enumerate() {
+                let (mut sum, mut square) = (0_i32, 0_i32);
+                for (k, &column) in columns.iter().enumerate() {
+                    let x = byte(row[column]);
                     values[(k / group * lanes + lane) * group + k % group] = x;
+                    sum += i32::from(x);
+                    square += i32::from(x) * i32::from(x);
                 }
-                let sum: i32 = row.iter().map(|&x| i32::from(x)).sum();
-                let square: i32 = row.iter().map(|&x| i32::from(x) * i32::from(x)).sum();
                 // What is accumulated is a = Σ x (y - bias), so <x, y> = a + bias Σ x.
-                (*row_term, *column_term) = match pairing {
-                    Pairing::SquaredDistance => (square.wrapping_sub(sum.wrapping_mul(2 * bias)), square),
+                (*row_term, *column_term) = match packing.pairing {
+                    Pairing::SquaredDistance => {
+                        let apart = constants.iter().map(|&(column, c)| (i32::from(byte(row[column])) - c).pow(2));
+                        let square = square + apart.sum::<i32>();
+                        (square.wrapping_sub(sum.wrapping_mul(2 * bias)), square)
+                    }
                     _ => (sum.wrapping_mul(bias), 0),
                 };
             }
         });
         let (row_terms, column_terms) = terms.into_iter().unzip();
         Self { values, row_terms, column_terms, scale, padded_features }
+    }
+
+    /// What a byte is multiplied by.
+    pub(crate) fn scale(&self) -> f64 {
+        self.scale
     }
 
     /// Bytes that packing `n` points of `d` features takes.

@@ -54,6 +54,32 @@ fn queries_and_points_may_have_different_formats() {
 }
 
 #[test]
+fn queries_may_differ_where_all_points_are_the_same() {
+    let queries = gaussian_cloud(40, 6, 11);
+    let mut points = gaussian_cloud(70, 6, 12);
+    for value in [0.0, 0.75, -1.5] {
+        // Three columns, or all of them, in which points do not vary: they are not packed.
+        for columns in [&[0, 2, 5][..], &[0, 1, 2, 3, 4, 5]] {
+            for row in points.values.chunks_exact_mut(6) {
+                columns.iter().for_each(|&column| row[column] = value);
+            }
+            for (format, precision) in SETUPS {
+                for textbook in &Textbook::ALL {
+                    check(textbook, &queries.points(format), &points.points(format), precision);
+                }
+            }
+            check(
+                &Textbook::Gaussian { gamma: 0.3 },
+                &queries.points(Format::F64),
+                &points.points(Format::U8),
+                Precision::F32,
+            );
+        }
+        points = gaussian_cloud(70, 6, 12);
+    }
+}
+
+#[test]
 fn points_far_from_the_origin_are_moved_with_their_queries() {
     let queries = gaussian_cloud(40, 4, 7).shifted(1000.0).points(Format::F32);
     let points = gaussian_cloud(70, 4, 8).shifted(1000.0).points(Format::F32);

@@ -11,15 +11,15 @@ use super::dense;
 use crate::Points;
 use crate::kernel::{Kernel, Pairing};
 use crate::simd::Isa;
-use crate::tile::{BytePanels, ByteTiles};
+use crate::tile::{BytePanels, ByteTiles, Packing};
 
 /// The kernel between two sets of bytes of `d` features.
 fn tiles(kernel: &Kernel, rows: &[u8], columns: &[u8], d: usize, scale: f64, isa: Isa) -> Mat<f64> {
     let pairing = kernel.pairing().expect("a kernel with a formula");
-    let pack = |values: &[u8]| {
-        let points = Points::from_u8(values.to_vec(), values.len() / d, d, scale).expect("whole rows");
-        Arc::new(BytePanels::pack(&points, pairing, isa))
-    };
+    let points = |values: &[u8]| Points::from_u8(values.to_vec(), values.len() / d, d, scale).expect("whole rows");
+    // As the columns are packed, so are the rows that come to meet them.
+    let packing = Packing::of(pairing, 1.0, &points(columns));
+    let pack = |values: &[u8]| Arc::new(BytePanels::pack(&points(values), &packing, isa));
     let tiles = ByteTiles::new(kernel.clone(), pack(rows), pack(columns), isa);
     let shape = (rows.len() / d, columns.len() / d);
     let all = dense(&tiles, shape, isa, (1, 1));
