@@ -235,3 +235,19 @@ fn queries_keep_to_the_budget_and_keep_no_tiles() {
         "`gram` must be auto or tiled with `queries`: no tile is used twice, but it is stored"
     );
 }
+
+#[test]
+fn tiles_that_cannot_promise_the_tolerance_say_so() {
+    // Distances of 1e8 bandwidths: their rounding alone is beyond the tolerance.
+    let far = Points::from_f64(values(90, 3, 0).iter().map(|x| 1e4 * x).collect::<Vec<_>>(), 90, 3).unwrap();
+    let product = KernelProduct::new(Kernel::gaussian(0.5).unwrap()).gram(GramChoice::Expansion).tolerance(1e-10);
+    let (_, record) = product.multiply(&far, vectors(90, 1).as_ref(), None, &Watch::new()).unwrap();
+    let bound = record.bound.unwrap();
+    assert!(record.gram == "tiled" && bound > 1e-10, "{record:?}");
+    let said = format!(
+        "rounding may take the error to {bound:.1e}, beyond the tolerance 1e-10; what was measured is within it"
+    );
+    assert!(record.warnings.contains(&said), "{record:?}");
+    let (_, record) = product.tolerance(1e-3).multiply(&far, vectors(90, 1).as_ref(), None, &Watch::new()).unwrap();
+    assert!(record.warnings.iter().all(|warning| !warning.contains("rounding may take")), "{record:?}");
+}

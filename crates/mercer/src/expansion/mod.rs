@@ -30,6 +30,7 @@ mod wanted;
 
 use faer::{Mat, MatMut, MatRef};
 
+pub(crate) use self::certificate::checked_rows;
 pub use self::certificate::{CHECKED_ROWS, exact_rows};
 pub(crate) use self::choose::Prediction;
 use self::choose::{Choice, Fast};
@@ -344,7 +345,8 @@ impl Expansion {
     /// If the run was stopped.
     pub fn measure(&self, seed: u64, context: &Context<'_>) -> Result<f64> {
         let n = self.points.n_samples();
-        let (columns, rows) = (sample_rows(n, MEASURED, seed), sample_rows(n, CHECKED_ROWS, seed.wrapping_add(1)));
+        let columns = sample_rows(n, MEASURED, seed);
+        let rows = checked_rows(&self.points, CHECKED_ROWS, seed.wrapping_add(1));
         let mut units = Mat::zeros(n, columns.len());
         for (j, &column) in columns.iter().enumerate() {
             units[(column, j)] = 1.0;

@@ -46,6 +46,8 @@ pub enum TruncationBound {
 
 /// More terms than this are never asked for.
 const MAX_ORDER: usize = 2000;
+/// Nor are points farther from a centre, in bandwidths: `e^{-r²/2}`, which their features begin with, is no number of full precision beyond 37.
+const MAX_RADIUS: f64 = 35.0;
 
 impl TruncationBound {
     /// The bound on the error of one entry for `terms` terms (powers 0 to `terms - 1`) and `ratio` = `R²/σ²`.
@@ -111,6 +113,9 @@ impl Order {
     /// The order for points within `radius` of the centre of a Gaussian of inverse width `gamma`.
     pub(super) fn for_radius(gamma: f64, radius: f64, tolerance: f64) -> Option<Self> {
         let ratio = 2.0 * gamma * radius * radius;
+        if ratio > MAX_RADIUS * MAX_RADIUS {
+            return None;
+        }
         let terms = TruncationBound::Optimal.terms(ratio, 1.0, tolerance)?;
         Some(Self { terms, bound: TruncationBound::Optimal.of(terms, ratio) })
     }
@@ -123,6 +128,9 @@ impl Order {
         const STEPS: usize = 24;
         let scale = (2.0 * gamma).sqrt();
         let (sources, targets) = (sources * scale, targets * scale);
+        if sources.max(targets) > MAX_RADIUS {
+            return None;
+        }
         let worst = |p: usize| {
             let mut worst = 0.0_f64;
             for i in 1..=STEPS {
@@ -203,6 +211,12 @@ mod tests {
                 assert!(optimal <= sharper * (1.0 + 1e-12) && sharper <= printed, "ratio {ratio}, terms {terms}");
             }
         }
+    }
+
+    #[test]
+    fn points_so_far_out_that_their_features_underflow_are_refused() {
+        assert!(Order::for_radius(0.5, 34.9, 1e-8).is_some() && Order::for_radius(0.5, 35.1, 1e-8).is_none());
+        assert!(Order::for_radii(0.5, 1.0, 34.9, 1e-8).is_some() && Order::for_radii(0.5, 1.0, 35.1, 1e-8).is_none());
     }
 
     #[test]

@@ -5,9 +5,9 @@ use faer::{Mat, MatRef};
 use super::check::CHECK_SEED;
 use super::{KernelProduct, ProductRecord, subtract_column_means};
 use crate::choices::Center;
-use crate::data::{Points, sample_rows};
+use crate::data::Points;
 use crate::error::{Error, Result, short};
-use crate::expansion::{Expansion, Targets, Wanted, exact_rows};
+use crate::expansion::{Expansion, Targets, Wanted, checked_rows, exact_rows};
 use crate::gram::SymmetricOperator;
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
@@ -86,6 +86,14 @@ impl KernelProduct {
                 short(tolerance),
             ));
         }
+        let bound = doubled * expansion.bound();
+        let mut warnings = expansion.warnings().to_vec();
+        if bound > tolerance {
+            warnings.push(format!(
+                "rounding may take the error to {bound:.1e}, beyond the tolerance {}; what was measured is within it",
+                short(tolerance)
+            ));
+        }
         let direct = if expansion.is_tiled() && queries.is_some() { (rows * n) as u64 } else { 0 };
         let gram = if expansion.is_tiled() { "tiled" } else { "expansion" };
         let record = ProductRecord {
@@ -98,7 +106,7 @@ impl KernelProduct {
             gram: gram.to_owned(),
             method: expansion.method().to_owned(),
             terms: Some(expansion.terms()),
-            bound: Some(doubled * expansion.bound()),
+            bound: Some(bound),
             precision: Precision::F64,
             measured_error,
             checked_rows,
@@ -106,7 +114,7 @@ impl KernelProduct {
             seconds,
             memory_budget_bytes: budget,
             threads: context.threads.count(),
-            warnings: expansion.warnings().to_vec(),
+            warnings,
         };
         Ok((product, record))
     }
@@ -121,11 +129,12 @@ impl KernelProduct {
         queries: Option<&Points>,
         context: &Context<'_>,
     ) -> Result<(Option<f64>, usize)> {
-        let rows = sample_rows(product.nrows(), self.checked_rows, CHECK_SEED);
+        let targets = queries.unwrap_or(points);
+        let rows = checked_rows(targets, self.checked_rows, CHECK_SEED);
         if rows.is_empty() {
             return Ok((None, 0));
         }
-        let sample = queries.unwrap_or(points).select(&rows);
+        let sample = targets.select(&rows);
         let exact = exact_rows(&self.kernel, &sample, points, vectors, context)?;
         let mut worst = 0.0_f64;
         for j in 0..vectors.ncols() {

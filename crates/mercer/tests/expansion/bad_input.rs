@@ -24,8 +24,9 @@ fn a_bandwidth_far_too_small_falls_back_to_tiles_and_says_so() {
         let product = KernelProduct::new(kernel.clone()).gram(GramChoice::Expansion).method(method);
         let (found, record) = product.multiply(&points, u.as_ref(), None, &Watch::new()).unwrap();
         assert_eq!((record.gram.as_str(), record.method.as_str()), ("tiled", "tiled"), "{method}");
-        assert_eq!(record.warnings.len(), 1, "{record:?}");
+        assert_eq!(record.warnings.len(), 2, "{record:?}");
         assert!(record.warnings[0].starts_with("tiles are computed instead of an expansion: "), "{record:?}");
+        assert!(record.warnings[1].starts_with("rounding may take the error to "), "{record:?}");
         assert!(record.measured_error <= record.bound, "{record:?}");
         // At this width no point sees another.
         assert!((found - &u).norm_max() < 1e-14);
@@ -139,4 +140,37 @@ fn clusters_that_take_more_memory_than_is_left_give_way_to_tiles_and_say_so() {
     let warning = tiles.warnings().join("; ");
     assert!(warning.starts_with("tiles are computed instead of an expansion: clusters: it takes "), "{warning}");
     assert!(warning.contains(" of memory, and "), "{warning}");
+}
+
+#[test]
+fn a_series_on_a_line_of_many_bandwidths_is_not_made_of_features_that_underflow() {
+    // Points beyond 38 bandwidths have features that are all zero, and products that are none.
+    for reach in [30.0, 36.0, 43.0] {
+        let points =
+            Points::from_f64((0..800).map(|i| reach * (f64::from(i) / 399.5 - 1.0)).collect::<Vec<_>>(), 800, 1);
+        let (points, kernel) = (points.unwrap(), Kernel::gaussian(0.5).unwrap());
+        let product = KernelProduct::new(kernel.clone()).gram(GramChoice::Expansion).method(ExpansionMethod::Series);
+        let u = vectors(800, 1, 3);
+        let (found, record) = product.multiply(&points, u.as_ref(), None, &Watch::new()).unwrap();
+        let wrong = error(&found, &direct(&kernel, &points, &points, u.as_ref()), u.as_ref());
+        assert!(wrong <= 1e-6, "{reach}: {wrong}");
+        assert_eq!(record.gram, if reach < 35.0 { "expansion" } else { "tiled" }, "{record:?}");
+    }
+}
+
+#[test]
+fn a_kernel_absurdly_narrow_is_told_from_a_grid_at_once() {
+    let points = in_box(300, &[1.0; 2], 1);
+    let started = std::time::Instant::now();
+    for kernel in [Kernel::gaussian(1e20), Kernel::gaussian(1e300), Kernel::rational_quadratic(1e20, 1.0)] {
+        let found = expansion(&kernel.unwrap(), &points, ExpansionMethod::Grid, 1e-6);
+        assert!(found.is_tiled() || found.bound() <= 1e-6);
+    }
+    for kernel in [Kernel::gaussian(1e20), Kernel::exponential(1e15), Kernel::matern32(1e15)] {
+        let line = in_box(300, &[1.0], 1);
+        let found = expansion(&kernel.unwrap(), &line, ExpansionMethod::Grid, 1e-6);
+        assert!(found.is_tiled() || found.bound() <= 1e-6);
+    }
+    // Minutes before; a second even on a machine that is busy.
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }

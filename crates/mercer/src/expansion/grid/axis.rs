@@ -114,18 +114,19 @@ fn coefficient(s: f64, period: f64, k: usize) -> f64 {
     (std::f64::consts::PI / s).sqrt() / period * (-wave * wave / s).exp()
 }
 
+/// Sizes beyond this are not looked for: they are larger than any grid.
+const LARGEST_SIZE: usize = 1 << 30;
+
 /// Numbers of nodes that Fourier transforms are fast for: products of 2, 3 and 5, from `least` on. Multiples of 64 are left out: rows so far
 /// apart share the sets of a cache, and those of a window would drive each other out of it.
 pub(super) fn fast_sizes(least: usize) -> impl Iterator<Item = usize> {
-    (least.max(2)..).filter(|&n| {
-        let mut rest = n;
-        for factor in [2, 3, 5] {
-            while rest % factor == 0 {
-                rest /= factor;
-            }
-        }
-        rest == 1 && n % 2 == 0 && n % 64 != 0
-    })
+    let times = |factor: usize| move |&n: &usize| n.checked_mul(factor).filter(|&n| n <= LARGEST_SIZE);
+    let twos = (1..=5).map(|power| 1_usize << power);
+    let threes = twos.flat_map(|n| std::iter::successors(Some(n), times(3)));
+    let mut sizes: Vec<usize> =
+        threes.flat_map(|n| std::iter::successors(Some(n), times(5))).filter(|&n| n >= least).collect();
+    sizes.sort_unstable();
+    sizes.into_iter()
 }
 
 #[cfg(test)]
@@ -136,6 +137,8 @@ mod tests {
     #[test]
     fn fast_sizes_have_small_factors() {
         assert_eq!(fast_sizes(47).take(6).collect::<Vec<_>>(), [48, 50, 54, 60, 72, 80]);
+        assert_eq!(fast_sizes(0).next(), Some(2));
+        assert_eq!(fast_sizes(usize::MAX).next(), None);
     }
 
     #[test]

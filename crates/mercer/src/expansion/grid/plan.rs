@@ -70,7 +70,10 @@ impl GridPlan {
         let waves = highest_wave(narrowest, period, share);
         // The same density of nodes along all axes, found along the longest: the first that suffices.
         let least = ((2.0 * waves) as usize).max(lanes(width) + 4);
-        let along = (points * points / PAIRS_PER_NODE).max(ALWAYS);
+        let along = (points * points / PAIRS_PER_NODE).max(ALWAYS).min(MAX_NODES as f64);
+        if least as f64 > along {
+            return None;
+        }
         let of_size = |n: usize| -> Option<Self> {
             let oversampling = (n as f64 / (2.0 * waves)).clamp(1.05, 3.0);
             let window = Window::new(width, oversampling);
