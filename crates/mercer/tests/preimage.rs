@@ -215,6 +215,82 @@ fn the_eigenvector_is_no_worse_than_descent_and_has_the_sign_of_its_start() {
     }
 }
 
+/// Points of two kinds that have no column in common: what Lanczos' method starts with must not keep it among the columns of one.
+#[test]
+fn the_eigenvector_is_found_among_columns_that_the_start_does_not_have() {
+    let (n, d) = (60, 48);
+    let mut random = Random::new(3);
+    let values: Vec<f64> = (0..n * d)
+        .map(|at| if (at / d) % 2 == usize::from(at % d >= 24) { 0.2 + random.uniform() } else { 0.0 })
+        .collect();
+    let blocks = Points::from_f64(values, n, d).unwrap();
+    let model = KernelPca::new(Kernel::polynomial(1.0, 0.0, 2).unwrap()).n_components(4).fit(&blocks).unwrap();
+    // Scores of one kind, searched from points of the other.
+    let scores = model.transform(&blocks).unwrap();
+    let turned = {
+        let rows: Vec<f64> = (0..n).flat_map(|i| blocks.row((i + 1) % n)).collect();
+        Points::from_f64(rows, n, d).unwrap()
+    };
+    let prepared = Preimage::new(PreimageMethod::Polynomial).prepare(&model, &Watch::new()).unwrap();
+    let own = prepared.of_scores(scores.as_ref(), Some(&blocks), &Watch::new()).unwrap();
+    let other = prepared.of_scores(scores.as_ref(), Some(&turned), &Watch::new()).unwrap();
+    let (coefficients, mean) = (model.dual_coefficients(), 1.0 / n as f64);
+    let column_mean = |j: usize| coefficients.col(j).iter().sum::<f64>() / n as f64;
+    for i in 0..n {
+        let weight =
+            |at: usize| mean + (0..4).map(|j| scores[(i, j)] * (coefficients[(at, j)] - column_mean(j))).sum::<f64>();
+        let mut sum = Mat::<f64>::zeros(d, d);
+        for at in 0..n {
+            let (x, weight) = (blocks.row(at), weight(at));
+            for r in 0..d {
+                for s in 0..d {
+                    sum[(r, s)] += weight * x[r] * x[s];
+                }
+            }
+        }
+        let pairs = sum.self_adjoint_eigen(faer::Side::Lower).unwrap();
+        let (value, vector) = (pairs.S()[d - 1], pairs.U().col(d - 1));
+        for found in [&own, &other] {
+            assert!(found.converged[i], "point {i}");
+            for r in 0..d {
+                // Up to the sign: the outer product has none.
+                let gap = found.points[(i, r)].abs() - value.sqrt() * vector[r].abs();
+                assert!(gap.abs() < 1e-6, "point {i}, column {r}: off by {gap:e}");
+            }
+        }
+    }
+}
+
+/// The slope of the exponential kernel has a pole at the points learned from, which are where searches start.
+#[test]
+fn descent_with_the_exponential_kernel_leaves_the_points_learned_from() {
+    let mut random = Random::new(5);
+    let values: Vec<f64> = (0..80)
+        .flat_map(|i| {
+            let angle = (i / 2) as f64 * std::f64::consts::PI / 39.0;
+            if i % 2 == 0 { [angle.cos(), angle.sin()] } else { [1.0 - angle.cos(), 0.5 - angle.sin()] }
+        })
+        .map(|x| x + 0.1 * random.normal())
+        .collect();
+    let moons = Points::from_f64(values.clone(), 80, 2).unwrap();
+    let disturbed: Vec<f64> = values.iter().map(|x| x + 0.01 * random.normal()).collect();
+    let disturbed = Points::from_f64(disturbed, 80, 2).unwrap();
+    let model = KernelPca::new(Kernel::exponential(1.0).unwrap()).n_components(4).fit(&moons).unwrap();
+    let scores = model.transform(&moons).unwrap();
+    let prepared = Preimage::new(PreimageMethod::Gradient).prepare(&model, &Watch::new()).unwrap();
+    let beside = prepared.of_scores(scores.as_ref(), Some(&disturbed), &Watch::new()).unwrap().feature_error;
+    for start in [Some(&moons), None] {
+        let found = prepared.of_scores(scores.as_ref(), start, &Watch::new()).unwrap();
+        assert_eq!(found.n_not_converged(), 0);
+        for i in 0..80 {
+            let (here, there) = (found.feature_error[i], beside[i]);
+            assert!(here <= there + 1e-3, "point {i}: {here} from the point itself, {there} from beside it");
+        }
+        let moved = |i: usize| (0..2).any(|k| (found.points[(i, k)] - moons.row(i)[k]).abs() > 1e-3);
+        assert!((0..80).filter(|&i| moved(i)).count() > 40, "descent stays where it starts");
+    }
+}
+
 #[test]
 fn scaled_models_give_points_in_the_units_of_their_data() {
     let (noisy, _) = circle(60, 0.05);

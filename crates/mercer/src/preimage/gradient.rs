@@ -112,7 +112,13 @@ fn evaluate(columns: &Columns, weights: MatRef<'_, f64>, z: MatRef<'_, f64>) -> 
     columns.map(&mut kernel, Value::Kernel);
     columns.map(&mut slopes, Value::Slope);
     for c in 0..z.ncols() {
-        slopes.col_mut(c).iter_mut().zip(weights.col(c).iter()).for_each(|(slope, weight)| *slope *= weight);
+        // Slopes of some kernels have a pole where points meet. Without that one term the others tell where to go, and whether it is downwards is seen
+        // from the values.
+        slopes
+            .col_mut(c)
+            .iter_mut()
+            .zip(weights.col(c).iter())
+            .for_each(|(slope, weight)| *slope = if slope.is_finite() { *slope * weight } else { 0.0 });
     }
     let squared: Vec<f64> = z.col_iter().map(|z| z.iter().map(|z| z * z).sum()).collect();
     let mut along = vec![0.0; z.ncols()];
@@ -145,7 +151,7 @@ fn evaluate(columns: &Columns, weights: MatRef<'_, f64>, z: MatRef<'_, f64>) -> 
         values.push(own - 2.0 * column_dot(kernel.as_ref(), weights, c));
         for k in 0..z.nrows() {
             let gradient = of_z * z[(k, c)] + of_sum * sums[(k, c)];
-            // Slopes of some kernels have a pole where points meet; there is nowhere to go from there.
+            // Beyond the numbers there is nowhere to go.
             gradients[(k, c)] = if gradient.is_finite() { gradient } else { 0.0 };
         }
     }

@@ -4,8 +4,9 @@
 //!
 //! With `k(x, y) = (γ x·y)²` the image of `x` is `γ x xᵀ`, and the target is `γ M` with `M = Σ γ_i x_i x_iᵀ`. The nearest `z zᵀ` to `M` is that of
 //! `z = √λ v`, with `λ` the largest eigenvalue of `M` and `v` its unit vector, and `z = 0` if no eigenvalue is positive (\[CHM16\], section 4, with the
-//! largest eigenvalue for the leading one). `M` is only multiplied with: `M w = X (γ ∘ (Xᵀ w))`. The image does not tell `z` from `−z`; the one nearer to
-//! the start is taken.
+//! largest eigenvalue for the leading one). `M` is only multiplied with: `M w = X (γ ∘ (Xᵀ w))`. A little of everything is mixed into the vector that Lanczos'
+//! method starts with: from the start alone it would not leave the columns that points like it have. The image does not tell `z` from `−z`; the one
+//! nearer to the start is taken, or the one whose coordinates have a sum that is not negative if both are as near.
 //!
 //! # References
 //!
@@ -21,6 +22,11 @@ use crate::eigen::many::{Family, Until, extremes};
 
 /// Residual of an eigenpair, relative to its value, and products after which it is taken as it is.
 const UNTIL: Until = Until { tolerance: 1e-10, max_steps: 300 };
+
+/// How much of everything is mixed into a start of unit length.
+const MIXED: f64 = 0.02;
+/// A cosine that is no larger is rounding: the start tells no sign.
+const ROUNDING: f64 = 1e-12;
 
 /// `Σ γ_i x_i x_iᵀ` for each column of weights.
 pub(crate) struct WeightedCovariances<'a> {
@@ -48,11 +54,18 @@ impl Family for WeightedCovariances<'_> {
 /// The nearest points to the targets with these weights; of the two signs the one nearer to the start.
 pub(super) fn decode(columns: &Columns, weights: MatRef<'_, f64>, start: MatRef<'_, f64>) -> Found {
     let family = WeightedCovariances { points: columns.points.as_ref(), weights };
-    let pairs = extremes(&family, start, Order::Algebraic, UNTIL);
+    let lengths: Vec<f64> = start.col_iter().map(|x| x.norm_l2()).collect();
+    let mixed = Mat::from_fn(start.nrows(), start.ncols(), |k, c| {
+        let own = if lengths[c] > 0.0 { start[(k, c)] / lengths[c] } else { 0.0 };
+        // A wave that no structure of data follows.
+        own + MIXED * (1.0 + 2.399_963 * k as f64).sin()
+    });
+    let pairs = extremes(&family, mixed.as_ref(), Order::Algebraic, UNTIL);
     let mut found = Found::new(start);
     for c in 0..start.ncols() {
         let along: f64 = pairs.vectors.col(c).iter().zip(start.col(c).iter()).map(|(v, x)| v * x).sum();
-        let length = pairs.values[c].max(0.0).sqrt().copysign(along);
+        let decides = if along.abs() > ROUNDING * lengths[c] { along } else { pairs.vectors.col(c).iter().sum() };
+        let length = pairs.values[c].max(0.0).sqrt().copysign(decides);
         for k in 0..start.nrows() {
             found.z[(k, c)] = length * pairs.vectors[(k, c)];
         }
