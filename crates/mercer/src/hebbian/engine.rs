@@ -42,6 +42,9 @@ pub(super) trait Engine: Send + Sync {
     /// Computes what centring subtracts, if it is wanted, and `K' x`, in one pass over the matrix.
     fn start(&mut self, x: MatRef<'_, f64>, center: Center, context: &Context<'_>) -> Result<Mat<f64>>;
 
+    /// `K' x`, in one pass over the matrix.
+    fn product(&self, x: MatRef<'_, f64>, context: &Context<'_>) -> Result<Mat<f64>>;
+
     /// Takes centring terms that were computed before.
     fn set_centering(&mut self, centering: Centering);
 
@@ -59,6 +62,12 @@ pub(super) trait Engine: Send + Sync {
 
     /// Points rounded up to whole register blocks, and lanes of a vector.
     fn geometry(&self) -> (usize, usize);
+
+    /// Gives back the memory of rows that are kept; none are until [`make_room`](Self::make_room).
+    fn give_back_room(&mut self);
+
+    /// Takes the memory for rows again, which are computed anew.
+    fn make_room(&mut self);
 
     /// The share of the rows that there is room to keep.
     fn stored_share(&self) -> f64;
@@ -169,6 +178,18 @@ impl<T: Element> Engine for TileEngine<T> {
         Ok(out)
     }
 
+    fn product(&self, x: MatRef<'_, f64>, context: &Context<'_>) -> Result<Mat<f64>> {
+        let mut out = Mat::zeros(self.n, x.ncols());
+        match &self.centering {
+            None => self.gram.apply(x, out.as_mut(), context)?,
+            Some(centering) => {
+                let sums = centering.column_means.iter().map(|mean| mean * self.n as f64).collect();
+                Centered::with_row_sums(&self.gram, sums).apply(x, out.as_mut(), context)?;
+            }
+        }
+        Ok(out)
+    }
+
     fn set_centering(&mut self, centering: Centering) {
         self.terms = Some(CenteringTerms::new(&centering, self.padded));
         self.centering = Some(centering);
@@ -209,6 +230,18 @@ impl<T: Element> Engine for TileEngine<T> {
 
     fn geometry(&self) -> (usize, usize) {
         (self.padded, self.gram.basis().geometry().lanes)
+    }
+
+    fn give_back_room(&mut self) {
+        if let Some(store) = &mut self.store {
+            store.give_back();
+        }
+    }
+
+    fn make_room(&mut self) {
+        if let Some(store) = &mut self.store {
+            store.make_room();
+        }
     }
 
     fn stored_share(&self) -> f64 {

@@ -20,7 +20,7 @@ use faer::{Mat, MatRef};
 use super::learner::HebbianLearner;
 use crate::eigen::tall::inner;
 use crate::eigen::{EigenPairs, Order, Outcome, small_eigen, small_product};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Finish, Model, Spectrum, Totals};
 use crate::plan::Plan;
 
@@ -73,13 +73,22 @@ impl HebbianLearner {
             values: ritz.values,
         };
         let spectrum = Spectrum::new(pairs, &self.engine.diagonal()?, self.engine.centering().cloned());
+        let (found, asked) = (spectrum.pairs.values.len(), self.settings.n_components);
+        let mut prepared = self.prepared.clone();
+        let has_all = found < asked && self.has_all(&spectrum);
+        if has_all {
+            prepared.warnings.push(format!(
+                "{found} of {asked} components are returned: the points have no variance beside them that could be told from rounding in {}",
+                prepared.precision
+            ));
+        }
         let mut model = Finish {
             settings: &self.settings.common,
-            prepared: self.prepared.clone(),
+            prepared,
             plan: self.plan(),
             points: &self.points,
             spectrum,
-            requested: Some(self.settings.n_components),
+            requested: Some(if has_all { found } else { asked }),
             totals: Totals {
                 passes: self.state.pass(),
                 products: self.n_updates(),
@@ -88,7 +97,7 @@ impl HebbianLearner {
             expansion: None,
             resumed_after_passes: self.resumed_after_passes,
         }
-        .model()?;
+        .model_with_scores(&ritz.scores)?;
         model.set_seconds(BTreeMap::from([("total".to_owned(), self.seconds)]));
         Ok(model)
     }
@@ -99,8 +108,7 @@ impl HebbianLearner {
     ///
     /// As [`model`](Self::model).
     pub fn training_scores(&self) -> Result<Mat<f64>> {
-        let kept = self.model()?.n_components();
-        Ok(self.ritz()?.scores.subcols(0, kept).to_owned())
+        Ok(self.model()?.training_scores())
     }
 
     pub(super) fn ritz(&self) -> Result<Ritz> {
@@ -112,6 +120,9 @@ impl HebbianLearner {
             let (values, vectors) = small_eigen(lengths.as_ref(), Order::Modulus)?;
             let largest = values.first().map_or(0.0, |value| value.abs());
             let kept: Vec<usize> = (0..values.len()).filter(|&j| values[j] > DEPENDENT * largest).collect();
+            if kept.is_empty() {
+                return Err(Error::NoVariance { n_samples: self.state.n });
+            }
             let whitened = Mat::from_fn(r, kept.len(), |i, j| vectors[(i, kept[j])] / values[kept[j]].sqrt());
             let quotient = |j: usize| {
                 let moment = small_product(moments.as_ref(), vectors.as_ref().subcols(j, 1));
@@ -135,6 +146,12 @@ impl HebbianLearner {
             ritz.fix_signs();
             Ok(ritz)
         })
+    }
+
+    /// Whether nothing is left beside the directions that were found, so that those that were dropped are missed by nobody.
+    fn has_all(&self, spectrum: &Spectrum) -> bool {
+        let held: f64 = spectrum.pairs.values.iter().sum();
+        (spectrum.total - held).abs() <= self.prepared.precision.epsilon().sqrt() * spectrum.total.abs()
     }
 
     /// What was done, in the words of a plan.

@@ -74,7 +74,7 @@ impl HebbianLearner {
         learner.keeping = Some(Keeping::new(checkpoint.clone()));
         learner.resumed_after_passes = Some(learner.state.pass());
         let made = learner.state.small.updates - learner.state.origin;
-        let rest = (settings.passes * points.n_samples()).saturating_sub(made);
+        let rest = settings.passes.saturating_mul(points.n_samples()).saturating_sub(made);
         let ended = learner.run(Order::Permutations(rest), learner.parameters, watch, stopwatch)?;
         match ended {
             Ended::Diverged(diverged) if !settings.tunes() => Err(learner.diverged(diverged)),

@@ -85,10 +85,13 @@ impl HebbianLearner {
         let context = Context::new(&prepared.threads, watch, Phase::Learning);
         context.check()?;
         let (threads, seed) = (&prepared.threads, settings.common.seed);
-        let mut coefficients = start::coefficients(start, r, points, seed, threads, watch)?;
+        let (mut coefficients, given) = start::coefficients(start, r, points, seed, threads, watch)?;
         let mut images = engine.start(coefficients.as_ref(), settings.common.center, &context)?;
         let variance = require_variance(engine.as_ref(), &prepared)?;
-        start::shorten(start, variance / n as f64, &mut coefficients, &mut images);
+        let before = engine.centering().map_or(0.0, |centering| n as f64 * centering.mean.abs());
+        let noise = prepared.precision.epsilon() * (variance.abs() + before);
+        start::check_given(start, &given, coefficients.as_ref(), images.as_ref(), noise)?;
+        start::shorten(&given, variance / n as f64, &mut coefficients, &mut images);
         let (padded, lanes) = engine.geometry();
         let adapts = settings.rule.adapts();
         let mut state = State::new(coefficients.as_ref(), images.as_ref(), adapts, settings.rho0, padded, lanes);
@@ -118,8 +121,12 @@ impl HebbianLearner {
         if start.is_given() && learner.settings.eta0 == Gain::Auto {
             learner.start_standing = Some(learner.standing(watch)?);
         }
-        let order = start.order.map_or(Order::Permutations(n * learner.settings.passes), Order::Given);
+        let order = start.order.map_or(Order::passes(learner.settings.passes, n), Order::Given);
         learner.tuned_run(order, watch, stopwatch)?;
+        if start.order.is_some() {
+            // Whatever comes next goes over all points, not over what an order of another length leaves of a pass.
+            learner.state.begin_pass();
+        }
         if learner.n_updates() == 0 {
             return Err(Error::Interrupted { phase: Phase::Learning.name() });
         }
@@ -146,7 +153,7 @@ impl HebbianLearner {
         }
         let saved = (self.state.duplicate(), self.history.len());
         let parameters = self.parameters;
-        let order = Order::Permutations(self.points.n_samples() * passes);
+        let order = Order::passes(passes, self.points.n_samples());
         self.go_on_from(&saved, order, watch, stopwatch).inspect_err(|_| {
             self.go_back(&saved);
             self.parameters = parameters;
@@ -164,6 +171,17 @@ impl HebbianLearner {
         }
         new.check_finite()?;
         let points = self.points.followed_by(new)?;
+        // The budget is for one set of rows.
+        self.engine.give_back_room();
+        let outcome = self.over(points, passes, watch, stopwatch);
+        if outcome.is_err() {
+            self.engine.make_room();
+        }
+        outcome
+    }
+
+    /// Goes on over these points, of which the first are those of now, whose rows are not kept any more.
+    fn over(&mut self, points: Points, passes: usize, watch: &Watch<'_>, stopwatch: Stopwatch) -> Result<()> {
         let n = points.n_samples();
         let Setup { mut engine, store_bytes, memory_bytes } = self.settings.set_up(&self.prepared, &points)?;
         let context = Context::new(&self.prepared.threads, watch, Phase::Learning);
@@ -197,7 +215,7 @@ impl HebbianLearner {
             std::mem::replace(&mut self.memory_bytes, memory_bytes),
         );
         let saved = (self.state.duplicate(), entries);
-        let outcome = self.go_on_from(&saved, Order::Permutations(n * passes), watch, stopwatch);
+        let outcome = self.go_on_from(&saved, Order::passes(passes, n), watch, stopwatch);
         if outcome.is_err() {
             (self.state, self.engine, self.points, self.parameters, self.store_bytes, self.memory_bytes) = before;
             self.history.truncate(entries);

@@ -5,10 +5,13 @@
 use faer::{Mat, MatRef};
 
 use super::learner::{HebbianLearner, total_variance};
+use super::start;
 use crate::eigen::tall::inner;
 use crate::eigen::{Order, small_eigen, small_product};
 use crate::error::{Error, Result};
-use crate::model::Model;
+use crate::kernel::Kernel;
+use crate::model::{BasisKind, Model};
+use crate::record::KernelRecord;
 use crate::watch::{Context, Phase, Watch};
 
 /// How much larger an error is than the smallest possible one, relative to that.
@@ -40,11 +43,18 @@ impl HebbianLearner {
     ///
     /// # Errors
     ///
-    /// As [`reconstruction_error`](Self::reconstruction_error), and if the model was learned from another number of points.
+    /// As [`reconstruction_error`](Self::reconstruction_error), and if the model is of another kernel or of other points.
     pub fn reconstruction_error_of(&self, model: &Model, watch: &Watch<'_>) -> Result<f64> {
         self.require_same_points(model)?;
         let context = Context::new(&self.prepared.threads, watch, Phase::Learning);
-        self.engine.squared_error(model.training_scores().as_ref(), &context).map(f64::sqrt)
+        // Scores of converged eigenvectors are known without a pass, and not rounded by one.
+        let is_exact = model.converged() && model.record().solver != "hebbian";
+        let scores = if is_exact {
+            model.training_scores()
+        } else {
+            self.engine.product(model.dual_coefficients(), &context)?
+        };
+        self.engine.squared_error(scores.as_ref(), &context).map(f64::sqrt)
     }
 
     /// The squared error `‖Φ' − Φ' Wᵀ W‖²` of the points in feature space, with `W = A Φ'`.
@@ -73,7 +83,7 @@ impl HebbianLearner {
     ///
     /// # Errors
     ///
-    /// If the model was learned from another number of points, or has another number of components than have been learned.
+    /// If the model is of another kernel or of other points, or has another number of components than have been learned.
     pub fn subspace_angle(&self, model: &Model) -> Result<f64> {
         self.require_same_points(model)?;
         let ritz = self.ritz()?;
@@ -90,12 +100,33 @@ impl HebbianLearner {
         Ok((1.0 - smallest).sqrt().atan2(smallest.sqrt()))
     }
 
+    /// Refuses a model whose coefficients mean something else here: of another kernel, centred otherwise, or over other points.
     fn require_same_points(&self, model: &Model) -> Result<()> {
-        if model.dual_coefficients().nrows() == self.state.n {
-            return Ok(());
+        let (there, here) = (KernelRecord::from(model.kernel()), KernelRecord::from(self.kernel()));
+        if there != here {
+            let requirement = format!("of the kernel that is learned with ({})", start::in_words(&here));
+            return Err(Error::invalid("model", requirement, format!("of {}", start::in_words(&there))));
         }
-        let requirement = format!("learned from the same {} points", self.state.n);
-        Err(Error::invalid("model", requirement, format!("learned from {}", model.dual_coefficients().nrows())))
+        let in_words = |is_centered: bool| if is_centered { "centred" } else { "not centred" };
+        let (there, here) = (model.centering().is_some(), self.engine.centering().is_some());
+        if there != here {
+            let requirement = format!("{} in feature space, as what is learned", in_words(here));
+            return Err(Error::invalid("model", requirement, in_words(there)));
+        }
+        let requirement = || format!("learned from the same {} points", self.state.n);
+        let found = model.dual_coefficients().nrows();
+        if model.basis_kind() != BasisKind::TrainingSet {
+            return Err(Error::invalid("model", requirement(), format!("of {found} points that stand for others")));
+        }
+        if found != self.state.n {
+            return Err(Error::invalid("model", requirement(), format!("learned from {found}")));
+        }
+        // A model of a precomputed kernel does not keep its matrix.
+        let is_known = !matches!(model.kernel(), Kernel::Precomputed);
+        if is_known && let Some(row) = start::first_difference(model.basis(), &self.points) {
+            return Err(Error::invalid("model", requirement(), format!("learned from another one at row {row}")));
+        }
+        Ok(())
     }
 }
 

@@ -47,11 +47,22 @@ impl<T: Element> RowStore<T> {
     /// Room for as many of the `n` rows as `budget` bytes hold; `None` if that is not even one.
     pub(super) fn new(n: usize, padded: usize, block: usize, budget: u64) -> Option<Self> {
         let capacity = (budget / (padded * size_of::<T>()).max(1) as u64).min(n as u64) as usize;
-        let blocks = (0..padded)
-            .step_by(block)
-            .map(|first| Mutex::new(Buffer::zeroed(capacity * block.min(padded - first))))
-            .collect();
-        (capacity > 0).then_some(Self { slots: vec![None; n], used: 0, capacity, blocks, block, padded })
+        let mut store = Self { slots: vec![None; n], used: 0, capacity, blocks: Vec::new(), block, padded };
+        store.make_room();
+        (capacity > 0).then_some(store)
+    }
+
+    /// Takes memory for rows, none of which is kept yet.
+    pub(super) fn make_room(&mut self) {
+        let widths = (0..self.padded).step_by(self.block).map(|first| self.block.min(self.padded - first));
+        self.blocks = widths.map(|width| Mutex::new(Buffer::zeroed(self.capacity * width))).collect();
+    }
+
+    /// Forgets all rows and gives back their memory. Nothing is read or kept before [`make_room`](Self::make_room).
+    pub(super) fn give_back(&mut self) {
+        self.blocks = Vec::new();
+        self.slots.fill(None);
+        self.used = 0;
     }
 
     /// Rows that there is room for.

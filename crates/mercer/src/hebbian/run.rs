@@ -25,6 +25,11 @@ pub(super) enum Order<'a> {
 }
 
 impl Order<'_> {
+    /// So many passes over `n` points.
+    pub(super) fn passes(passes: usize, n: usize) -> Self {
+        Self::Permutations(passes.saturating_mul(n))
+    }
+
     fn len(self) -> usize {
         match self {
             Self::Given(samples) => samples.len(),
@@ -67,6 +72,9 @@ impl HebbianLearner {
             (Gain::Fixed(_), Gain::Fixed(_)) if settings.rule.adapts() => "use smaller values, or \"auto\"",
             (Gain::Fixed(_), _) => "use a smaller eta0, or \"auto\"",
             (Gain::Auto, Gain::Fixed(_)) if settings.rule.adapts() => "use a smaller mu, or \"auto\"",
+            (Gain::Auto, _) if self.start.is_some() => {
+                "there is no smaller value to try: are the points, and the start that was given, as they should be?"
+            }
             (Gain::Auto, _) => "there is no smaller value to try: are the points as they should be?",
         };
         let Diverged { updates, died } = diverged;
@@ -102,7 +110,8 @@ impl HebbianLearner {
         let schedule = self.schedule();
         let (batch, threads) = (self.settings.batch(n), self.prepared.threads.clone());
         let mut context = Context::new(&threads, watch, Phase::Learning);
-        context.progress.expected_passes = Some((self.state.position() + order.len()).div_ceil(n) + self.state.pass());
+        let updates = self.state.position().saturating_add(order.len());
+        context.progress.expected_passes = Some(updates.div_ceil(n).saturating_add(self.state.pass()));
         let (mut done, mut permutation) = (0, Vec::new());
         while done < order.len() {
             if watch.is_stopped() {

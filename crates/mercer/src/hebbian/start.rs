@@ -14,7 +14,10 @@ use crate::model::{Model, digest};
 use crate::record::KernelRecord;
 use crate::watch::{Threads, Watch};
 
-/// The start coefficients, one column per component.
+/// Sizes of a component, the geometric mean of its coefficients' and its scores', that arithmetic has room around: it ends with one.
+const SIZES: std::ops::RangeInclusive<f64> = 1e-100..=1e50;
+
+/// The start coefficients, one column per component, and which of them are given.
 pub(super) fn coefficients(
     start: &Start<'_>,
     n_components: usize,
@@ -22,33 +25,66 @@ pub(super) fn coefficients(
     seed: u64,
     threads: &Threads,
     watch: &Watch<'_>,
-) -> Result<Mat<f64>> {
+) -> Result<(Mat<f64>, Vec<bool>)> {
     if let Some(given) = start.coefficients {
-        return Ok(given.transpose().to_owned());
+        return Ok((given.transpose().to_owned(), vec![true; n_components]));
     }
     let mut random = random(points.n_samples(), n_components, seed);
     if let Some(model) = start.model {
         let known = of_model(model, points, threads, watch)?;
-        for j in 0..start.n_given(n_components) {
+        // A component of eigenvalue zero is no direction.
+        let is_given = |j: usize| j < known.ncols() && known.col(j).iter().any(|&x| x != 0.0);
+        let given: Vec<bool> = (0..n_components).map(is_given).collect();
+        for j in (0..n_components).filter(|&j| given[j]) {
             random.col_mut(j).copy_from(known.col(j));
         }
+        return Ok((random, given));
     }
-    Ok(random)
+    Ok((random, vec![false; n_components]))
+}
+
+/// Refuses components that are given and are nothing in feature space, or of a size that no arithmetic has room for. `noise` is what
+/// rounding makes of coefficients of length one that the matrix takes to zero.
+pub(super) fn check_given(
+    start: &Start<'_>,
+    given: &[bool],
+    coefficients: MatRef<'_, f64>,
+    images: MatRef<'_, f64>,
+    noise: f64,
+) -> Result<()> {
+    let (name, what) =
+        if start.coefficients.is_some() { ("initial_coefficients", "row") } else { ("initial_model", "component") };
+    for j in (0..given.len()).filter(|&j| given[j]) {
+        let (length, image) = (length(coefficients, j), length(images, j));
+        if SIZES.contains(&length) && image <= noise * length {
+            let requirement = format!(
+                "{what}s that differ from zero in feature space, or they would stay zero forever (where points are centred, a constant is zero)"
+            );
+            return Err(Error::invalid(name, requirement, format!("zero in {what} {j}")));
+        }
+        let size = length.sqrt() * image.sqrt();
+        if !SIZES.contains(&size) {
+            let requirement = format!("{what}s whose length in feature space can be squared: they end with one");
+            return Err(Error::invalid(name, requirement, format!("of length {size:.1e} in {what} {j}")));
+        }
+    }
+    Ok(())
+}
+
+/// The length of a column, whatever its size.
+fn length(matrix: MatRef<'_, f64>, column: usize) -> f64 {
+    let largest =
+        matrix.col(column).iter().fold(0.0_f64, |most, x| if x.is_nan() { f64::NAN } else { most.max(x.abs()) });
+    if largest == 0.0 || !largest.is_finite() {
+        return largest;
+    }
+    largest * matrix.col(column).iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt()
 }
 
 impl Start<'_> {
     /// Whether there is anything but a random start.
     pub(super) fn is_given(&self) -> bool {
         self.coefficients.is_some() || self.model.is_some()
-    }
-
-    /// The first components, whose start is given: so many of them, or as many as there are.
-    fn n_given(&self, n_components: usize) -> usize {
-        match (self.coefficients, self.model) {
-            (Some(_), _) => n_components,
-            (None, Some(model)) => model.n_components().min(n_components),
-            (None, None) => 0,
-        }
     }
 }
 
@@ -88,7 +124,7 @@ impl Start<'_> {
 }
 
 /// A kernel with its parameters, for a message.
-fn in_words(kernel: &KernelRecord) -> String {
+pub(super) fn in_words(kernel: &KernelRecord) -> String {
     let degree = kernel.degree.map(f64::from);
     let parameters = [("gamma", kernel.gamma), ("degree", degree), ("coef0", kernel.coef0), ("alpha", kernel.alpha)];
     let given = parameters.iter().filter_map(|(name, value)| value.map(|value| format!(", {name} {value}")));
@@ -101,11 +137,11 @@ fn in_words(kernel: &KernelRecord) -> String {
 /// squared length of the points' mean square over `r`. Kernels up to one make that at most `1 / r`. A dot product need not, and from
 /// far above one, where components end, the cubic term of an update sends them to infinity at gains that suit the rest of the
 /// run. So coefficients are divided by the root of the mean square, if that exceeds one.
-pub(super) fn shorten(start: &Start<'_>, mean_square: f64, coefficients: &mut Mat<f64>, images: &mut Mat<f64>) {
+pub(super) fn shorten(given: &[bool], mean_square: f64, coefficients: &mut Mat<f64>, images: &mut Mat<f64>) {
     let factor = 1.0 / mean_square.max(1.0).sqrt();
     if factor < 1.0 {
         for matrix in [coefficients, images] {
-            for j in start.n_given(matrix.ncols())..matrix.ncols() {
+            for j in (0..matrix.ncols()).filter(|&j| !given[j]) {
                 matrix.col_mut(j).iter_mut().for_each(|x| *x *= factor);
             }
         }
@@ -156,6 +192,19 @@ fn same_points(a: &Points, b: &Points) -> bool {
     }
 }
 
+/// The first row in which two sets of as many points differ, by more than single precision where either has it.
+pub(super) fn first_difference(a: &Points, b: &Points) -> Option<usize> {
+    if same_points(a, b) {
+        return None;
+    }
+    let are_single = [a, b].iter().any(|points| !matches!(points.rows(0..0), RowsRef::F64(_)));
+    let same = |(x, y): (&f64, &f64)| x == y || (are_single && (x - y).abs() <= f64::from(f32::EPSILON) * y.abs());
+    (0..a.n_samples()).find(|&i| {
+        let (a, b) = (a.row(i), b.row(i));
+        a.len() != b.len() || !a.iter().zip(&b).all(same)
+    })
+}
+
 /// The order of the samples in a pass: a permutation that depends on seed and pass only.
 pub(super) fn permutation(n: usize, seed: u64, pass: usize) -> Vec<usize> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -181,16 +230,14 @@ mod tests {
 
     #[test]
     fn random_starts_of_long_points_are_shortened_and_given_ones_are_not() {
-        let given = random(30, 2, 4);
-        let rows = given.transpose().to_owned();
-        let known = Start { coefficients: Some(rows.as_ref()), ..Start::default() };
-        for (start, mean_square, factor) in
-            [(Start::default(), 0.25, 1.0), (Start::default(), 16.0, 0.25), (known, 16.0, 1.0)]
+        let start = random(30, 2, 4);
+        for (given, mean_square, factors) in
+            [([false; 2], 0.25, [1.0; 2]), ([false; 2], 16.0, [0.25; 2]), ([true, false], 16.0, [1.0, 0.25])]
         {
-            let (mut coefficients, mut images) = (given.clone(), given.clone());
-            shorten(&start, mean_square, &mut coefficients, &mut images);
-            let expected = Mat::from_fn(30, 2, |i, j| factor * given[(i, j)]);
-            assert!(coefficients == expected && images == expected, "{mean_square} {factor}");
+            let (mut coefficients, mut images) = (start.clone(), start.clone());
+            shorten(&given, mean_square, &mut coefficients, &mut images);
+            let expected = Mat::from_fn(30, 2, |i, j| factors[j] * start[(i, j)]);
+            assert!(coefficients == expected && images == expected, "{mean_square} {factors:?}");
         }
     }
 

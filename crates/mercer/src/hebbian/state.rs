@@ -41,7 +41,7 @@ pub(super) struct State {
     pub(super) small: Small,
     /// Batches that have not reached the coefficients yet: their images have them.
     pending: Vec<Pending>,
-    /// Updates before the present points were there: passes are counted from here.
+    /// Updates before the present points were there, or in an order that was given: passes are counted from here.
     pub(super) origin: usize,
     /// Passes over all points before that.
     pub(super) earlier_passes: usize,
@@ -165,6 +165,11 @@ impl State {
     /// How many updates of the present pass are done.
     pub(super) fn position(&self) -> usize {
         (self.small.updates - self.origin) % self.n
+    }
+
+    /// Begins a pass here, whatever the one before it has left out.
+    pub(super) fn begin_pass(&mut self) {
+        (self.origin, self.earlier_passes) = (self.small.updates, self.pass());
     }
 
     /// The number of the present pass, counted from zero.

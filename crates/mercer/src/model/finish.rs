@@ -138,7 +138,17 @@ pub(crate) struct Finish<'a> {
 
 impl Finish<'_> {
     /// The model, or why there is none.
-    pub(crate) fn model(mut self) -> Result<Model> {
+    pub(crate) fn model(self) -> Result<Model> {
+        self.model_with(None)
+    }
+
+    /// As [`model`](Self::model), of directions that need not have converged: `scores` are those of the points along them, with the signs
+    /// that [`fix_signs`] gives the vectors.
+    pub(crate) fn model_with_scores(self, scores: &Mat<f64>) -> Result<Model> {
+        self.model_with(Some(scores))
+    }
+
+    fn model_with(mut self, scores: Option<&Mat<f64>>) -> Result<Model> {
         let precision = self.prepared.precision;
         if self.spectrum.pairs.values.iter().all(|value| value.abs() <= self.spectrum.noise(precision)) {
             if self.settings.zero == ZeroComponents::Drop {
@@ -158,10 +168,12 @@ impl Finish<'_> {
         self.warn(complete);
         fix_signs(&mut self.spectrum.pairs.vectors);
         let mut record = self.record(complete);
+        let scores = scores.map(|scores| scores_of(scores, &self.spectrum.pairs.values));
         record.control_limits = novelty::control_limits(
             &self.prepared.kernel,
             self.points,
             &self.spectrum.pairs,
+            scores.as_ref().map(Mat::as_ref),
             self.spectrum.centering.as_ref(),
         )?;
         // A precomputed matrix is not needed again: new points bring their own kernel values.
@@ -170,7 +182,7 @@ impl Finish<'_> {
             _ => self.points.clone(),
         };
         let coefficients = dual_coefficients(&self.spectrum.pairs);
-        Ok(Model::new(Parts {
+        let mut model = Model::new(Parts {
             kernel: self.prepared.kernel,
             basis,
             basis_kind: BasisKind::TrainingSet,
@@ -178,7 +190,11 @@ impl Finish<'_> {
             coefficients,
             centering: self.spectrum.centering,
             record,
-        }))
+        });
+        if let Some(scores) = scores {
+            model.set_training_scores(scores);
+        }
+        Ok(model)
     }
 
     /// Why nothing but rounding is left.
@@ -386,6 +402,12 @@ impl Spectrum {
     fn nothing() -> Self {
         Self { pairs: EigenPairs::empty(0), total: 0.0, centering: None, cut_short: None }
     }
+}
+
+/// Scores along the directions that were kept; none along those whose eigenvalue is zero.
+fn scores_of(scores: &Mat<f64>, values: &[f64]) -> Mat<f64> {
+    let is_kept = |j: usize| j < scores.ncols() && values[j] != 0.0;
+    Mat::from_fn(scores.nrows(), values.len(), |i, j| if is_kept(j) { scores[(i, j)] } else { 0.0 })
 }
 
 /// Eigenvectors are defined up to sign. Fixing it here, and only here, makes models and figures reproducible: the entry of

@@ -36,6 +36,9 @@ pub enum BasisKind {
     Representatives,
 }
 
+/// The solver whose components need not be those of eigenvectors.
+const HEBBIAN: &str = "hebbian";
+
 /// What a model is made of.
 pub(crate) struct Parts {
     pub(crate) kernel: Kernel,
@@ -76,6 +79,8 @@ pub struct Model {
     /// What the columns of points are called, if they had names.
     pub(super) feature_names: Option<Vec<String>>,
     record: RunRecord,
+    /// Scores of the training points, where coefficients and eigenvalues do not tell them.
+    own_scores: Option<Mat<f64>>,
     /// The basis, packed at the first transform.
     slab: OnceLock<PackedSlab>,
     /// The same with what the norm of a point needs, made at the first look for novelty.
@@ -108,6 +113,7 @@ impl Model {
             scaling: None,
             feature_names: None,
             record,
+            own_scores: None,
             slab: OnceLock::new(),
             norm_slab: OnceLock::new(),
         }
@@ -166,6 +172,11 @@ impl Model {
     pub(crate) fn set_seconds(&mut self, seconds: BTreeMap<String, f64>) {
         self.record.seconds = seconds;
         self.record.peak_memory_bytes = memory::peak();
+    }
+
+    /// Takes scores of the training points, for coefficients that need not be those of eigenvectors.
+    pub(super) fn set_training_scores(&mut self, scores: Mat<f64>) {
+        self.own_scores = Some(scores);
     }
 
     /// The kernel.
@@ -284,9 +295,31 @@ impl Model {
     ///
     /// A model of [`BasisKind::Representatives`] does not know those points, and the matrix has no rows:
     /// [`transform`](Self::transform) them.
+    ///
+    /// Coefficients of eigenvectors give them without a pass. Those of the Hebbian algorithm are of directions that need not have
+    /// converged: its model remembers the scores, and one from a file computes them in a pass over the matrix. (A file has neither the matrix of
+    /// a precomputed kernel nor a function; there, scores are those that converged directions would have.)
     pub fn training_scores(&self) -> Mat<f64> {
+        if let Some(scores) = &self.own_scores {
+            return scores.clone();
+        }
+        if self.record.solver == HEBBIAN
+            && let Some(scores) = self.computed_training_scores()
+        {
+            return scores;
+        }
         let values = self.eigenvalues();
         Mat::from_fn(self.training_rows(), self.n_components(), |i, j| self.coefficients[(i, j)] * values[j])
+    }
+
+    /// Scores of the training points by a pass over the matrix, if the model has what that takes.
+    fn computed_training_scores(&self) -> Option<Mat<f64>> {
+        let is_known = !matches!(self.kernel, Kernel::Precomputed | Kernel::Custom(_));
+        if self.basis_kind != BasisKind::TrainingSet || !is_known {
+            return None;
+        }
+        let (threads, watch) = (Threads::all().ok()?, Watch::new());
+        self.scores(&self.basis, &Context::new(&threads, &watch, Phase::Transforming)).ok()
     }
 
     /// Training points that coefficients tell of.
@@ -464,6 +497,7 @@ impl Clone for Model {
             scaling: self.scaling.clone(),
             feature_names: self.feature_names.clone(),
             record: self.record.clone(),
+            own_scores: self.own_scores.clone(),
             slab: OnceLock::new(),
             norm_slab: OnceLock::new(),
         }

@@ -25,7 +25,7 @@
 //! precision of the model. For kernels that are positive semi-definite it cannot be negative, and what rounding leaves below zero
 //! is returned as zero.
 
-use faer::Mat;
+use faer::{Mat, MatRef};
 
 use super::Model;
 use super::fitted::PackedSlab;
@@ -151,11 +151,13 @@ fn distances(norm: f64, components: impl Iterator<Item = (f64, f64)> + Clone, ke
     (if kernel.is_positive_definite() { error.max(0.0) } else { error }, t_squared)
 }
 
-/// Limits from the points that were learned from; none for a precomputed kernel, whose model cannot tell novelty.
+/// Limits from the points that were learned from; none for a precomputed kernel, whose model cannot tell novelty. `scores` are theirs, where
+/// pairs need not have converged.
 pub(super) fn control_limits(
     kernel: &Kernel,
     points: &Points,
     pairs: &EigenPairs,
+    scores: Option<MatRef<'_, f64>>,
     centering: Option<&Centering>,
 ) -> Result<Option<ControlLimits>> {
     if matches!(kernel, Kernel::Precomputed) {
@@ -168,10 +170,14 @@ pub(super) fn control_limits(
             *norm += centering.mean - 2.0 * column_mean;
         }
     }
-    // A training point's score is √|λ| v.
     let component = |i: usize, j: usize| {
         let value = pairs.values[j];
-        (value.abs() * pairs.vectors[(i, j)].powi(2), value / n as f64)
+        let squared_score = match scores {
+            Some(scores) => scores[(i, j)].powi(2),
+            // A training point's score is √|λ| v.
+            None => value.abs() * pairs.vectors[(i, j)].powi(2),
+        };
+        (squared_score, value / n as f64)
     };
     Ok(Some(limits_of(kernel, &norms, pairs.values.len(), component)))
 }

@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mercer::hebbian::Start;
-use mercer::{Kernel, KernelHebbianPca, KernelPca, MemoryBudget, Points, Watch};
+use mercer::{Kernel, KernelHebbianPca, KernelPca, MemoryBudget, Points, Watch, ZeroComponents};
 use mercer_testkit::Format;
 use mercer_testkit::generate::gaussian_cloud;
 
@@ -65,6 +65,47 @@ fn starts_and_orders_that_do_not_fit_are_refused() {
         &start,
         "`initial_coefficients` must be left out when a model to start from is given, but it is given",
     );
+}
+
+#[test]
+fn starts_that_are_nothing_in_feature_space_are_refused() {
+    for rule in ["constant", "et*", "smd*"] {
+        let settings = settings().gain(rule.parse().unwrap());
+        let ones = Mat::full(2, 12, 1.0);
+        let start = Start { coefficients: Some(ones.as_ref()), ..Start::default() };
+        let nothing = "rows that differ from zero in feature space, or they would stay zero forever (where points are centred, a constant is zero)";
+        let expected = format!("`initial_coefficients` must be {nothing}, but it is zero in row 0");
+        refused(&settings, &start, &expected);
+        let one = Mat::from_fn(2, 12, |i, j| if i == 0 { j as f64 } else { 3.0 });
+        let start = Start { coefficients: Some(one.as_ref()), ..Start::default() };
+        refused(&settings, &start, &expected.replace("row 0", "row 1"));
+    }
+}
+
+#[test]
+fn starts_of_absurd_size_are_refused_by_their_name() {
+    for (size, rule) in [(1e160, "et*"), (1e-170, "et*"), (1e160, "constant"), (1e-170, "smd")] {
+        let rows = Mat::from_fn(2, 12, |i, j| size * ((i + 2) * j + i) as f64);
+        let start = Start { coefficients: Some(rows.as_ref()), ..Start::default() };
+        let settings = settings().gain(rule.parse().unwrap());
+        let error = settings.fit_from(&points(), &start, &Watch::new()).unwrap_err().to_string();
+        let expected = "`initial_coefficients` must be rows whose length in feature space can be squared: they end with one, but it is of length ";
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_component_of_a_model_that_is_zero_starts_at_random() {
+    // Three columns have three directions; the other components are zeros.
+    let exact = KernelPca::new(Kernel::linear()).n_components(5).zero_components(ZeroComponents::Keep);
+    let model = exact.fit(&points()).unwrap();
+    assert_eq!(model.n_components(), 5);
+    let start = Start { model: Some(&model), ..Start::default() };
+    let settings = KernelHebbianPca::new(Kernel::linear()).n_components(4).passes(2);
+    let learned = settings.fit_from(&points(), &start, &Watch::new()).unwrap().model().unwrap();
+    for (found, expected) in learned.eigenvalues().iter().zip(model.eigenvalues()) {
+        assert!((found - expected).abs() < 1e-6 * model.eigenvalues()[0], "{found} {expected}");
+    }
 }
 
 #[test]

@@ -99,6 +99,105 @@ fn a_model_of_other_points_is_no_measure() {
     assert_eq!(error, "`model` must be learned from the same 70 points, but it is learned from 40");
 }
 
+/// Fails unless limits are what the novelty of the points themselves is.
+#[track_caller]
+fn limits_are_those_of(model: &mercer::Model, points: &Points) {
+    let novelty = model.novelty(points).unwrap();
+    let limits = model.record().control_limits.as_ref().unwrap();
+    let n = points.n_samples();
+    for (mut of_points, expected) in
+        [(novelty.reconstruction_error, &limits.reconstruction_error), (novelty.t_squared, &limits.t_squared)]
+    {
+        of_points.sort_by(f64::total_cmp);
+        for (level, limit) in limits.levels.iter().zip(expected) {
+            let found = of_points[((level * n as f64 - 1e-9).ceil() as usize).clamp(1, n) - 1];
+            let slack = 1e-9 * model.total_variance().max(1.0);
+            assert!((found - limit).abs() <= slack, "{found} and not {limit} at {level}");
+        }
+    }
+}
+
+#[test]
+fn limits_of_a_run_that_has_not_converged_are_those_of_its_points() {
+    let (points, _) = case();
+    let model = settings().passes(1).fit(&points).unwrap().model().unwrap();
+    assert!(!model.converged());
+    limits_are_those_of(&model, &points);
+    // As many components as there are columns leave nothing of any point.
+    let model = KernelHebbianPca::new(Kernel::linear()).n_components(4).fit(&points).unwrap().model().unwrap();
+    limits_are_those_of(&model, &points);
+    let limits = model.record().control_limits.as_ref().unwrap();
+    assert!(limits.reconstruction_error.iter().all(|&error| error < 1e-10), "{:?}", limits.reconstruction_error);
+}
+
+#[test]
+fn training_scores_of_a_run_that_has_not_converged_are_those_of_its_points() {
+    let (points, _) = case();
+    let learner = settings().passes(1).fit(&points).unwrap();
+    let model = learner.model().unwrap();
+    let expected = model.transform(&points).unwrap();
+    close(model.training_scores().as_ref(), expected.as_ref(), 1e-9, "of the model");
+    close(model.clone().training_scores().as_ref(), expected.as_ref(), 1e-9, "of a copy");
+    close(learner.training_scores().unwrap().as_ref(), expected.as_ref(), 1e-9, "of the learner");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.mercer");
+    model.save(&path).unwrap();
+    let again = mercer::Model::load(&path).unwrap();
+    close(again.training_scores().as_ref(), expected.as_ref(), 1e-9, "from a file");
+}
+
+#[test]
+fn the_error_of_a_reference_that_has_not_converged_is_that_of_its_components() {
+    let (points, gram) = case();
+    for (mode, matrix) in [(Center::Yes, center(gram.as_ref())), (Center::No, gram.clone())] {
+        let learner = settings().center(mode).passes(2).fit(&points).unwrap();
+        let model = settings().center(mode).passes(1).fit(&points).unwrap().model().unwrap();
+        assert!(!model.converged());
+        let rows = model.dual_coefficients().transpose().to_owned();
+        let expected = reconstruction_error(matrix.as_ref(), rows.as_ref());
+        let found = learner.reconstruction_error_of(&model, &Watch::new()).unwrap();
+        assert!((found - expected).abs() < 1e-9 * expected, "{found} {expected}");
+    }
+}
+
+#[test]
+fn a_model_of_another_kernel_centring_or_values_is_no_measure() {
+    let (points, _) = case();
+    let learner = settings().passes(1).fit(&points).unwrap();
+    let refused = |model: &mercer::Model, expected: &str| {
+        let angle = learner.subspace_angle(model).unwrap_err().to_string();
+        let error = learner.reconstruction_error_of(model, &Watch::new()).unwrap_err().to_string();
+        assert_eq!((angle.as_str(), error.as_str()), (expected, expected));
+    };
+    let exact = |gamma: f64| KernelPca::new(Kernel::gaussian(gamma).unwrap()).n_components(3);
+    let other = exact(0.5).fit(&points).unwrap();
+    refused(
+        &other,
+        "`model` must be of the kernel that is learned with (gaussian, gamma 0.4), but it is of gaussian, gamma 0.5",
+    );
+    let other = exact(0.4).center(Center::No).fit(&points).unwrap();
+    refused(&other, "`model` must be centred in feature space, as what is learned, but it is not centred");
+    let cloud = clusters(N, 4, 3, 6);
+    let moved = mercer_testkit::Cloud::from_fn(N, 4, |i, k| cloud.row(i)[k] + f64::from(u8::from(i == 20)));
+    let other = exact(0.4).fit(&moved.points(Format::F64)).unwrap();
+    refused(&other, "`model` must be learned from the same 70 points, but it is learned from another one at row 20");
+    // The same points in single precision are.
+    let single = exact(0.4).fit(&cloud.points(Format::F32)).unwrap();
+    assert!(learner.subspace_angle(&single).is_ok());
+}
+
+#[test]
+fn fewer_directions_than_components_that_were_asked_for_are_a_converged_run() {
+    let points = mercer_testkit::generate::gaussian_cloud(60, 3, 4).points(Format::F64);
+    let settings = KernelHebbianPca::new(Kernel::linear()).n_components(6).passes(300).tolerance(0.05);
+    let model = settings.fit(&points).unwrap().model().unwrap();
+    assert_eq!(model.n_components(), 3);
+    let warnings = &model.record().warnings;
+    assert!(model.converged(), "{warnings:?}");
+    assert!(warnings.iter().any(|warning| warning.starts_with("3 of 6 components are returned")), "{warnings:?}");
+    assert!(!warnings.iter().any(|warning| warning.contains("converged")), "{warnings:?}");
+}
+
 #[test]
 fn negative_eigenvalues_inside_the_span_are_told_and_shares_are_those_of_the_exact_model() {
     // Eigenvectors of a matrix that is not positive semi-definite: cosines over a circle.

@@ -239,6 +239,64 @@ fn centring_and_the_first_scores_take_one_pass_over_half_of_the_matrix() {
 }
 
 #[test]
+fn passes_without_end_do_not_overflow() {
+    let start = Start { order: Some(&[3, 1, 4]), ..Start::default() };
+    let endless = settings(GainRule::EigenvalueStar).eta0(0.05).passes(usize::MAX);
+    let mut learner = endless.fit_from(&points(), &start, &Watch::new()).unwrap();
+    assert_eq!(learner.n_updates(), 3);
+    for passes in [usize::MAX, usize::MAX / N, usize::MAX / N + 1] {
+        let (stop, calls) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let observer = |_: &mercer::watch::Progress| {
+            if calls.fetch_add(1, Ordering::Relaxed) > 5 {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        learner.partial_fit(None, passes, &Watch::new().interrupt(&stop).observer(&observer)).unwrap();
+        assert!(learner.was_stopped());
+    }
+}
+
+#[test]
+fn passes_after_a_given_order_go_over_all_points() {
+    // One update at every point: coefficients of points that a pass has left out stay what they were.
+    let order: Vec<usize> = (0..N + 40).map(|i| i % 7).collect();
+    let start = Start { order: Some(&order), ..Start::default() };
+    let rule = GainRule::Constant;
+    let mut learner = settings(rule).eta0(1e-3).fit_from(&points(), &start, &Watch::new()).unwrap();
+    let before = learner.images();
+    let all: Vec<usize> = (0..N).collect();
+    let rows = learner.coefficients();
+    let again = Start { coefficients: Some(rows.as_ref()), order: Some(&all), ..Start::default() };
+    let other = settings(rule).eta0(1e-3).fit_from(&points(), &again, &Watch::new()).unwrap();
+    learner.partial_fit(None, 1, &Watch::new()).unwrap();
+    assert_eq!(learner.n_updates(), 2 * N + 40);
+    // To first order in the gain the order of a pass does not matter, and what is left out does.
+    let moved = |now: &Mat<f64>| Mat::from_fn(before.nrows(), N, |i, j| now[(i, j)] - before[(i, j)]);
+    close(moved(&learner.images()).as_ref(), moved(&other.images()).as_ref(), 0.05, "what a pass changes");
+    assert_eq!(learner.history().last().unwrap().passes, 2);
+}
+
+#[test]
+fn a_run_that_diverges_over_more_points_keeps_its_rows_again() {
+    let cloud = gaussian_cloud(60, 14, 3);
+    let far = mercer_testkit::Cloud::from_fn(60, 14, |i, k| 10.0 * cloud.row(59 - i)[k]);
+    let settings = KernelHebbianPca::new(Kernel::linear()).gain(GainRule::Annealed).passes(3).gram(GramChoice::Stored);
+    let old = cloud.points(Format::F64);
+    let eta0 = settings.fit(&old).unwrap().gain_parameters().eta0;
+    let (mut learner, mut other) =
+        (settings.clone().eta0(eta0).fit(&old).unwrap(), settings.clone().eta0(eta0).fit(&old).unwrap());
+    let before = learner.kernel_entries();
+    assert!(learner.partial_fit(Some(&far.points(Format::F64)), 3, &Watch::new()).is_err());
+    assert_eq!((learner.kernel_entries(), learner.stored_share().to_bits()), (before, 1.0_f64.to_bits()));
+    for learner in [&mut learner, &mut other] {
+        learner.partial_fit(None, 2, &Watch::new()).unwrap();
+    }
+    assert_eq!(learner.coefficients(), other.coefficients());
+    // Rows had been given back: they are computed once more, and kept.
+    assert_eq!(learner.kernel_entries(), other.kernel_entries() + 60 * 60);
+}
+
+#[test]
 fn gains_are_typed_as_auto_or_a_number() {
     assert_eq!("auto".parse::<Gain>().unwrap(), Gain::Auto);
     assert_eq!("2e-1".parse::<Gain>().unwrap(), Gain::Fixed(0.2));
