@@ -31,6 +31,11 @@ impl GainRule {
         )
     }
 
+    /// Whether `η₀` is the same for points in any unit: gains are divided by eigenvalues, and not multiplied by their norm.
+    pub(super) const fn is_free_of_units(self) -> bool {
+        matches!(self, Self::EigenvalueStar | Self::MetaDescentStar | Self::EigenvalueMetaDescent)
+    }
+
     /// Whether the gains depend on `τ`.
     pub const fn uses_tau(self) -> bool {
         matches!(self, Self::Annealed | Self::EigenvalueStar | Self::MetaDescentStar | Self::AnnealedMetaDescent)

@@ -29,7 +29,7 @@ use super::learner::{HebbianLearner, total_variance};
 use super::run::{ERROR_UP_TO, Ended, Order};
 use super::schedule::GainParameters;
 use super::state::State;
-use super::tune::{Tuned, trial_updates};
+use super::tune::{Tuned, Unit, trial_updates};
 use crate::choices::Gain;
 use crate::error::{Error, Result};
 use crate::watch::{Context, Phase, Stopwatch, Watch};
@@ -64,12 +64,57 @@ enum Wrong {
     Worse,
 }
 
+/// Gains on their way down.
+struct Gains {
+    eta0: Tuned,
+    mu: Tuned,
+    tau: Option<f64>,
+    adapts: bool,
+    /// Whether `η₀` is known to serve without adaptation, or as low as it goes.
+    serve_without: bool,
+}
+
+impl Gains {
+    fn parameters(&self) -> GainParameters {
+        GainParameters { eta0: self.eta0.value(), tau: self.tau, mu: self.adapts.then(|| self.mu.value()) }
+    }
+
+    /// The same without adaptation.
+    fn without(&self) -> GainParameters {
+        GainParameters { mu: self.adapts.then_some(0.0), ..self.parameters() }
+    }
+}
+
+/// What has become of gains that did not serve.
+#[derive(Clone, Copy)]
+enum Lowered {
+    Yes,
+    /// The gain is a lower one, and the meta-gain to be found anew.
+    Anew,
+    /// There is nothing lower to try.
+    No,
+    /// The run was stopped, and is sound as it stands.
+    Stopped,
+}
+
+impl From<bool> for Lowered {
+    fn from(is_lower: bool) -> Self {
+        if is_lower { Self::Yes } else { Self::No }
+    }
+}
+
 impl HebbianLearner {
     /// Runs with the gains that were given, or with the largest that do not diverge and leave a given start no worse than it was.
     pub(super) fn tuned_run(&mut self, order: Order<'_>, watch: &Watch<'_>, stopwatch: Stopwatch) -> Result<()> {
         let adapts = self.settings.rule.adapts();
         let tau = self.tau(self.points.n_samples());
-        let (mut eta0, mut mu) = (Tuned::from(self.settings.eta0), Tuned::from(self.settings.mu));
+        let mut gains = Gains {
+            eta0: Tuned::new(self.settings.eta0, self.unit_of_eta0()?),
+            mu: Tuned::new(self.settings.mu, self.unit_of_mu()?),
+            tau,
+            adapts,
+            serve_without: false,
+        };
         // There is nothing to come back to if nothing is tuned.
         let saved = if self.settings.tunes() { Some((self.state.duplicate(), 0)) } else { None };
         let trial = order.first(trial_updates(self.points.n_samples()));
@@ -77,16 +122,12 @@ impl HebbianLearner {
         let keeping = self.keeping.take();
         if self.settings.eta0 == Gain::Auto && (adapts || self.start_standing.is_some()) {
             let without = |eta0| GainParameters { eta0, tau, mu: adapts.then_some(0.0) };
-            self.lower_in_trials(trial, saved.as_ref(), &mut eta0, without, watch, stopwatch)?;
+            self.lower_in_trials(trial, saved.as_ref(), &mut gains.eta0, without, watch, stopwatch)?;
         }
-        if adapts && self.settings.mu == Gain::Auto {
-            let with = |mu| GainParameters { eta0: eta0.value(), tau, mu: Some(mu) };
-            self.lower_in_trials(trial, saved.as_ref(), &mut mu, with, watch, stopwatch)?;
-        }
+        self.find_mu(trial, saved.as_ref(), &mut gains, watch, stopwatch)?;
         self.keeping = keeping;
         loop {
-            let parameters = GainParameters { eta0: eta0.value(), tau, mu: adapts.then(|| mu.value()) };
-            let ended = self.run(order, parameters, watch, stopwatch)?;
+            let ended = self.run(order, gains.parameters(), watch, stopwatch)?;
             let wrong = match self.wrong_with(&ended, watch) {
                 // There is no time left to find out.
                 Err(Error::Interrupted { .. }) => return Ok(()),
@@ -94,18 +135,111 @@ impl HebbianLearner {
             };
             let lowered = match &wrong {
                 None => return Ok(()),
-                // What is tuned last is lowered first.
-                Some(Wrong::Diverged(_)) => (adapts && mu.lower()) || eta0.lower(),
+                Some(Wrong::Diverged(_)) => {
+                    let fails = |learner: &Self, ended: &Ended| learner.has_failed(ended, watch);
+                    self.lower(&mut gains, saved.as_ref(), order, fails, watch, stopwatch)?
+                }
                 // Either may be to blame.
-                Some(Wrong::Worse) => (adapts && mu.lower()) | eta0.lower(),
+                Some(Wrong::Worse) => Lowered::from((adapts && gains.mu.lower()) | gains.eta0.lower()),
             };
-            match (wrong, lowered, &saved) {
-                (_, true, Some(saved)) => self.go_back(saved),
-                (Some(Wrong::Diverged(diverged)), ..) => return Err(self.diverged(diverged)),
+            match (wrong, lowered) {
+                (_, Lowered::Stopped) => return Ok(()),
+                (_, Lowered::Anew) => {
+                    self.go_back_if(saved.as_ref());
+                    let keeping = self.keeping.take();
+                    self.find_mu(trial, saved.as_ref(), &mut gains, watch, stopwatch)?;
+                    self.keeping = keeping;
+                }
+                (_, Lowered::Yes) => self.go_back_if(saved.as_ref()),
+                (Some(Wrong::Diverged(diverged)), Lowered::No) => return Err(self.diverged(diverged)),
                 // Gains that change nothing: the start is as good as it can be told to be.
-                _ => return Ok(()),
+                (_, Lowered::No) => return Ok(()),
             }
         }
+    }
+
+    /// Finds the meta-gain in trials, if there is one to be found.
+    fn find_mu(
+        &mut self,
+        trial: Order<'_>,
+        saved: Option<&(State, usize)>,
+        gains: &mut Gains,
+        watch: &Watch<'_>,
+        stopwatch: Stopwatch,
+    ) -> Result<()> {
+        if !gains.adapts || gains.mu.is_given() {
+            return Ok(());
+        }
+        let (eta0, tau) = (gains.eta0.value(), gains.tau);
+        let with = |mu| GainParameters { eta0, tau, mu: Some(mu) };
+        self.lower_in_trials(trial, saved, &mut gains.mu, with, watch, stopwatch)
+    }
+
+    /// Lowers what is to blame for a whole run that failed.
+    ///
+    /// Either gain may be, if both are found by trying: a trial of the first updates need not have seen the point at which `η₀` is too
+    /// large, and then no `μ` helps but one that adapts nothing. So the run is tried without adaptation first, and `η₀` lowered until that
+    /// serves, from where on `μ` is looked for anew. If it serves as it is, `μ` is to blame.
+    fn lower(
+        &mut self,
+        gains: &mut Gains,
+        saved: Option<&(State, usize)>,
+        order: Order<'_>,
+        fails: impl Fn(&Self, &Ended) -> Result<bool>,
+        watch: &Watch<'_>,
+        stopwatch: Stopwatch,
+    ) -> Result<Lowered> {
+        if !gains.adapts || gains.mu.is_given() || gains.eta0.is_given() || gains.serve_without {
+            // What is tuned last is lowered first.
+            return Ok(Lowered::from((gains.adapts && gains.mu.lower()) || gains.eta0.lower()));
+        }
+        // What is learned without adaptation is not worth keeping, either.
+        let keeping = self.keeping.take();
+        let outcome = self.lower_without(gains, saved, order, fails, watch, stopwatch);
+        self.keeping = keeping;
+        outcome
+    }
+
+    /// Lowers `η₀` until the whole run serves without adaptation, or `μ` if it does already.
+    fn lower_without(
+        &mut self,
+        gains: &mut Gains,
+        saved: Option<&(State, usize)>,
+        order: Order<'_>,
+        fails: impl Fn(&Self, &Ended) -> Result<bool>,
+        watch: &Watch<'_>,
+        stopwatch: Stopwatch,
+    ) -> Result<Lowered> {
+        gains.serve_without = true;
+        let mut has_lowered = false;
+        loop {
+            self.go_back_if(saved);
+            let ended = self.run(order, gains.without(), watch, stopwatch)?;
+            let failed = match fails(self, &ended) {
+                Err(Error::Interrupted { .. }) => return Ok(Lowered::Stopped),
+                found => found?,
+            };
+            match (failed, ended) {
+                (false, Ended::Stopped) => return Ok(Lowered::Stopped),
+                (false, _) if has_lowered => {
+                    gains.mu = Tuned::new(self.settings.mu, self.unit_of_mu()?);
+                    return Ok(Lowered::Anew);
+                }
+                (false, _) => return Ok(Lowered::from(gains.mu.lower())),
+                (true, _) if gains.eta0.lower() => has_lowered = true,
+                (true, _) => return Ok(Lowered::No),
+            }
+        }
+    }
+
+    /// What `η₀` is tried in.
+    fn unit_of_eta0(&self) -> Result<Unit> {
+        if self.settings.rule.is_free_of_units() { Ok(Unit::ONE) } else { self.unit_of_mu() }
+    }
+
+    /// What `μ` is tried in: an update of log-gains is as large as the squared lengths of points.
+    fn unit_of_mu(&self) -> Result<Unit> {
+        Ok(Unit::over(total_variance(self.engine.as_ref())? / self.points.n_samples() as f64))
     }
 
     /// Lowers a parameter until a trial with it goes well. What trials learn is forgotten.
@@ -196,20 +330,30 @@ impl HebbianLearner {
         watch: &Watch<'_>,
         stopwatch: Stopwatch,
     ) -> Result<()> {
-        let (adapts, GainParameters { tau, .. }) = (self.settings.rule.adapts(), self.parameters);
-        let mut eta0 = Tuned::from_value(self.settings.eta0, self.parameters.eta0);
-        let mut mu = Tuned::from_value(self.settings.mu, self.parameters.mu.unwrap_or(0.0));
+        let GainParameters { eta0, tau, mu } = self.parameters;
+        let mut gains = Gains {
+            eta0: Tuned::from_value(self.settings.eta0, eta0, self.unit_of_eta0()?),
+            mu: Tuned::from_value(self.settings.mu, mu.unwrap_or(0.0), self.unit_of_mu()?),
+            tau,
+            adapts: self.settings.rule.adapts(),
+            serve_without: false,
+        };
         loop {
-            let parameters = GainParameters { eta0: eta0.value(), tau, mu: adapts.then(|| mu.value()) };
-            let diverged = match self.run(order, parameters, watch, stopwatch)? {
+            let diverged = match self.run(order, gains.parameters(), watch, stopwatch)? {
                 Ended::Diverged(diverged) => diverged,
                 Ended::Done if self.settings.tunes() && self.is_useless()? => Diverged::grown(self.n_updates()),
                 Ended::Done | Ended::Stopped => return Ok(()),
             };
-            if !((adapts && mu.lower()) || eta0.lower()) {
-                return Err(self.diverged(diverged));
+            let fails = |learner: &Self, ended: &Ended| match ended {
+                Ended::Diverged(_) => Ok(true),
+                Ended::Done => learner.is_useless(),
+                Ended::Stopped => Ok(false),
+            };
+            match self.lower(&mut gains, Some(saved), order, fails, watch, stopwatch)? {
+                Lowered::Yes | Lowered::Anew => self.go_back(saved),
+                Lowered::Stopped => return Ok(()),
+                Lowered::No => return Err(self.diverged(diverged)),
             }
-            self.go_back(saved);
         }
     }
 

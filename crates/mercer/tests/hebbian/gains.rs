@@ -202,6 +202,42 @@ fn gains_that_were_found_go_on_down_when_more_passes_need_it() {
 }
 
 #[test]
+fn one_point_far_out_does_not_switch_adaptation_off() {
+    // The trial does not see it, and the gain that serves the others is too large for it.
+    let normal = gaussian_cloud(2000, 6, 11);
+    let far = Cloud::from_fn(2000, 6, |i, k| if i == 1234 { 94.0 } else { normal.row(i)[k] });
+    let points = far.points(Format::F64);
+    for rule in rules().filter(|rule| rule.adapts()) {
+        let learner = KernelHebbianPca::new(Kernel::linear()).gain(rule).fit(&points).unwrap();
+        let found = learner.gain_parameters();
+        assert!(found.mu.is_some_and(|mu| mu > 1e-10), "{rule}: {found:?}");
+        assert!(learner.log_gains().iter().any(|rho| rho.abs() > 1e-3), "{rule}: {:?}", learner.log_gains());
+    }
+}
+
+#[test]
+fn gains_that_are_found_do_not_depend_on_the_unit_of_the_points() {
+    let cloud = gaussian_cloud(200, 6, 3);
+    let rotated = Cloud::from_fn(200, 6, |i, k| cloud.row(i)[k] * [3.0, 2.0, 1.0, 0.5, 0.4, 0.3][k]);
+    for rule in rules() {
+        let learned = |unit: f64| {
+            let points = Cloud::from_fn(200, 6, |i, k| unit * rotated.row(i)[k]).points(Format::F64);
+            KernelHebbianPca::new(Kernel::linear()).gain(rule).seed(2).fit(&points).unwrap()
+        };
+        let base = learned(1.0);
+        for unit in [1e8, 1e-6] {
+            let other = learned(unit);
+            let (expected, found) = (base.model().unwrap(), other.model().unwrap());
+            for (found, expected) in found.eigenvalues().iter().zip(expected.eigenvalues()) {
+                let ratio = found / (unit * unit) / expected;
+                let (now, then) = (other.gain_parameters(), base.gain_parameters());
+                assert!((ratio - 1.0).abs() < 0.02, "{rule}, {unit:e}: {ratio}, {now:?} and {then:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn gains_go_on_down_when_new_points_need_it() {
     // Points that are ten times as long in feature space: the gain of the old ones is a hundred times too large.
     let old = gaussian_cloud(60, 4, 3);
