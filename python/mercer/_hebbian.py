@@ -53,7 +53,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         When eigenvalue estimates and gains are renewed: once per pass, so that annealing stands still within a pass; at every update; or
         estimates once per pass and annealing at every update.
     passes : int, default=10
-        Passes over the points.
+        Passes over the points. If residuals are then above 0.01 of the largest eigenvalue, a ``ConvergenceWarning`` says so.
     batch_size : int, default=None
         Updates that are computed together. The iterates are the same for every size, up to rounding.
     random_state : int, RandomState, Generator or None, default=None
@@ -372,12 +372,20 @@ class KernelHebbianPCA(Metrics, Estimator):
         self.record_ = record
 
     def _warn(self) -> None:
-        """Says what is not as it was asked for: passes that were not made, components that there are not."""
+        """Says what is not as it was asked for: passes that were not made or not enough, components that there are not."""
         found = int(np.count_nonzero(self.eigenvalues_))
         if self._model.was_stopped:
             message = f"the run was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
             warnings.warn(message, _base.convergence_warning(), stacklevel=3)
-        elif found < self.n_components:
+            return
+        if not self.record_["converged"]:
+            residual, enough = float(np.max(self.residuals_)), self.record_["tolerance"]
+            message = (
+                f"not every component has converged: after {self.n_updates_} updates the largest residual is {residual:.1e}, where "
+                f"{enough:g} would be enough; partial_fit goes on, and a fit with more passes comes closer"
+            )
+            warnings.warn(message, _base.convergence_warning(), stacklevel=3)
+        if found < self.n_components:
             message = f"{found} of the n_components={self.n_components} components asked for have a variance; there are no others"
             warnings.warn(message, RankWarning, stacklevel=3)
 

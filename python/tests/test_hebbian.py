@@ -293,8 +293,23 @@ def test_fewer_components_than_were_asked_for_are_told(points):
     with pytest.warns(mercer.RankWarning, match=message):
         learner.partial_fit(passes=1)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", mercer.RankWarning)
         KernelHebbianPCA(2).fit(flat)
+
+
+def test_components_that_have_not_converged_are_told(points):
+    message = r"after 150 updates the largest residual is .*, where 0.01 would be enough; partial_fit goes on"
+    with pytest.warns(ConvergenceWarning, match=message):
+        learner = KernelHebbianPCA(3, kernel="rbf", passes=1).fit(points)
+    assert not learner.record_["converged"]
+    with pytest.warns(ConvergenceWarning, match="after 300 updates the largest residual is"):
+        learner.partial_fit(passes=1)
+    # Exact components have.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact = KernelPCA(3, kernel="rbf").fit(points)
+        learner = KernelHebbianPCA(3, kernel="rbf", passes=1).fit(points, initial_model=exact)
+    assert learner.record_["converged"]
 
 
 def test_shares_of_a_kernel_with_negative_eigenvalues_are_those_of_kernel_pca():
@@ -410,7 +425,7 @@ def test_a_time_limit_keeps_what_was_learned_and_the_run_goes_on():
     assert np.isfinite(learner.transform(X[:5])).all()
     before = learner.n_updates_
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", message="the run was stopped")
         learner.set_params(time_limit=None).partial_fit(passes=1)
     assert learner.n_updates_ == before + 2000
     with pytest.raises(mercer.ConvergenceError, match="before there was a result"):
