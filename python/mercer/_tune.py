@@ -34,7 +34,7 @@ class TuneResult:
     maxima_values : list of float
         The criterion at each of them.
     best_bandwidth, best_gamma, best_value : float
-        The highest maximum; without any, the best of the bandwidths tried.
+        The highest maximum; one of the bandwidths tried, if none of the maxima is as good.
     standard_error : float
         The standard error of ``best_bandwidth``; 0.0 if nothing was sampled.
     converged : bool
@@ -149,14 +149,15 @@ def tune_kernel(
         Bandwidths to try, with ``gamma = 1 / (2 bandwidth**2)``, in any order; maxima between them are refined. By default up to
         64 over the distances that the data has.
     method : {"auto", "exact", "sampled"}, default="auto"
-        Whether all pairs of points are looked at: by default up to 10 000 points.
+        Whether all pairs of points are looked at: by default up to 10 000 points, and up to 40 000 where samples do not place the best
+        bandwidth as narrowly as ``tolerance`` asks.
     random_state : int, RandomState, Generator or None, default=None
         Where samples come from; ``None`` is 0.
     degree, coef0, kernel_params
         As in :class:`KernelPCA`.
     tolerance : float, default=None
         How narrow the interval of the best bandwidth must be, relative to it: 1e-8 by default (1e-5 in single precision), 0.01
-        if pairs are sampled.
+        if pairs are sampled, 1e-3 for ``"leading"``, twelve golden sections for ``"reconstruction"``.
     n_leading : int, default=None
         Components that ``"leading"`` and ``"reconstruction"`` count; half the number of columns by default, from 1 to 10.
     n_jobs : int, default=None

@@ -38,6 +38,12 @@ def test_the_stored_case(case):
     assert result.standard_error == 0.0 and result.seconds > 0 and result.method == "exact" and result.converged
 
 
+def test_a_bump_of_noise_is_not_taken_where_an_end_of_the_scan_is_better():
+    result = tune_kernel(np.random.default_rng(4).normal(size=(120, 2)), criterion="reconstruction")
+    assert result.best_value >= result.values.max() > -0.6
+    assert any("is the widest that was tried" in warning for warning in result.warnings)
+
+
 def test_bandwidths_keep_the_order_they_were_given_in(case, tmp_path):
     order = [3, 0, 4, 0, 2, 1]
     result = tune_kernel(case["in_X"], bandwidths=case["in_sigmas"][order])

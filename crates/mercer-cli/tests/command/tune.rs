@@ -61,6 +61,22 @@ fn criteria_stand_side_by_side() {
 }
 
 #[test]
+fn what_other_criteria_have_to_say_is_told_under_their_names() {
+    let directory = Directory::new();
+    // A cloud without structure: an ever wider kernel, which is linear, reconstructs it best.
+    let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
+    let cloud =
+        (0..120).map(|i| format!("{},{}\n", noise(2 * i) + noise(7 * i + 900), noise(2 * i + 1) + noise(5 * i + 400)));
+    directory.write("cloud.csv", cloud.collect::<String>());
+    let outcome = directory.run("tune cloud.csv --compare --record run.json").done();
+    let record: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    let said: Vec<&str> = record["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let is_told =
+        |text: &&str| text.starts_with("reconstruction: the best bandwidth ") && text.contains("--bandwidths");
+    assert!(said.iter().any(is_told), "{said:?} {}", outcome.stderr);
+}
+
+#[test]
 fn a_best_bandwidth_at_the_edge_of_what_was_tried_is_told() {
     let directory = directory();
     for (list, which) in [("0.01,0.02,0.03", "widest"), ("30,40,50", "narrowest")] {

@@ -49,6 +49,8 @@ struct Part {
     /// What scores are multiplied by: the first component then has variance one.
     factor: f64,
     layer: Layer,
+    /// What is to be said of its width and of its units.
+    warnings: Vec<String>,
 }
 
 pub(super) fn fit(
@@ -99,7 +101,7 @@ impl Part {
         threads: &Threads,
         watch: &Watch<'_>,
     ) -> Result<Self> {
-        let kernel = settings.kernel.resolve_watched(from, threads, watch)?;
+        let (kernel, mut warnings) = settings.kernel.resolve_told(from, threads, watch)?;
         let pca = KernelPca::new(kernel).threads(threads.count()).seed(settings.seed);
         let most = points.n_samples().saturating_sub(1).max(1);
         let pca = match settings.n_components {
@@ -111,11 +113,11 @@ impl Part {
         let first = model.eigenvalues().first().map_or(0.0, |mu| mu / points.n_samples() as f64);
         let factor = if first > 0.0 { 1.0 / first.sqrt() } else { 1.0 };
         scale(&mut scores, factor);
-        let layer = match settings.unit {
+        let (layer, converged) = match settings.unit {
             Unit::Sigmoid { learning_rate, epochs } => {
                 let targets =
                     Mat::from_fn(labels.len(), units.len(), |i, j| f64::from(u8::from(labels[i] == units[j])));
-                units::train(scores.as_ref(), targets.as_ref(), learning_rate, epochs, settings.seed)
+                (units::train(scores.as_ref(), targets.as_ref(), learning_rate, epochs, settings.seed), true)
             }
             Unit::Logistic { penalty } if units.len() > 1 => {
                 threads.run(|| logistic::train(scores.as_ref(), labels, units.len(), penalty, MAX_STEPS))
@@ -125,7 +127,10 @@ impl Part {
                 threads.run(|| logistic::train(scores.as_ref(), &own, 2, penalty, MAX_STEPS))
             }
         };
-        Ok(Self { model, factor, layer })
+        if !converged {
+            warnings.push(format!("the logistic regression was stopped before its minimum, after {MAX_STEPS} steps"));
+        }
+        Ok(Self { model, factor, layer, warnings })
     }
 
     fn sums(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
@@ -155,6 +160,11 @@ impl Classifier {
     /// Components of each kernel.
     pub fn n_components(&self) -> Vec<usize> {
         self.parts.iter().map(|part| part.model.n_components()).collect()
+    }
+
+    /// What to be careful about: widths that a search is not sure of, regressions that were stopped before their minimum.
+    pub fn warnings(&self) -> Vec<String> {
+        self.parts.iter().flat_map(|part| part.warnings.clone()).collect()
     }
 
     /// The share of each class in every point: one row per point, which adds up to one.

@@ -17,22 +17,24 @@ const MEMORY: usize = 10;
 /// The gradient at which the minimum is reached, relative to the first one.
 const TOLERANCE: f64 = 1e-6;
 
-/// The regression of classes (numbers below `n_classes`) on inputs.
+/// The regression of classes (numbers below `n_classes`) on inputs, and whether its minimum was reached within `max_steps`.
 pub(super) fn train(
     inputs: MatRef<'_, f64>,
     classes: &[usize],
     n_classes: usize,
     penalty: f64,
     max_steps: usize,
-) -> Layer {
+) -> (Layer, bool) {
     let p = inputs.ncols();
     let problem = Problem { inputs, classes, n_classes, penalty };
     let mut x = vec![0.0; (p + 1) * n_classes];
     let (mut value, mut gradient) = problem.at(&x);
     let enough = TOLERANCE * norm(&gradient);
     let mut memory: VecDeque<(Vec<f64>, Vec<f64>, f64)> = VecDeque::new();
-    for _ in 0..max_steps {
-        if norm(&gradient) <= enough {
+    let mut converged = false;
+    for step in 0..=max_steps {
+        converged = norm(&gradient) <= enough;
+        if converged || step == max_steps {
             break;
         }
         let mut direction = two_loops(&memory, &gradient);
@@ -53,7 +55,11 @@ pub(super) fn train(
             length *= 0.5;
             None
         });
-        let Some((next, at, slopes)) = found else { break };
+        let Some((next, at, slopes)) = found else {
+            // Rounding is all that is left of the slope.
+            converged = true;
+            break;
+        };
         let step: Vec<f64> = next.iter().zip(&x).map(|(a, b)| a - b).collect();
         let change: Vec<f64> = slopes.iter().zip(&gradient).map(|(a, b)| a - b).collect();
         let curvature = dot(&step, &change);
@@ -65,7 +71,7 @@ pub(super) fn train(
         }
         (x, value, gradient) = (next, at, slopes);
     }
-    Layer { weights: Mat::from_fn(p + 1, n_classes, |i, j| x[j * (p + 1) + i]) }
+    (Layer { weights: Mat::from_fn(p + 1, n_classes, |i, j| x[j * (p + 1) + i]) }, converged)
 }
 
 struct Problem<'a> {
@@ -166,7 +172,8 @@ mod tests {
     #[test]
     fn the_minimum_has_no_slope_and_separates_the_classes() {
         let (inputs, classes) = problem();
-        let layer = train(inputs.as_ref(), &classes, 3, 0.01, 500);
+        let (layer, converged) = train(inputs.as_ref(), &classes, 3, 0.01, 500);
+        assert!(converged);
         let x: Vec<f64> =
             (0..3).flat_map(|j| (0..3).map(move |i| (i, j))).map(|(i, j)| layer.weights[(i, j)]).collect();
         let problem = Problem { inputs: inputs.as_ref(), classes: &classes, n_classes: 3, penalty: 0.01 };
@@ -175,5 +182,11 @@ mod tests {
         let sums = layer.sums(inputs.as_ref());
         let right = (0..60).filter(|&i| (0..3).all(|j| sums[(i, j)] <= sums[(i, classes[i])])).count();
         assert!(right >= 50, "{right} of 60");
+    }
+
+    #[test]
+    fn a_regression_that_stops_at_its_last_step_says_so() {
+        let (inputs, classes) = problem();
+        assert!(!train(inputs.as_ref(), &classes, 3, 0.01, 3).1);
     }
 }

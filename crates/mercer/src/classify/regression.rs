@@ -29,6 +29,7 @@ pub struct LogisticRegression {
     shift: Vec<f64>,
     factor: Vec<f64>,
     layer: Layer,
+    converged: bool,
 }
 
 impl LogisticRegression {
@@ -51,8 +52,14 @@ impl LogisticRegression {
             })
             .unzip();
         let scaled = Mat::from_fn(rows.nrows(), rows.ncols(), |i, k| (rows[(i, k)] - shift[k]) * factor[k]);
-        let layer = threads.run(|| logistic::train(scaled.as_ref(), labels, n_classes, penalty, MAX_STEPS));
-        Ok(Self { shift, factor, layer })
+        let (layer, converged) =
+            threads.run(|| logistic::train(scaled.as_ref(), labels, n_classes, penalty, MAX_STEPS));
+        Ok(Self { shift, factor, layer, converged })
+    }
+
+    /// Whether the minimum was reached before the last step that it may take.
+    pub fn converged(&self) -> bool {
+        self.converged
     }
 
     /// The class of each row.
@@ -115,6 +122,7 @@ mod tests {
         assert!(LogisticRegression::fit(rows.as_ref(), &[0; 90], 0.1, &threads).is_err());
         assert!(LogisticRegression::fit(rows.as_ref(), &labels, 0.0, &threads).is_err());
         let found = LogisticRegression::fit(rows.as_ref(), &labels, 0.1, &threads).expect("a fit");
+        assert!(found.converged());
         assert!(found.predict(Mat::zeros(1, 3).as_ref()).is_err());
         rows[(4, 1)] = f64::NAN;
         assert!(found.predict(rows.as_ref()).is_err());

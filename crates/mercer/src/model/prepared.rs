@@ -58,15 +58,14 @@ impl Prepared {
         settings.validate(n)?;
         points.check_finite()?;
         let threads = settings.thread_pool()?;
-        let kernel = match &settings.kernel {
-            KernelChoice::Known(kernel) => kernel.clone(),
-            KernelChoice::Spec(spec) => spec.resolve_watched(points, &threads, watch)?,
+        let (kernel, mut warnings) = match &settings.kernel {
+            KernelChoice::Known(kernel) => (kernel.clone(), Vec::new()),
+            KernelChoice::Spec(spec) => spec.resolve_told(points, &threads, watch)?,
         };
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
             return Err(Error::NotSquare { rows: n, columns: points.n_features() });
         }
         let (mut precision, mut reason) = settings.choose_precision(points.precision());
-        let mut warnings = Vec::new();
         let tolerance = effective_tolerance(settings.tolerance, precision, n, &mut warnings);
         let mut rounding = match precision {
             // A function of the user's may take any time, and a matrix is as precise as it was given.

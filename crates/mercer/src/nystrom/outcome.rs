@@ -41,7 +41,7 @@ impl NystromPca {
         let k = outcome.values.len();
         let converged = outcome.residuals.iter().all(|&residual| residual <= tolerance);
         let budget = settings.memory.bytes();
-        let mut warnings = Vec::new();
+        let mut warnings = task.warnings.clone();
         if let Some(asked) = settings.n_landmarks
             && asked > m
         {

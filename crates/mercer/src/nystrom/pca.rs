@@ -73,6 +73,8 @@ pub(super) struct Task<'a> {
     /// Whether all rows are known to be finite and of one width.
     is_checked: bool,
     pub(super) seconds: BTreeMap<String, f64>,
+    /// What is to be said of the kernel's width.
+    pub(super) warnings: Vec<String>,
 }
 
 impl NystromPca {
@@ -124,12 +126,12 @@ impl NystromPca {
         let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);
         let context = Context::new(&threads, watch, Phase::Starting);
         self.check(points.n_samples())?;
-        let kernel = self.kernel_for(points, &context)?;
+        let (kernel, warnings) = self.kernel_for(points, &context)?;
         let precision = self.nystrom.precision_of(points);
         let chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
         let seconds = BTreeMap::from([("landmarks".to_owned(), whole.seconds())]);
         let (n, probed) = (points.n_samples(), self.probed(points, &chosen));
-        let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: true, seconds };
+        let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: true, seconds, warnings };
         self.learn(task, &mut points.clone(), whole, &context)
     }
 
@@ -158,12 +160,12 @@ impl NystromPca {
         let size = pool_size(usize::MAX, self.nystrom.count(usize::MAX));
         let (pool, n) = reservoir(source, size, self.nystrom.seed.wrapping_add(3))?;
         self.check(n)?;
-        let kernel = self.kernel_for(&pool, &context)?;
+        let (kernel, warnings) = self.kernel_for(&pool, &context)?;
         let precision = self.nystrom.precision_of(&pool);
         let chosen = choose::landmarks(&self.nystrom, &pool, &kernel, precision, &context)?;
         let seconds = BTreeMap::from([("landmarks".to_owned(), whole.seconds())]);
         let probed = self.probed(&pool, &chosen);
-        let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: false, seconds };
+        let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: false, seconds, warnings };
         self.learn(task, source, whole, &context)
     }
 
@@ -191,8 +193,8 @@ impl NystromPca {
         }
     }
 
-    fn kernel_for(&self, points: &Points, context: &Context<'_>) -> Result<Kernel> {
-        let kernel = self.nystrom.kernel_for(points, context)?;
+    fn kernel_for(&self, points: &Points, context: &Context<'_>) -> Result<(Kernel, Vec<String>)> {
+        let (kernel, told) = self.nystrom.kernel_for(points, context)?;
         if matches!(kernel, Kernel::Precomputed) {
             return Err(Error::UnsuitableKernel {
                 what: "kernel PCA over landmarks",
@@ -200,7 +202,7 @@ impl NystromPca {
                 reason: "it knows points by their rows only",
             });
         }
-        Ok(kernel)
+        Ok((kernel, told))
     }
 
     fn learn(

@@ -193,7 +193,7 @@ impl Nystrom {
     pub fn map_watched(&self, points: &Points, watch: &Watch<'_>) -> Result<FeatureMap> {
         let threads = self.thread_pool()?;
         let context = Context::new(&threads, watch, Phase::Starting);
-        let kernel = self.kernel_for(points, &context)?;
+        let (kernel, _) = self.kernel_for(points, &context)?;
         let precision = self.precision_of(points);
         let chosen = choose::landmarks(self, points, &kernel, precision, &context)?;
         map::new(kernel, chosen, points, precision, &context)
@@ -207,21 +207,22 @@ impl Nystrom {
         self.precision.unwrap_or_else(|| points.precision())
     }
 
-    /// The kernel for these points, after everything that can be told from the settings has been checked.
-    pub(super) fn kernel_for(&self, points: &Points, context: &Context<'_>) -> Result<Kernel> {
+    /// The kernel for these points, after everything that can be told from the settings has been checked, and what a search for its width has
+    /// to say.
+    pub(super) fn kernel_for(&self, points: &Points, context: &Context<'_>) -> Result<(Kernel, Vec<String>)> {
         self.check()?;
         if points.n_samples() == 0 {
             return Err(Error::TooFewRows { needed: 1, found: 0 });
         }
         points.check_finite()?;
-        let kernel = match &self.kernel {
-            KernelChoice::Known(kernel) => kernel.clone(),
-            KernelChoice::Spec(spec) => spec.resolve_watched(points, context.threads, context.watch)?,
+        let (kernel, told) = match &self.kernel {
+            KernelChoice::Known(kernel) => (kernel.clone(), Vec::new()),
+            KernelChoice::Spec(spec) => spec.resolve_told(points, context.threads, context.watch)?,
         };
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != points.n_samples() {
             return Err(Error::NotSquare { rows: points.n_samples(), columns: points.n_features() });
         }
-        Ok(kernel)
+        Ok((kernel, told))
     }
 
     pub(super) fn check(&self) -> Result<()> {

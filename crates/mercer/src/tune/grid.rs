@@ -32,7 +32,7 @@ impl Distances {
             });
         };
         let root = multiplies_root(kernel);
-        let mut values = pair_scalars(points, SAMPLE, |x, y| {
+        let mut values = some_scalars(points, |x, y| {
             let s = pairing.of(x, y);
             if root { s.sqrt() } else { s }
         })?;
@@ -64,6 +64,23 @@ impl Distances {
             .map(|j| low * 2.0_f64.powf((j % steps) as f64 / steps as f64) * 2.0_f64.powi((j / steps) as i32))
             .collect()
     }
+}
+
+/// The positive values of `scalar` over pairs of a sample. Where all of its points are equal, others are looked for.
+///
+/// # Errors
+///
+/// If all points are equal.
+pub(super) fn some_scalars(points: &Points, scalar: impl Fn(&[f64], &[f64]) -> f64) -> Result<Vec<f64>> {
+    let n = points.n_samples();
+    match pair_scalars(points, SAMPLE, &scalar) {
+        Err(Error::NoVariance { .. }) if n > SAMPLE => {}
+        outcome => return outcome,
+    }
+    let first = points.row(0);
+    let others = (1..n).filter(|&row| scalar(&points.row(row), &first) > 0.0).take(SAMPLE - 1);
+    let rows: Vec<usize> = std::iter::once(0).chain(others).collect();
+    pair_scalars(&points.select(&rows), SAMPLE, &scalar).map_err(|_| Error::NoVariance { n_samples: n })
 }
 
 /// Whether `gamma` multiplies the distance and not its square.

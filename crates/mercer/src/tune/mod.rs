@@ -47,6 +47,7 @@ mod pass;
 mod resolve;
 mod result;
 mod rivals;
+mod rounding;
 mod sampled;
 mod search;
 mod settings;

@@ -35,11 +35,22 @@ impl KernelSpec {
     ///
     /// As [`resolve`](Self::resolve), and [`Error::Interrupted`](crate::Error::Interrupted) if it was stopped.
     pub fn resolve_watched(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Kernel> {
+        self.resolve_told(points, threads, watch).map(|(kernel, _)| kernel)
+    }
+
+    /// As [`resolve_watched`](Self::resolve_watched), with what a search has to say of the width that it found.
+    pub(crate) fn resolve_told(
+        &self,
+        points: &Points,
+        threads: &Threads,
+        watch: &Watch<'_>,
+    ) -> Result<(Kernel, Vec<String>)> {
         let kernel = self.resolve_directly(points)?;
         if self.wanted_width() != Some(Width::Auto) {
-            return Ok(kernel);
+            return Ok((kernel, Vec::new()));
         }
         let tuning = KernelTuner::new(self.clone()).tune_watched(points, threads, watch)?;
-        kernel.with(Parameter::Gamma, tuning.best_gamma)
+        let kernel = kernel.with(Parameter::Gamma, tuning.best_gamma)?;
+        Ok((kernel, tuning.warnings.into_iter().map(|warning| format!("gamma auto: {warning}")).collect()))
     }
 }

@@ -64,7 +64,7 @@ pub struct Tuning {
     pub standard_errors: Vec<f64>,
     /// Local maxima, by increasing bandwidth.
     pub maxima: Vec<Maximum>,
-    /// The bandwidth of the highest maximum; without any, the best of those tried.
+    /// The bandwidth of the highest maximum; one of those tried, if none of the maxima is as good.
     pub best_bandwidth: f64,
     /// Its inverse width.
     pub best_gamma: f64,

@@ -14,8 +14,9 @@ use crate::kernel::{Kernel, Parameter};
 const SAMPLE: usize = 1000;
 /// Bandwidths that a criterion without derivative is tried at; a grid as fine as that of the others would take minutes.
 const COARSE: usize = 16;
-/// Steps of a golden section.
+/// Steps of a golden section if nothing is said; more than enough for any tolerance that rounding allows otherwise.
 const SECTIONS: usize = 12;
+const MOST_SECTIONS: usize = 80;
 
 impl Task<'_> {
     /// Components that are counted.
@@ -110,10 +111,8 @@ pub(super) fn reconstruction(task: &Task<'_>) -> Result<(Curve, TuneMethod)> {
     let mut peaks = Vec::new();
     for i in 1..points.len().saturating_sub(1) {
         if points[i].value > points[i - 1].value && points[i].value >= points[i + 1].value {
-            peaks.push((
-                golden((positions[i - 1], positions[i], positions[i + 1]), points[i].value, &mut several)?,
-                0.0,
-            ));
+            let around = (positions[i - 1], positions[i], positions[i + 1]);
+            peaks.push((golden(around, points[i].value, task.settings.tolerance, &mut several)?, 0.0));
         }
     }
     let standard_errors = vec![0.0; points.len()];
@@ -139,10 +138,14 @@ fn coarse(
 fn golden(
     (mut low, mut middle, mut high): (f64, f64, f64),
     mut value: f64,
+    tolerance: Option<f64>,
     at: &mut impl FnMut(&[f64]) -> Result<Vec<Graded>>,
 ) -> Result<Peak> {
     const SHARE: f64 = 0.381_966_011_250_105_15;
-    for _ in 0..SECTIONS {
+    for _ in 0..tolerance.map_or(SECTIONS, |_| MOST_SECTIONS) {
+        if tolerance.is_some_and(|tolerance| high - low <= tolerance) {
+            break;
+        }
         let upper = high - middle > middle - low;
         let next = if upper { middle + SHARE * (high - middle) } else { middle - SHARE * (middle - low) };
         let found = at(&[gamma(next.exp())])?[0].value;

@@ -100,13 +100,26 @@ pub(super) fn curve(task: &Task<'_>) -> Result<Curve> {
         task.context.check()?;
     }
     let gammas: Vec<f64> = positions.iter().map(|x| gamma(x.exp())).collect();
-    let estimates = blocks.estimate(&gammas)?;
-    let mut warnings = Vec::new();
-    if !converged && !peaks.is_empty() {
-        warnings.push(format!(
-            "the interval of the bandwidth could not be made as narrow as {tolerance} by sampling; the exact method can"
-        ));
+    let mut estimates = blocks.estimate(&gammas)?;
+    // Without a maximum between bandwidths that were asked for, the best of them must stand out.
+    while peaks.is_empty() && !converged {
+        converged = stands_out(&estimates);
+        if converged || !blocks.grow()? {
+            break;
+        }
+        task.context.check()?;
+        passes += 1;
+        estimates = blocks.estimate(&gammas)?;
     }
+    let warning = match (converged, peaks.is_empty()) {
+        (true, _) => None,
+        (false, false) => Some(format!(
+            "the interval of the bandwidth could not be made as narrow as {tolerance} by sampling; the exact method can"
+        )),
+        (false, true) => {
+            Some("samples do not tell which of the bandwidths is the best; the exact method can".to_owned())
+        }
+    };
     Ok(Curve {
         positions,
         standard_errors: estimates.iter().map(|point| point.error.value).collect(),
@@ -115,9 +128,18 @@ pub(super) fn curve(task: &Task<'_>) -> Result<Curve> {
         n_used: blocks.evaluators.iter().map(Evaluator::n).sum(),
         passes: passes + 1,
         pairs: blocks.pairs,
-        converged: converged || task.settings.bandwidths.is_some(),
-        warnings,
+        converged,
+        warnings: warning.into_iter().collect(),
     })
+}
+
+/// Whether the highest of some values is so by more than chance.
+fn stands_out(estimates: &[Estimate]) -> bool {
+    let Some(best) = estimates.iter().max_by(|a, b| a.mean.value.total_cmp(&b.mean.value)) else { return true };
+    estimates
+        .iter()
+        .filter(|other| !std::ptr::eq(*other, best))
+        .all(|other| best.mean.value - other.mean.value >= INTERVAL * best.error.value.hypot(other.error.value))
 }
 
 /// The mean of the blocks' estimates at one position, and its standard error.

@@ -7,15 +7,17 @@ use super::pass::Evaluator;
 use super::result::{Maximum, Tuning};
 use super::settings::{Criterion, KernelTuner, TuneMethod};
 use super::spectrum::{Graded, Sums};
-use super::{rivals, sampled};
+use super::{rivals, rounding, sampled};
 use crate::data::Points;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 use crate::kernel::{Kernel, Parameter, Width};
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
 
 /// Points up to which every pair is looked at if nothing else is said.
 const EXACT_UP_TO: usize = 10_000;
+/// And up to which it is where samples do not tell enough: sixteen times as many pairs.
+const EXACT_AT_MOST: usize = 40_000;
 /// Octaves by which a grid without a maximum is made longer at the end that rises, at most.
 const EXTENSIONS: [i32; 3] = [0, 4, 8];
 
@@ -46,6 +48,28 @@ pub(super) struct Curve {
     pub(super) warnings: Vec<String>,
 }
 
+impl Curve {
+    /// The place of the highest value. On a plain that reaches an end of the curve it is the place farthest from that end: beyond lies nothing
+    /// that is better.
+    fn highest(&self, noise: f64) -> usize {
+        let value = |place: usize| self.points[place].value;
+        // What is no number is worse than any.
+        let order = |&i: &usize, &j: &usize| {
+            value(j).is_nan().cmp(&value(i).is_nan()).then(value(i).total_cmp(&value(j))).then(j.cmp(&i))
+        };
+        let count = self.points.len();
+        let best = (0..count).max_by(order).expect("a curve has at least one point");
+        let is_as_high = |&place: &usize| value(best) - value(place) <= noise * value(best).abs();
+        if (0..best).all(|place| is_as_high(&place)) {
+            return (best..count).take_while(is_as_high).last().unwrap_or(best);
+        }
+        if (best..count).all(|place| is_as_high(&place)) {
+            return (0..=best).rev().take_while(is_as_high).last().unwrap_or(best);
+        }
+        best
+    }
+}
+
 pub(super) fn tune(settings: &KernelTuner, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Tuning> {
     let stopwatch = Stopwatch::start();
     settings.validate()?;
@@ -57,15 +81,17 @@ pub(super) fn tune(settings: &KernelTuner, points: &Points, threads: &Threads, w
     let kernel = settings.kernel.clone().width(Width::Auto).resolve_directly(points)?;
     let precision = settings.precision.unwrap_or_else(|| points.precision());
     let context = Context::new(threads, watch, Phase::Tuning);
-    let task = Task { settings, points, kernel, precision, context };
-    let (curve, method) = match settings.criterion {
+    let mut task = Task { settings, points, kernel, precision, context };
+    let coarse = task.settle_precision()?;
+    let (mut curve, method) = match settings.criterion {
         Criterion::Median | Criterion::Scale => (task.heuristic()?, TuneMethod::Exact),
-        Criterion::Variance if task.wants_sampling() => (sampled::curve(&task)?, TuneMethod::Sampled),
+        Criterion::Variance if task.wants_sampling() => task.from_samples()?,
         Criterion::Variance => (task.exact(Sums::graded_variance)?, TuneMethod::Exact),
         Criterion::EffectiveRank => (task.exact(Sums::graded_concentration)?, TuneMethod::Exact),
         Criterion::Leading => rivals::leading(&task)?,
         Criterion::Reconstruction => rivals::reconstruction(&task)?,
     };
+    curve.warnings.extend(coarse);
     Ok(task.tuning(curve, method, stopwatch))
 }
 
@@ -76,6 +102,41 @@ impl Task<'_> {
             TuneMethod::Exact => false,
             TuneMethod::Auto => self.points.n_samples() > EXACT_UP_TO && self.has_unit_diagonal(),
         }
+    }
+
+    /// The curve from samples; from all pairs where those do not tell enough, nobody asked for samples, and there are not too many pairs.
+    fn from_samples(&self) -> Result<(Curve, TuneMethod)> {
+        let may_be_exact = self.settings.method == TuneMethod::Auto && self.points.n_samples() <= EXACT_AT_MOST;
+        match sampled::curve(self) {
+            Ok(curve) if may_be_exact && !curve.converged => {}
+            Err(Error::NoMaximum { .. }) if may_be_exact => {}
+            outcome => return outcome.map(|curve| (curve, TuneMethod::Sampled)),
+        }
+        Ok((self.exact(Sums::graded_variance)?, TuneMethod::Exact))
+    }
+
+    /// Turns to double precision where single precision would be too coarse for the curve, unless it was asked for: then that is said.
+    fn settle_precision(&mut self) -> Result<Option<String>> {
+        let has_sums = matches!(self.settings.criterion, Criterion::Variance | Criterion::EffectiveRank);
+        if self.precision != Precision::F32 || !has_sums {
+            return Ok(None);
+        }
+        let distances = self.distances()?;
+        let unit = distances.as_ref().map_or(1.0, |distances| distances.unit(&self.kernel));
+        let gammas = self.gammas(distances.as_ref(), 0, 0);
+        let change = rounding::of_single_precision(self.points, &self.kernel, unit, &self.context, |evaluator| {
+            evaluator.at_gammas(&self.kernel, &gammas, &self.context)
+        })?;
+        if change <= rounding::MOST {
+            return Ok(None);
+        }
+        if self.settings.precision.is_none() {
+            self.precision = Precision::F64;
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "single precision changes the curve by {change:.1e} of its maximum; double precision does not"
+        )))
     }
 
     /// Whether every point's kernel with itself is one, whatever the width.
@@ -192,7 +253,9 @@ impl Task<'_> {
         let rows = crate::data::sample_rows(n, EXACT_UP_TO, self.settings.seed);
         let (n_used, points) =
             (rows.len(), if rows.len() < n { self.points.select(&rows) } else { self.points.clone() });
-        let evaluator = Evaluator::new(&points, &self.kernel, 1.0 / best, self.precision)?;
+        // One value is not worth looking whether single precision would do.
+        let precision = self.settings.precision.unwrap_or(Precision::F64);
+        let evaluator = Evaluator::new(&points, &self.kernel, 1.0 / best, precision)?;
         let sums = evaluator.at_gammas(&self.kernel, &[best], &self.context)?;
         Ok(Curve {
             positions: vec![bandwidth(best).ln()],
@@ -240,13 +303,17 @@ impl Task<'_> {
             .collect();
         maxima.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
         let highest = maxima.iter().copied().max_by(|a, b| a.value.total_cmp(&b.value));
-        let best = highest.unwrap_or_else(|| {
-            let values = places.iter().map(|&place| curve.points[place].value);
-            let (index, value) =
-                values.enumerate().max_by(|(_, a), (_, b)| a.total_cmp(b)).expect("a curve has at least one point");
+        let place = curve.highest(self.noise());
+        let value = curve.points[place].value;
+        // A value that chance or rounding has put above a maximum is no better.
+        let slack = 2.0 * curve.standard_errors[place] + self.noise() * value.abs();
+        let best = highest.filter(|peak| value.is_nan() || value <= peak.value + slack).unwrap_or_else(|| {
+            let index = places.iter().position(|&own| own == place).expect("every place has its bandwidth");
             let (sigma, standard_error) = (bandwidths[index], 0.0);
             Maximum { bandwidth: sigma, gamma: gamma(sigma), value, standard_error }
         });
+        let mut warnings = curve.warnings;
+        warnings.extend(at_the_edge(best.bandwidth, &bandwidths));
         Tuning {
             kernel: self.kernel.name().to_owned(),
             criterion: self.settings.criterion,
@@ -271,9 +338,27 @@ impl Task<'_> {
             passes: curve.passes,
             pairs: curve.pairs,
             seconds: stopwatch.seconds(),
-            warnings: curve.warnings,
+            warnings,
         }
     }
+}
+
+/// What is to be said if the best of the bandwidths that were tried has none better beside it because it is the last.
+fn at_the_edge(best: f64, bandwidths: &[f64]) -> Option<String> {
+    const SAME: f64 = 1e-9;
+    let narrowest = bandwidths.iter().copied().fold(f64::INFINITY, f64::min);
+    let widest = bandwidths.iter().copied().fold(0.0, f64::max);
+    let is = |sigma: f64| (best - sigma).abs() <= SAME * sigma;
+    let which = match (is(narrowest), is(widest)) {
+        (true, false) => "narrowest",
+        (false, true) => "widest",
+        // Somewhere between, or the only one there is.
+        _ => return None,
+    };
+    Some(format!(
+        "the best bandwidth {} is the {which} that was tried: the criterion may be better beyond it; say with `bandwidths` where to look",
+        short(best)
+    ))
 }
 
 /// Bandwidths in increasing order, each once.

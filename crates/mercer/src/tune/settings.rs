@@ -55,7 +55,7 @@ named!(
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum TuneMethod {
-    /// Exact up to ten thousand points, sampled beyond.
+    /// Exact up to ten thousand points, sampled beyond; exact up to forty thousand where samples do not make the interval narrow enough.
     #[default]
     Auto,
     /// All pairs.
@@ -112,7 +112,7 @@ impl KernelTuner {
         self
     }
 
-    /// Sets whether every pair is looked at (default: up to ten thousand points).
+    /// Sets whether every pair is looked at (default: up to ten thousand points, and as [`TuneMethod::Auto`] says).
     #[must_use]
     pub fn method(mut self, method: TuneMethod) -> Self {
         self.method = method;
@@ -128,14 +128,16 @@ impl KernelTuner {
     }
 
     /// Sets how narrow the interval of the best bandwidth must be, relative to it: for an exact search the width of the
-    /// bracket that is left (default 1e-8, in single precision 1e-5), for a sampled one twice the standard error (default 0.01).
+    /// bracket that is left (default 1e-8, in single precision 1e-5), for a sampled one twice the standard error (default 0.01). For
+    /// [`Criterion::Leading`] the default is 1e-3, for [`Criterion::Reconstruction`] twelve golden sections.
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = Some(tolerance);
         self
     }
 
-    /// Sets the precision of kernel values (default: that of the data; single precision for bytes).
+    /// Sets the precision of kernel values (default: that of the data, single precision for bytes; double precision where single precision
+    /// would change the curve of a sample of the points).
     #[must_use]
     pub fn precision(mut self, precision: Precision) -> Self {
         self.precision = Some(precision);

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
+use super::grid::some_scalars;
 use super::pass::Evaluator;
+use super::rounding;
 use super::spectrum::Sums;
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Parameter, pair_scalars};
+use crate::kernel::{Kernel, Parameter};
 use crate::watch::{Context, Phase, Threads, Watch};
 
-/// Points whose pairs say what a typical scalar is.
-const SAMPLE: usize = 200;
 /// Halvings of a step before it is given up.
 const HALVINGS: usize = 30;
 
@@ -115,7 +115,9 @@ pub fn evaluate(
 ) -> Result<Parameters> {
     check(points, kernel, parameters)?;
     let context = Context::new(threads, watch, Phase::Tuning);
-    let evaluator = Evaluator::new(points, kernel, unit(points, kernel)?, points.precision())?;
+    let unit = unit(points, kernel)?;
+    let precision = rounding::precision(points, kernel, unit, &context)?;
+    let evaluator = Evaluator::new(points, kernel, unit, precision)?;
     let sums = evaluator.at(std::slice::from_ref(kernel), parameters, &context)?.remove(0);
     Ok(Parameters { value: sums.variance(), gradient: gradient(&sums, parameters) })
 }
@@ -161,7 +163,9 @@ pub fn tune_parameters(
         }
     }
     let context = Context::new(threads, watch, Phase::Tuning);
-    let evaluator = Evaluator::new(points, kernel, unit(points, kernel)?, points.precision())?;
+    let unit = unit(points, kernel)?;
+    let precision = rounding::precision(points, kernel, unit, &context)?;
+    let evaluator = Evaluator::new(points, kernel, unit, precision)?;
     let at = |logs: &[f64]| -> Result<(Kernel, f64, Vec<f64>)> {
         let mut kernel = kernel.clone();
         for (range, log) in ranges.iter().zip(logs) {
@@ -243,7 +247,7 @@ fn check(points: &Points, kernel: &Kernel, parameters: &[Parameter]) -> Result<(
 /// A typical scalar of a pair; one for kernels of inner products, whose scalars keep their size.
 fn unit(points: &Points, kernel: &Kernel) -> Result<f64> {
     let Some(pairing) = kernel.pairing().filter(|pairing| pairing.is_translation_invariant()) else { return Ok(1.0) };
-    let mut values = pair_scalars(points, SAMPLE, |x, y| pairing.of(x, y))?;
+    let mut values = some_scalars(points, |x, y| pairing.of(x, y))?;
     let middle = values.len() / 2;
     Ok(*values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }

@@ -7,3 +7,4 @@ mod laws;
 mod reference;
 mod sampled;
 mod support;
+mod verdict;

@@ -77,10 +77,7 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
         }
     }
     for warning in &tuning.warnings {
-        session.warn(warning.clone());
-    }
-    if let Some(warning) = at_the_edge(&tuning) {
-        session.warn(warning);
+        session.warn(typed(warning));
     }
     if tuning.maxima.len() > 1 {
         let others: Vec<String> = tuning.maxima.iter().map(|maximum| short(maximum.bandwidth)).collect();
@@ -131,21 +128,9 @@ fn check_kernel(name: &str) -> Result<()> {
     )))
 }
 
-/// What is to be said if the best of the bandwidths that were tried has none better beside it because it is the last.
-fn at_the_edge(tuning: &Tuning) -> Option<String> {
-    const SAME: f64 = 1e-9;
-    let (&narrowest, &widest) = (tuning.bandwidths.first()?, tuning.bandwidths.last()?);
-    let is = |sigma: f64| (tuning.best_bandwidth - sigma).abs() <= SAME * sigma;
-    let which = match (is(narrowest), is(widest)) {
-        (true, false) => "narrowest",
-        (false, true) => "widest",
-        // Somewhere between, or the only one there is.
-        _ => return None,
-    };
-    Some(format!(
-        "the best bandwidth {} is the {which} that was tried: the criterion may be better beyond it; say with --bandwidths where to look",
-        short(tuning.best_bandwidth)
-    ))
+/// A warning of the library, with the parameter's name as it is typed here.
+fn typed(warning: &str) -> String {
+    warning.replace("`bandwidths`", "--bandwidths")
 }
 
 fn kernel_spec(args: &TuneArgs) -> KernelSpec {
@@ -199,13 +184,13 @@ fn rival(
     let outcome = session.timed("compare", |session| Ok(search(&tuner, data, threads, session)))?;
     let seconds = start.elapsed().as_secs_f64();
     match outcome {
-        Ok(found) => Ok(Rival {
-            criterion,
-            error: None,
-            best_bandwidth: Some(found.best_bandwidth),
-            best_gamma: Some(found.best_gamma),
-            seconds,
-        }),
+        Ok(found) => {
+            for warning in &found.warnings {
+                session.warn(format!("{criterion}: {}", typed(warning)));
+            }
+            let (best_bandwidth, best_gamma) = (Some(found.best_bandwidth), Some(found.best_gamma));
+            Ok(Rival { criterion, error: None, best_bandwidth, best_gamma, seconds })
+        }
         Err(Failure::Library(error)) if error.kind() == ErrorKind::Interrupted => Err(Failure::Library(error)),
         Err(failure) => {
             Ok(Rival { criterion, error: Some(failure.to_string()), best_bandwidth: None, best_gamma: None, seconds })
