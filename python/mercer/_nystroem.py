@@ -33,7 +33,7 @@ class Nystroem(Estimator):
     kernel_params : dict, default=None
         Arguments of a kernel that is a function.
     n_components : int, default=100
-        Number of landmarks, and of features. Where landmarks are given it should be theirs.
+        Number of landmarks, and of features.
     random_state : int, RandomState, Generator or None, default=None
         Where random numbers come from; ``None`` is 0. Uniform landmarks are those that scikit-learn chooses from the same
         ``int`` or ``RandomState``.
@@ -134,13 +134,7 @@ class Nystroem(Estimator):
             given = rows(self.landmarks, "landmarks").astype(points.dtype, order="C", copy=False)
             if count not in (_DEFAULT_COMPONENTS, given.shape[0]):
                 raise ValueError(
-                    f"n_components={count} and {given.shape[0]} landmarks say two things: set n_components={given.shape[0]}"
-                )
-            if count != given.shape[0]:
-                # The default cannot be told from a wish.
-                warnings.warn(
-                    f"n_components={count} is not used: {given.shape[0]} landmarks are given. Set n_components={given.shape[0]}.",
-                    stacklevel=3,
+                    f"n_components={count} and {given.shape[0]} landmarks say two things: leave n_components out"
                 )
             return {"landmarks": given, "n_landmarks": None, "seed": 0}
         rule = _checks.choice(owner, "landmarks", self.landmarks, _mercer.LANDMARKS)

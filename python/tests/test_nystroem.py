@@ -65,7 +65,7 @@ def test_rows_are_rows_and_centres_are_not(points):
 
 def test_landmarks_may_be_given(points):
     given = points[[3, 1, 4, 1, 5]] + 0.25
-    fitted = Nystroem(landmarks=given, n_components=5, gamma=0.05).fit(points)
+    fitted = Nystroem(landmarks=given, gamma=0.05).fit(points)
     np.testing.assert_array_equal(fitted.components_, given)
     assert fitted.transform(points).shape == (150, 5)
     assert fitted.rank_ == 4, "one of them is a copy"
@@ -76,13 +76,7 @@ def test_landmarks_may_be_given(points):
     with pytest.raises(ValueError, match="n_components=7 and 5 landmarks"):
         Nystroem(landmarks=given, n_components=7).fit(points)
     with pytest.raises(ValueError, match="points of 8 columns, but it is 7 columns"):
-        Nystroem(landmarks=given[:, 1:], n_components=5).fit(points)
-
-
-def test_a_number_of_components_that_is_not_that_of_given_landmarks_is_not_ignored_silently(points):
-    with pytest.warns(UserWarning, match="n_components=100 is not used: 25 landmarks are given"):
-        fitted = Nystroem(n_components=100, landmarks=points[:25]).fit(points)
-    assert fitted.transform(points).shape == (150, 25)
+        Nystroem(landmarks=given[:, 1:]).fit(points)
 
 
 def test_equal_points_have_rank_one():
