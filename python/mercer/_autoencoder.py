@@ -33,14 +33,14 @@ class AutoencoderKernelPCA(Estimator):
         Stochastic gradients, plain or with reduced variance.
     learning_rate : float or "auto", default="auto"
         Step ``eta0`` of the first update, for points whose largest norm is one. ``"auto"`` is found by trying on a sample, and halved when an
-        epoch makes things worse.
+        epoch makes things worse; the best epoch is kept.
     decay : float, default=None
         Updates ``tau`` after which the step ``eta0 * tau / (tau + t)`` has halved; ``None``: a quarter of all updates with ``"sgd"``, a step that
         stays with ``"svrg"``.
     epochs : int, default=None
         Passes over the points; ``None`` is 20. With 0 the start is what is learned.
-    batch_size : int, default=128
-        Samples that are averaged in an update.
+    batch_size : int, default=None
+        Samples that are averaged in an update; ``None``: one of 64 rows, at least 2 and at most 128.
     start : {"kernel-pca", "random"} or pair of arrays, default="kernel-pca"
         Where learning starts; ``(A0, B0)`` of shape (k, d, d), or (k, m) with ``span="data"``.
     order : array-like of int, default=None
@@ -113,7 +113,7 @@ class AutoencoderKernelPCA(Estimator):
         learning_rate: Any = "auto",
         decay: float | None = None,
         epochs: int | None = None,
-        batch_size: int = 128,
+        batch_size: int | None = None,
         start: Any = "kernel-pca",
         order: Any = None,
         gradient: str = "functional",
@@ -172,6 +172,8 @@ class AutoencoderKernelPCA(Estimator):
 
     def _fit(self, X: Any, epochs: int | None) -> "AutoencoderKernelPCA":
         owner = type(self).__name__
+        # A fit that fails leaves no model that could be taken for its own.
+        self.__dict__.pop("_model", None)
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C")
         points = dense(X)
@@ -188,7 +190,9 @@ class AutoencoderKernelPCA(Estimator):
         """Learns from more points, in their order: one epoch, with the step that is due.
 
         With ``span="data"`` the span stays that of the first call; new points are learned from by what of them lies in it. Before a fit these are the
-        first points, and this is a fit of one epoch. On an error everything stays as it was.
+        first points, and this is a fit of one epoch. On an error everything stays as it was. A step that was found by trying is divided by the square of
+        how much longer these points are than those it was found with, and halved while it makes their loss much larger; if that does not help, or the
+        step was given, what was known is kept, with a ``ConvergenceWarning``.
 
         Parameters
         ----------
@@ -227,7 +231,7 @@ class AutoencoderKernelPCA(Estimator):
             "learning_rate": _rate(owner, self.learning_rate),
             "decay": _checks.real(owner, "decay", self.decay, 0, above=True, optional=True),
             "epochs": epochs,
-            "batch_size": _checks.integer(owner, "batch_size", self.batch_size, 1),
+            "batch_size": self._batch_size(points.shape[0]),
             "start": start,
             "encoder": encoder,
             "decoder": decoder,
@@ -243,6 +247,11 @@ class AutoencoderKernelPCA(Estimator):
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
         }
+
+    def _batch_size(self, n_samples: int) -> int:
+        given = _checks.integer(type(self).__name__, "batch_size", self.batch_size, 1, optional=True)
+        # What the library takes by default.
+        return min(max(n_samples // 64, 2), 128) if given is None else given
 
     def _held_out(self) -> float:
         owner = type(self).__name__
@@ -286,7 +295,10 @@ class AutoencoderKernelPCA(Estimator):
         self.n_updates_ = model.n_updates
 
     def _warn(self) -> None:
-        if self._model.diverged:
+        if self._model.diverged and isinstance(self.learning_rate, str):
+            message = "nothing was learned from these points: every step made their loss larger, and what was known is kept"
+            warnings.warn(message, convergence_warning(), stacklevel=4)
+        elif self._model.diverged:
             message = f"learning diverged with learning_rate={self.learning_rate_}: the best there was is kept; use a smaller one, or 'auto'"
             warnings.warn(message, convergence_warning(), stacklevel=4)
         elif self._model.was_stopped:

@@ -26,6 +26,9 @@ const WORSE: f64 = 1.02;
 const HALVINGS: usize = 12;
 /// After an epoch whose loss is this many times that of the start, or of no parameters at all, a step that was given has diverged.
 const DIVERGED: f64 = 10.0;
+/// More points than those of the fit may make the loss of theirs larger by this share of that of no parameters at all, if the step is ours to halve:
+/// steps are noisy, and few rows say little.
+const GROWN: f64 = 0.1;
 /// A batch with so many times that loss has, whosever the step is.
 pub(super) const BATCH_DIVERGED: f64 = 100.0;
 
@@ -40,7 +43,8 @@ pub(super) fn fit(settings: &AutoencoderKernelPca, points: &Points, watch: &Watc
     let stopwatch = Stopwatch::start();
     let (rows, held_out) = split(settings, n)?;
     let parameters = start(settings, points, &rows, scale, &threads, watch)?;
-    let work = (settings.optimizer, settings.batch_size, until(settings));
+    let batch_size = settings.batch(n);
+    let work = (settings.optimizer, batch_size, until(settings, batch_size));
     let mut trainer = Trainer::new(points, scale, work, rows.clone(), &threads, watch);
     if settings.span == SpanChoice::Data {
         for (place, row) in span_rows(settings, &rows).into_iter().enumerate() {
@@ -48,12 +52,12 @@ pub(super) fn fit(settings: &AutoencoderKernelPca, points: &Points, watch: &Watc
         }
     }
     let n_epochs = settings.order.as_ref().map_or(settings.epochs.unwrap_or(EPOCHS), Vec::len);
-    let per_epoch = rows.len().div_ceil(settings.batch_size);
+    let per_epoch = rows.len().div_ceil(batch_size);
     let decay = settings.decay.or(match settings.optimizer {
         Optimizer::Sgd => Some((n_epochs * per_epoch) as f64 / 4.0).map(|quarter| quarter.max(1.0)),
         Optimizer::Svrg => None,
     });
-    let mut state = Progressed { parameters, updates: 0, rate: 0.0, decay };
+    let mut state = Progressed { parameters, updates: 0, rate: 0.0, decay, divisor: 1.0 };
     let mut context = trainer.context();
     context.progress.expected_passes = Some(n_epochs);
     state.rate = match settings.learning_rate {
@@ -77,10 +81,11 @@ pub(super) fn fit(settings: &AutoencoderKernelPca, points: &Points, watch: &Watc
         optimizer: settings.optimizer,
         gradient: settings.gradient,
         learning_rate: run.state.rate,
+        rate_was_found: settings.learning_rate == LearningRate::Auto,
         decay: run.state.decay,
         updates: run.state.updates,
-        batch_size: settings.batch_size,
-        tolerance: until(settings).tolerance,
+        batch_size,
+        tolerance: until(settings, batch_size).tolerance,
         seed: settings.seed,
         diverged: outcome == Ended::Diverged,
         was_stopped: outcome == Ended::Stopped,
@@ -111,6 +116,9 @@ impl Run<'_> {
         let mut best = (first.judged(), self.state.parameters.clone());
         self.history.push(first);
         let is_ours = self.settings.learning_rate == LearningRate::Auto;
+        let chooses = is_ours || !self.held_out.is_empty();
+        // Where to go back to from an epoch that was taken back: the best, or the last one where rows held out say which is best.
+        let mut last = (is_ours && !self.held_out.is_empty()).then(|| (self.history[0].loss, best.1.clone()));
         let mut waited = 0;
         for epoch in 0..n_epochs {
             context.progress.pass = epoch + 1;
@@ -121,22 +129,26 @@ impl Run<'_> {
                 return Ok(ended);
             }
             let seen = if ended == Ended::Diverged { None } else { self.look(epoch + 1) };
-            let loss = seen.as_ref().map_or(f64::INFINITY, HistoryEntry::judged);
-            let loss = if loss.is_nan() { f64::INFINITY } else { loss };
-            let too_much = if is_ours { WORSE * best.0 } else { DIVERGED * limit * self.units() };
-            if self.held_out.is_empty() && loss > too_much || loss.is_infinite() {
+            let standing = last.as_ref().map_or(best.0, |last| last.0);
+            let too_much = if is_ours { WORSE * standing } else { DIVERGED * limit * self.units() };
+            let Some(seen) = seen.filter(|seen| seen.loss <= too_much && seen.judged().is_finite()) else {
                 if self.trainer.watch.is_stopped() {
                     return Ok(Ended::Stopped);
                 }
-                self.state.parameters = best.1.clone();
                 if !is_ours || self.n_halved == HALVINGS {
+                    self.state.parameters = best.1;
                     return Ok(if is_ours { Ended::Done } else { Ended::Diverged });
                 }
+                self.state.parameters = last.as_ref().map_or(&best.1, |last| &last.1).clone();
                 self.state.rate *= 0.5;
                 self.n_halved += 1;
                 continue;
+            };
+            if let Some(last) = &mut last {
+                *last = (seen.loss, self.state.parameters.clone());
             }
-            self.history.extend(seen);
+            let loss = seen.judged();
+            self.history.push(seen);
             if loss < best.0 {
                 best = (loss, self.state.parameters.clone());
                 waited = 0;
@@ -147,7 +159,7 @@ impl Run<'_> {
                 break;
             }
         }
-        if !self.held_out.is_empty() {
+        if chooses {
             self.state.parameters = best.1;
         }
         Ok(Ended::Done)
@@ -180,8 +192,8 @@ impl Run<'_> {
 }
 
 /// How exact eigenpairs are while learning.
-fn until(settings: &AutoencoderKernelPca) -> Until {
-    let textbook = settings.batch_size == 1;
+fn until(settings: &AutoencoderKernelPca, batch_size: usize) -> Until {
+    let textbook = batch_size == 1;
     let tolerance = settings.tolerance.unwrap_or(if textbook { 1e-12 } else { 1e-3 });
     Until { tolerance, max_steps: if textbook || settings.tolerance.is_some() { 300 } else { STEPS } }
 }
@@ -194,17 +206,23 @@ fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
 
 /// The largest norm of a point; one if points are taken as they are.
 fn scale(settings: &AutoencoderKernelPca, points: &Points) -> Result<f64> {
-    let norm = |row: usize| points.row(row).iter().map(|x| x * x).sum::<f64>();
-    let (row, largest) =
-        (0..points.n_samples()).map(|row| (row, norm(row))).fold((0, 0.0), |a, b| if b.1 > a.1 { b } else { a });
+    let largest = largest_square(points)?;
     if largest == 0.0 {
         return Err(Error::NoVariance { n_samples: points.n_samples() });
     }
+    Ok(if settings.scale { largest.sqrt() } else { 1.0 })
+}
+
+/// The largest squared norm of a point.
+fn largest_square(points: &Points) -> Result<f64> {
+    let norm = |row: usize| points.row(row).iter().map(|x| x * x).sum::<f64>();
+    let (row, largest) =
+        (0..points.n_samples()).map(|row| (row, norm(row))).fold((0, 0.0), |a, b| if b.1 > a.1 { b } else { a });
     // Codes are squares of points, and products of codes with forms squares of squares.
     if !(largest * largest).is_finite() {
         return Err(Error::TooLarge { row, precision: crate::scalar::Precision::F64 });
     }
-    Ok(if settings.scale { largest.sqrt() } else { 1.0 })
+    Ok(largest)
 }
 
 /// Rows that are learned from, and rows that are held out.
@@ -225,8 +243,8 @@ fn split(settings: &AutoencoderKernelPca, n: usize) -> Result<(Vec<usize>, Vec<u
 /// Refuses what does not fit the budget, before anything is made.
 fn check_memory(settings: &AutoencoderKernelPca, n: usize, d: usize) -> Result<()> {
     let (n, d, k) = (n as u64, d as u64, settings.n_components as u64);
-    // Parameters now and at their best; for reduced variance those of the epoch's start and the mean gradient.
-    let copies = if settings.optimizer == Optimizer::Svrg { 4 } else { 2 };
+    // Parameters now and at their best; for reduced variance those of the epoch's start and the mean gradient; with rows held out those to go back to.
+    let copies = if settings.optimizer == Optimizer::Svrg { 4 } else { 2 } + u64::from(settings.validation > 0.0);
     let warm = 4 * n * d;
     let (what, needed) = match settings.span {
         SpanChoice::Full => (format!("{k} forms of {d} columns"), 8 * 2 * copies * k * (d * (d + 1) / 2) + warm),
@@ -247,43 +265,62 @@ fn check_memory(settings: &AutoencoderKernelPca, n: usize, d: usize) -> Result<(
     Err(Error::OverBudget { what, needed, budget, advice: advice.to_owned() })
 }
 
-/// One more epoch over new points, in their order, with what a model knows.
+/// One more epoch over new points, in their order, with what a model knows. If that makes things much worse, the model stays as it was.
 pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> Result<(Parameters, Info)> {
     let info = model.info();
     let threads = model.threads()?;
     let steps = if info.batch_size == 1 { 300 } else { STEPS };
     let work = (info.optimizer, info.batch_size, Until { tolerance: info.tolerance, max_steps: steps });
     let rows: Vec<usize> = (0..points.n_samples()).collect();
+    let longer = largest_square(points)? / (model.scale() * model.scale());
     let mut trainer = Trainer::new(points, model.scale(), work, rows.clone(), &threads, watch);
-    let mut state = Progressed {
+    let is_ours = info.rate_was_found || info.learning_rate == 0.0;
+    let before = Progressed {
         parameters: model.parameters().clone(),
         updates: info.updates,
         rate: info.learning_rate,
         decay: info.decay,
+        // A step that was found is one for the rows that it was found with; losses and slopes grow with the square of longer ones.
+        divisor: if is_ours { longer.max(1.0) } else { 1.0 },
     };
     let stopwatch = Stopwatch::start();
     let context = trainer.context();
     let stopped = || context.interrupted();
+    let mut state = before.clone();
     if state.rate == 0.0 {
-        state.rate = tune::rate(&mut trainer, &state, &rows, &context)?;
+        state.rate = tune::rate(&mut trainer, &before, &rows, &context)?;
     }
-    let start_loss = trainer.loss(&state.parameters, &rows).ok_or_else(stopped)?;
-    let limit = BATCH_DIVERGED * trainer.limit(start_loss, &rows);
-    let ended = trainer.epoch(&mut state, &rows, limit, &context)?;
-    let mut info = Info { n_samples: info.n_samples + rows.len(), ..info.clone() };
-    info.was_stopped = ended == Ended::Stopped;
-    info.diverged = ended == Ended::Diverged;
-    if info.diverged {
-        state.parameters = model.parameters().clone();
-    }
-    info.updates = state.updates;
-    info.learning_rate = state.rate;
-    if let Some(loss) = trainer.loss(&state.parameters, &rows) {
-        let epoch = info.history.last().map_or(0, |entry| entry.epoch) + 1;
-        let seconds = info.history.last().map_or(0.0, |entry| entry.seconds) + stopwatch.seconds();
-        let (updates, rate, loss) = (state.updates, state.step(), loss * model.scale() * model.scale());
-        info.history.push(HistoryEntry { epoch, updates, rate, loss, validation_loss: None, seconds });
-    }
+    let start_loss = trainer.loss(&before.parameters, &rows).ok_or_else(stopped)?;
+    let limit = trainer.limit(start_loss, &rows);
+    let too_much = if is_ours { start_loss + GROWN * trainer.limit(0.0, &rows) } else { DIVERGED * limit };
+    let mut info = Info { was_stopped: false, diverged: false, ..info.clone() };
+    let loss = loop {
+        let ended = trainer.epoch(&mut state, &rows, BATCH_DIVERGED * limit, &context)?;
+        let loss = if ended == Ended::Diverged { Some(f64::NAN) } else { trainer.loss(&state.parameters, &rows) };
+        match loss {
+            Some(loss) if loss <= too_much => break loss,
+            Some(_) if is_ours && info.n_halved < model.info().n_halved + HALVINGS => {
+                state = Progressed { rate: 0.5 * state.rate, ..before.clone() };
+                info.n_halved += 1;
+            }
+            Some(_) => {
+                info.diverged = true;
+                return Ok((before.parameters, info));
+            }
+            None => {
+                info.was_stopped = true;
+                info.n_samples += rows.len();
+                (info.updates, info.learning_rate) = (state.updates, state.rate);
+                return Ok((state.parameters, info));
+            }
+        }
+    };
+    info.n_samples += rows.len();
+    (info.updates, info.learning_rate) = (state.updates, state.rate);
+    let epoch = info.history.last().map_or(0, |entry| entry.epoch) + 1;
+    let seconds = info.history.last().map_or(0.0, |entry| entry.seconds) + stopwatch.seconds();
+    let (updates, rate, loss) = (state.updates, state.step(), loss * model.scale() * model.scale());
+    info.history.push(HistoryEntry { epoch, updates, rate, loss, validation_loss: None, seconds });
     Ok((state.parameters, info))
 }
 

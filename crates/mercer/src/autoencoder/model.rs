@@ -64,6 +64,9 @@ pub(super) struct Info {
     pub(super) optimizer: Optimizer,
     pub(super) gradient: Gradient,
     pub(super) learning_rate: f64,
+    /// Whether the rate was found by trying; not known of older files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) rate_was_found: bool,
     pub(super) decay: Option<f64>,
     pub(super) updates: usize,
     pub(super) batch_size: usize,
@@ -196,7 +199,7 @@ impl Autoencoder {
         &self.info.history
     }
 
-    /// Whether a learning rate that was given was too large: the best there was is what is kept.
+    /// Whether the learning rate was too large: the best there was is what is kept.
     pub fn diverged(&self) -> bool {
         self.info.diverged
     }
@@ -262,6 +265,9 @@ impl Autoencoder {
 
     /// Learns from more points, in their order: one epoch, with the step that is due. On an error, everything stays as it was.
     ///
+    /// A step that was found by trying is divided by the square of how much longer the points are than those it was found with, and halved while it makes
+    /// their loss much larger. If nothing helps, or the step was given, the parameters stay as they were, and the model has [diverged](Self::diverged).
+    ///
     /// Points that are not in a span are learned from by what of them lies in it.
     ///
     /// # Errors
@@ -271,7 +277,7 @@ impl Autoencoder {
         self.check(points)?;
         let before = self.info.n_samples as f64;
         let (parameters, info) = go_on(self, points, watch)?;
-        let more = points.n_samples() as f64;
+        let more = (info.n_samples - self.info.n_samples) as f64;
         let new = crate::data::Moments::of(points);
         for (mean, new) in self.mean.iter_mut().zip(new.mean()) {
             *mean = (*mean * before + new * more) / (before + more);

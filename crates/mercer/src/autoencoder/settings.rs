@@ -218,7 +218,7 @@ pub struct AutoencoderKernelPca {
     pub(super) learning_rate: LearningRate,
     pub(super) decay: Option<f64>,
     pub(super) epochs: Option<usize>,
-    pub(super) batch_size: usize,
+    pub(super) batch_size: Option<usize>,
     pub(super) start: StartFrom,
     pub(super) order: Option<Vec<Vec<usize>>>,
     pub(super) gradient: Gradient,
@@ -235,13 +235,16 @@ pub struct AutoencoderKernelPca {
 
 /// Epochs, if nothing else is said.
 pub(super) const EPOCHS: usize = 20;
+/// Updates of an epoch over few rows, and samples of an update over many, if nothing else is said.
+const BATCHES: usize = 64;
+const BATCH: usize = 128;
 /// Points of a span, if nothing else is said and there are more.
 pub(super) const LANDMARKS: usize = 4000;
 /// Epochs without a smaller loss on rows held out after which learning ends.
 pub(super) const PATIENCE: usize = 5;
 
 impl AutoencoderKernelPca {
-    /// `n_components` forms of full span, by stochastic gradients in batches of 128 from the kernel PCA solution, for 20 epochs.
+    /// `n_components` forms of full span, by stochastic gradients in batches from the kernel PCA solution, for 20 epochs.
     pub fn new(n_components: usize) -> Self {
         Self {
             n_components,
@@ -250,7 +253,7 @@ impl AutoencoderKernelPca {
             learning_rate: LearningRate::Auto,
             decay: None,
             epochs: None,
-            batch_size: 128,
+            batch_size: None,
             start: StartFrom::default(),
             order: None,
             gradient: Gradient::default(),
@@ -302,10 +305,10 @@ impl AutoencoderKernelPca {
         self
     }
 
-    /// Sets how many samples are averaged in an update (default 128). With one sample the iterates are those of the textbook.
+    /// Sets how many samples are averaged in an update (default: one of 64 rows, at least 2 and at most 128). With one sample the iterates are those of the textbook.
     #[must_use]
     pub fn batch_size(mut self, batch_size: usize) -> Self {
-        self.batch_size = batch_size;
+        self.batch_size = Some(batch_size);
         self
     }
 
@@ -417,6 +420,11 @@ impl AutoencoderKernelPca {
         self.threads.map_or_else(Threads::all, Threads::new)
     }
 
+    /// Samples that are averaged in an update.
+    pub(super) fn batch(&self, n: usize) -> usize {
+        self.batch_size.unwrap_or((n / BATCHES).clamp(2, BATCH))
+    }
+
     /// Checks settings against the shape of the points.
     pub(super) fn validate(&self, n: usize, d: usize) -> Result<()> {
         let k = self.n_components;
@@ -428,7 +436,7 @@ impl AutoencoderKernelPca {
             let requirement = format!("between 1 and {dimensions}, the quadratic forms of {d} columns");
             return Err(Error::invalid("n_components", requirement, k));
         }
-        if self.batch_size == 0 {
+        if self.batch_size == Some(0) {
             return Err(Error::invalid("batch_size", "at least 1", 0));
         }
         if let LearningRate::Fixed(rate) = self.learning_rate {

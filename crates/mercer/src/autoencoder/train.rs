@@ -50,12 +50,15 @@ pub(super) struct Progressed {
     pub(super) rate: f64,
     /// Updates after which the step has halved; `None` for a step that stays.
     pub(super) decay: Option<f64>,
+    /// What steps are divided by: how many times larger the squares of rows are than those that the rate is for.
+    pub(super) divisor: f64,
 }
 
 impl Progressed {
     /// The step of the next update.
     pub(super) fn step(&self) -> f64 {
-        self.decay.map_or(self.rate, |tau| self.rate * tau / (tau + self.updates as f64))
+        let rate = self.rate / self.divisor;
+        self.decay.map_or(rate, |tau| rate * tau / (tau + self.updates as f64))
     }
 }
 

@@ -90,10 +90,16 @@ fn the_span_has_the_stored_losses_and_derivatives() {
         close(&start.losses(&x).unwrap(), open("out_loss").part(p), "loss");
         close(&start.encoder(), h.part(p), "encoder");
         // One step at a sample that is not in the span.
-        let mut plain = settings.clone().gradient(Gradient::Plain).epochs(0).fit(&points).unwrap();
+        // One of full length would be taken back: it makes the loss of the third case 479 times larger.
+        let rate = 1e-3;
+        let moved = |before: &[f64], after: &[f64]| -> Vec<f64> {
+            difference(before, after).into_iter().map(|x| x / rate).collect()
+        };
+        let start = settings.clone().gradient(Gradient::Plain).learning_rate(rate).epochs(0);
+        let mut plain = start.fit(&points).unwrap();
         plain.partial_fit(&x, &Watch::new()).unwrap();
-        close(&difference(h.part(p), &plain.encoder()), open("out_dH").part(p), "dH");
-        close(&difference(g.part(p), &plain.decoder()), open("out_dG").part(p), "dG");
+        close(&moved(h.part(p), &plain.encoder()), open("out_dH").part(p), "dH");
+        close(&moved(g.part(p), &plain.decoder()), open("out_dG").part(p), "dG");
         // One step at a point of the span.
         let functional = settings.order(vec![vec![p]]).fit(&points).unwrap();
         close(&difference(h.part(p), &functional.encoder()), open("out_fun_dH").part(p), "functional dH");

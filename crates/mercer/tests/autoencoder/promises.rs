@@ -1,7 +1,10 @@
 //! What holds for every run.
 
 use faer::Mat;
-use mercer::autoencoder::{AutoencoderKernelPca, Codec, Given, Gradient, Optimizer, Sign, SpanChoice, StartFrom};
+use mercer::autoencoder::{
+    Autoencoder, AutoencoderKernelPca, Codec, Given, Gradient, HistoryEntry, LinearPca, Optimizer, Sign, SpanChoice,
+    StartFrom,
+};
 use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
 use mercer::preimage::{Preimage, PreimageMethod};
 use mercer::watch::Threads;
@@ -248,6 +251,93 @@ fn learning_goes_on_with_more_points() {
         }
         assert_eq!((model.n_updates(), model.n_samples(), model.history().len()), (5 + 25, 600, 2 + 5));
         assert!(model.losses(&points).unwrap().iter().sum::<f64>() < before, "{span}");
+    }
+}
+
+fn scaled(points: &Points, factor: f64) -> Points {
+    let (n, d) = (points.n_samples(), points.n_features());
+    Points::from_f64((0..n).flat_map(|i| points.row(i)).map(|x| factor * x).collect::<Vec<_>>(), n, d).unwrap()
+}
+
+fn mean_loss(model: &Autoencoder, points: &Points) -> f64 {
+    model.losses(points).unwrap().iter().sum::<f64>() / points.n_samples() as f64
+}
+
+#[test]
+fn more_points_that_are_much_longer_do_not_destroy_what_was_learned() {
+    let points = pictures(100, 12, 17);
+    for span in [SpanChoice::Full, SpanChoice::Data] {
+        for factor in [10.0, 1e3, 1e6] {
+            let mut model = AutoencoderKernelPca::new(2).span(span).epochs(2).batch_size(20).fit(&points).unwrap();
+            let long = scaled(&points, factor);
+            let (before, before_long) = (mean_loss(&model, &points), mean_loss(&model, &long));
+            model.partial_fit(&long, &Watch::new()).unwrap();
+            assert!(!model.diverged(), "{span}, {factor}");
+            assert!(mean_loss(&model, &points) < 1.1 * before, "{span}, {factor}: {before}");
+            assert!(mean_loss(&model, &long) < 1.1 * before_long, "{span}, {factor}: {before_long}");
+            assert!(model.history().last().unwrap().loss < 1.1 * before_long, "{span}, {factor}");
+        }
+    }
+}
+
+#[test]
+fn a_given_rate_that_destroys_the_model_is_taken_back_and_said() {
+    let points = pictures(100, 12, 18);
+    let fitted = AutoencoderKernelPca::new(2).learning_rate(0.1).epochs(2).batch_size(20).fit(&points).unwrap();
+    let mut model = fitted.clone();
+    model.partial_fit(&scaled(&points, 1e3), &Watch::new()).unwrap();
+    assert!(model.diverged());
+    assert_eq!(model.encoder(), fitted.encoder());
+    assert_eq!(model.mean(), fitted.mean());
+    assert_eq!((model.n_samples(), model.n_updates()), (fitted.n_samples(), fitted.n_updates()));
+    // What comes next is learned from as if nothing had been.
+    model.partial_fit(&points, &Watch::new()).unwrap();
+    assert!(!model.diverged() && model.n_updates() > fitted.n_updates());
+    let huge = scaled(&points, 1e100);
+    assert!(model.partial_fit(&huge, &Watch::new()).unwrap_err().to_string().contains("is too large"));
+}
+
+/// A start that is the best there is: every epoch makes things a little worse.
+#[test]
+fn a_step_that_was_found_never_ends_worse_than_it_began() {
+    for seed in 20..26 {
+        let points = pictures(30, 6, seed);
+        for validation in [0.0, 0.3] {
+            let settings = AutoencoderKernelPca::new(12).epochs(6).batch_size(30).validation(validation);
+            let model = settings.fit(&points).unwrap();
+            let judged = |entry: &HistoryEntry| entry.validation_loss.unwrap_or(entry.loss);
+            let best = model.history().iter().map(judged).fold(f64::INFINITY, f64::min);
+            assert!(best <= judged(&model.history()[0]));
+            if validation == 0.0 {
+                let found = mean_loss(&model, &points);
+                assert!(found <= best * (1.0 + 1e-5) + 1e-9, "seed {seed}: {found} is kept, {best} was seen");
+            }
+        }
+    }
+}
+
+/// 300 of the digits that come with the project, 8 x 8 pixels each.
+fn digits() -> Points {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/digits/digits.csv");
+    let text = std::fs::read_to_string(path).unwrap();
+    let header: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    let label = header.iter().position(|&name| name == "digit").unwrap();
+    let row = |line: &str| -> Vec<f64> {
+        let cells = line.split(',').enumerate().filter(|(at, _)| *at != label);
+        cells.map(|(_, cell)| cell.parse::<f64>().unwrap() / 16.0).collect()
+    };
+    Points::from_f64(text.lines().skip(1).take(300).flat_map(row).collect::<Vec<_>>(), 300, 64).unwrap()
+}
+
+#[test]
+fn few_rows_are_learned_from_better_than_by_pca_with_settings_left_alone() {
+    let points = digits();
+    for k in [5, 10] {
+        let model = AutoencoderKernelPca::new(k).fit(&points).unwrap();
+        let pca = LinearPca::fit(&points, k, Center::Yes).unwrap();
+        let error = |found: Mat<f64>| mean_squared_error(&found, &points);
+        let (own, linear) = (error(model.reconstruct(&points).unwrap()), error(pca.reconstruct(&points).unwrap()));
+        assert!(own < linear, "{k} components: {own}, and {linear} by PCA");
     }
 }
 
