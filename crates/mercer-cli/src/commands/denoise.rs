@@ -62,7 +62,6 @@ pub(super) fn run(args: &DenoiseArgs) -> Result<ExitStatus> {
     let found = session.timed("denoise", |session| {
         Ok(watched_in(session, &name, None, |watch| settings.image(&picture.colors, grid, watch))?.0)
     })?;
-    session.timed("write", |_| output::write_picture(output, format, &found.image, &picture))?;
     let compared = match reference {
         None => None,
         Some((file, clean)) => {
@@ -70,6 +69,7 @@ pub(super) fn run(args: &DenoiseArgs) -> Result<ExitStatus> {
             Some(Comparison::new(file, clean.colors.values(), picture.colors.values(), &numbers(&found.image))?)
         }
     };
+    session.timed("write", |_| output::write_picture(output, format, &found.image, &picture))?;
     session.console.note(&format!(
         "{} picture, {}, written to {}",
         picture.shape(),
@@ -79,6 +79,7 @@ pub(super) fn run(args: &DenoiseArgs) -> Result<ExitStatus> {
     if let Some(compared) = &compared {
         session.console.note(&compared.sentence());
     }
+    let status = status(&found.record, &mut session);
     let body = DenoiseBody {
         common: session.common(),
         image: name,
@@ -92,7 +93,17 @@ pub(super) fn run(args: &DenoiseArgs) -> Result<ExitStatus> {
         record: found.record,
         reference: compared,
     };
-    session.finish(ExitStatus::Done, &body, None)
+    session.finish(status, &body, None)
+}
+
+/// How a run ends that has found what it could.
+pub(super) fn status(record: &DenoiseRecord, session: &mut Session<'_>) -> ExitStatus {
+    let missed = record.n_not_converged;
+    if missed == 0 {
+        return ExitStatus::Done;
+    }
+    session.warn(format!("{missed} of {} points did not converge", record.n_points));
+    ExitStatus::NotConverged
 }
 
 /// The denoising that the flags mean.

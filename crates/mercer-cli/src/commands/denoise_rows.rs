@@ -7,7 +7,7 @@ use mercer::Points;
 use mercer::denoise::DenoiseRecord;
 use serde::Serialize;
 
-use super::denoise::{Comparison, denoiser, sentence};
+use super::denoise::{Comparison, denoiser, sentence, status};
 use super::learn::watched;
 use super::session::Session;
 use crate::args::DenoiseRowsArgs;
@@ -81,6 +81,7 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
     if let Some(compared) = &compared {
         session.console.note(&compared.sentence());
     }
+    let status = status(&found.record, &mut session);
     let body = DenoiseRowsBody {
         common: session.common(),
         data: data.name.clone(),
@@ -90,7 +91,7 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
         record: found.record,
         reference: compared,
     };
-    session.finish(ExitStatus::Done, &body, None)
+    session.finish(status, &body, None)
 }
 
 /// Points in the units of the file that they came from.

@@ -170,6 +170,7 @@ fn finish(
         _ => String::new(),
     };
     session.console.note(&format!("{n} points by {method}, mean error {}{missed}{place}", short(tally.mean_error)));
+    let status = if missed.is_empty() { ExitStatus::Done } else { ExitStatus::NotConverged };
     let body = ReconstructBody {
         common: session.common(),
         model: args.model.display().to_string(),
@@ -182,5 +183,5 @@ fn finish(
         method,
         tally,
     };
-    session.finish(ExitStatus::Done, &body, None)
+    session.finish(status, &body, None)
 }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use mercer::denoise::snr;
+use mercer::denoise::{Image, snr};
 use mercer::upscale::{PictureSpace, Upscaler, enlarged};
 use serde::Serialize;
 
 use super::learn::watched_in;
-use super::session::{Session, threads};
+use super::session::{Session, is_same_file, threads};
 use crate::args::{ColumnName, DataArgs, ImageSize, Pixels, UpscaleArgs};
 use crate::failure::{ExitStatus, Failure, InputError, Result};
 use crate::input::{Data, Depth, Picture, read_picture};
@@ -54,11 +54,38 @@ struct Task {
     output: PathBuf,
 }
 
+/// A folder for what a command writes at its end. If nothing has come into it by then, it goes as it came.
+pub(super) struct Folder {
+    /// Those that were made, inner ones first.
+    made: Vec<PathBuf>,
+}
+
+impl Folder {
+    pub(super) fn make(path: &Path) -> Result<Self> {
+        let missing = path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        let folder = Self { made: missing.map(Path::to_owned).collect() };
+        std::fs::create_dir_all(path).map_err(Failure::file("making", path))?;
+        Ok(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // One that is not empty stays.
+        for folder in &self.made {
+            if std::fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+    }
+}
+
 /// Runs the command.
 pub(super) fn run(args: &UpscaleArgs) -> Result<ExitStatus> {
     let mut session = Session::start("upscale", &args.report, args.progress.progress)?;
-    std::fs::create_dir_all(&args.output).map_err(Failure::file("making", &args.output))?;
     let outputs = outputs(args)?;
+    let _folder = Folder::make(&args.output)?;
+    check_place(args)?;
     let inputs: Vec<(&str, &Path)> = args.images.iter().map(|image| ("picture", image.as_path())).collect();
     session.check_outputs(outputs.iter().map(PathBuf::as_path), &inputs)?;
     let tasks = session.timed("read", |_| tasks(args, outputs))?;
@@ -69,6 +96,7 @@ pub(super) fn run(args: &UpscaleArgs) -> Result<ExitStatus> {
         ..DataArgs::default()
     };
     let known = session.read(&args.known, &flags, 0)?;
+    check_known(&known, args, &tasks)?;
     let size = size_of(&known, args)?;
     let channels = if args.pixels == Some(Pixels::Color) { 3 } else { 1 };
     let shape = (size.height as usize, size.width as usize, channels);
@@ -79,9 +107,20 @@ pub(super) fn run(args: &UpscaleArgs) -> Result<ExitStatus> {
     let space = session.timed("fit", |session| {
         Ok(watched_in(session, &known.name, None, |watch| settings.learn(&known.points, shape, watch))?.0)
     })?;
-    let pictures = session.timed("upscale", |session| {
+    let found = session.timed("upscale", |session| {
         tasks.iter().map(|task| enlarge(task, &space, session)).collect::<Result<Vec<_>>>()
     })?;
+    // All of them or none.
+    let mut pictures = Vec::with_capacity(found.len());
+    for (task, (body, image)) in tasks.iter().zip(found) {
+        output::write_picture(&task.output, PictureFormat::Png, &image, &task.small)?;
+        pictures.push(body);
+    }
+    let missed: Vec<&str> = pictures.iter().filter(|body| !body.converged).map(|body| body.image.as_str()).collect();
+    if !missed.is_empty() {
+        session.warn(format!("{} of {} pictures did not converge: {}", missed.len(), tasks.len(), missed.join(", ")));
+    }
+    let status = if missed.is_empty() { ExitStatus::Done } else { ExitStatus::NotConverged };
     session.console.note(&format!(
         "{} of {size} pixels from {} known ones, written to {}",
         if pictures.len() == 1 { "1 picture".to_owned() } else { format!("{} pictures", pictures.len()) },
@@ -102,7 +141,37 @@ pub(super) fn run(args: &UpscaleArgs) -> Result<ExitStatus> {
         threads: threads(args.threads)?.count(),
         pictures,
     };
-    session.finish(ExitStatus::Done, &body, None)
+    session.finish(status, &body, None)
+}
+
+/// Refuses to write among the known pictures: one of the same name would be replaced, and others be taken for known ones the next time.
+fn check_place(args: &UpscaleArgs) -> Result<()> {
+    match (std::fs::canonicalize(&args.known), std::fs::canonicalize(&args.output)) {
+        (Ok(known), Ok(output)) if known.is_dir() && output.starts_with(&known) => Err(Failure::usage(format!(
+            "{} is in the folder of the known pictures: give another one with --output",
+            args.output.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to replace a known picture, wherever a list has it from.
+fn check_known(known: &Data, args: &UpscaleArgs, tasks: &[Task]) -> Result<()> {
+    let folder = folder_of(args);
+    let names = known.ids.iter().flat_map(|ids| &ids.values);
+    let existing: Vec<&Task> = tasks.iter().filter(|task| task.output.exists()).collect();
+    for path in names.map(|name| folder.join(name)).filter(|_| !existing.is_empty()) {
+        if let Some(task) = existing.iter().find(|task| is_same_file(&task.output, &path)) {
+            let output = task.output.display();
+            return Err(Failure::usage(format!("{output} is a known picture: it would be replaced")));
+        }
+    }
+    Ok(())
+}
+
+/// Where the names of known pictures start from.
+fn folder_of(args: &UpscaleArgs) -> PathBuf {
+    if args.known.is_dir() { args.known.clone() } else { args.known.with_file_name("") }
 }
 
 /// Where each picture goes.
@@ -149,12 +218,11 @@ fn size_of(known: &Data, args: &UpscaleArgs) -> Result<ImageSize> {
         return Ok(size);
     }
     let first = known.ids.as_ref().and_then(|ids| ids.values.first()).map(String::as_str).unwrap_or_default();
-    let folder = if args.known.is_dir() { args.known.clone() } else { args.known.with_file_name("") };
-    let colors = read_picture(&folder.join(first))?.colors;
+    let colors = read_picture(&folder_of(args).join(first))?.colors;
     Ok(ImageSize { width: colors.width() as u32, height: colors.height() as u32 })
 }
 
-fn enlarge(task: &Task, space: &PictureSpace, session: &Session<'_>) -> Result<PictureBody> {
+fn enlarge(task: &Task, space: &PictureSpace, session: &Session<'_>) -> Result<(PictureBody, Image)> {
     let small = &task.small.colors;
     let wrong = |problem: String| Failure::from(InputError::new(&task.name, problem));
     let (height, width, channels) = space.shape();
@@ -193,8 +261,7 @@ fn enlarge(task: &Task, space: &PictureSpace, session: &Session<'_>) -> Result<P
         body.snr = decibel(&found.image)?;
         body.snr_interpolated = decibel(&enlarged(small, found.factor)?)?;
     }
-    output::write_picture(&task.output, PictureFormat::Png, &found.image, &task.small)?;
-    Ok(body)
+    Ok((body, found.image))
 }
 
 /// Mean ratios of signal to noise, if they are known.

@@ -136,6 +136,7 @@ fn what_cannot_be_denoised_is_named_and_leaves_nothing() {
     GrayImage::new(5, 9).save(directory.path("small.png")).unwrap();
     GrayAlphaImage::new(20, 20).save(directory.path("alpha.png")).unwrap();
     ImageBuffer::<Luma<u16>, Vec<u16>>::new(20, 20).save(directory.path("deep.png")).unwrap();
+    GrayImage::new(48, 40).save(directory.path("constant.png")).unwrap();
     for (words, message) in [
         ("small.png -o out.png", "--patch must be at most the smaller side of the picture (5 pixels), but it is 8"),
         ("noisy.png -o out.gif", "out.gif does not say which format to write"),
@@ -151,6 +152,7 @@ fn what_cannot_be_denoised_is_named_and_leaves_nothing() {
         ("noisy.png -o out.png -n 3 --noise 4", "cannot be used with"),
         ("noisy.png", "required"),
         ("noisy.png out.png -o out.png", "cannot be used with"),
+        ("noisy.png -o out.png --reference constant.png", "--reference must be a signal that is not constant"),
         (
             "noisy.png -o out.png --reference small.png",
             "small.png: the reference is 5x9 grey with 8 bits, but noisy.png is 48x40 grey with 8 bits",

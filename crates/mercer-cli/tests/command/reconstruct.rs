@@ -49,6 +49,18 @@ fn the_method_is_chosen_for_the_kernel_and_labels_stay() {
 }
 
 #[test]
+fn points_that_have_not_converged_end_with_code_one() {
+    let directory = fitted();
+    let words = "reconstruct points.mercer new.csv -o out.csv --max-iterations 1 --restarts 0 --json";
+    let outcome = directory.run(words);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("2 (100.0 %) did not converge"), "{}", outcome.stderr);
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&record["n_not_converged"], &record["exit_code"]), (&2.into(), &1.into()));
+    assert_eq!(directory.read("out.csv").lines().count(), 3, "what there is, is written");
+}
+
+#[test]
 fn settings_that_a_method_does_not_read_are_refused() {
     let directory = fitted();
     for (flags, message) in [

@@ -369,6 +369,7 @@ fn what_is_missing_or_unknown_is_named() {
     let outcome = directory.run("reproduce usps-kpca --quick --data none --out out");
     assert_eq!(outcome.code, Some(2));
     assert!(outcome.stderr.contains("none/usps.npz"), "{}", outcome.stderr);
+    assert!(!directory.path("out").exists(), "an empty folder is left behind");
     usps(&directory, 5);
     let outcome = directory.run("reproduce usps-kpca --quick --data . --out out");
     assert_eq!(outcome.code, Some(2));

@@ -87,5 +87,37 @@ fn what_cannot_be_made_larger_is_named() {
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
     }
-    assert!(!directory.path("out/one.png").exists());
+    assert!(!directory.path("out").exists(), "a folder is left behind");
+}
+
+#[test]
+fn known_pictures_are_not_replaced() {
+    let directory = directory();
+    std::fs::copy(directory.path("one.png"), directory.path("07.png")).unwrap();
+    let before = std::fs::read(directory.path("known/07.png")).unwrap();
+    for (words, message) in [
+        ("known 07.png -o known", "known is in the folder of the known pictures"),
+        ("known 07.png -o known/large", "known/large is in the folder of the known pictures"),
+        ("some.list 07.png -o known", "known/07.png is a known picture: it would be replaced"),
+    ] {
+        directory.write("some.list", (0..20).map(|i| format!("known/{i:02}.png\n")).collect::<String>());
+        let outcome = directory.run(&format!("upscale {words}"));
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
+    assert_eq!(std::fs::read(directory.path("known/07.png")).unwrap(), before);
+    assert!(!directory.path("known/large").exists());
+}
+
+#[test]
+fn one_wrong_picture_leaves_none() {
+    let directory = directory();
+    GrayImage::new(7, 6).save(directory.path("odd.png")).unwrap();
+    let outcome = directory.run("upscale known one.png odd.png -o deep/large");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(!directory.path("deep").exists(), "something is left behind");
+    // A folder that was there stays.
+    std::fs::create_dir(directory.path("large")).unwrap();
+    assert_eq!(directory.run("upscale known one.png odd.png -o large").code, Some(2));
+    assert!(std::fs::read_dir(directory.path("large")).unwrap().next().is_none());
 }

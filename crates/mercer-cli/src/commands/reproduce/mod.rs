@@ -24,7 +24,6 @@ mod usps;
 mod usps_kpca;
 mod usps_spectral;
 
-use std::fs;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -32,8 +31,9 @@ use serde::Serialize;
 use self::findings::Findings;
 use self::stage::Stage;
 use super::session::{Session, threads};
+use super::upscale::Folder;
 use crate::args::{Experiment, ReproduceArgs};
-use crate::failure::{ExitStatus, Failure, Result};
+use crate::failure::{ExitStatus, Result};
 use crate::output;
 use crate::records::{self, Common};
 
@@ -53,7 +53,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitStatus> {
     let threads = threads(args.threads)?;
     let name = args.experiment.name();
     let directory = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("reproduce-{name}")));
-    fs::create_dir_all(&directory).map_err(Failure::file("making", &directory))?;
+    let _folder = Folder::make(&directory)?;
     session.check_outputs([directory.join(format!("{name}.json")).as_path()], &[])?;
 
     let stage = Stage { data: args.data.as_deref(), quick: args.quick, threads: threads.count(), session: &session };
