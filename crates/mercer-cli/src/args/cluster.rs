@@ -13,13 +13,19 @@ use super::values::ColumnName;
 
 /// Arguments of `mercer cluster`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    // Flags that are shared with `fit`, but mean nothing here or something else.
+    mut_arg("n_components", |flag| flag.help("Number of eigenvectors [default: the number of clusters]")),
+    mut_arg("variance", |flag| flag.hide(true)),
+    mut_arg("no_center", |flag| flag.hide(true)),
+    mut_arg("negative", |flag| flag.hide(true)),
+    after_help = "\
 Spectral clustering after Ng, Jordan and Weiss: eigenvectors of the kernel matrix with its rows and
 columns over the roots of their sums, each point's row of them brought to unit length, and k-means.
---variance, --no-center and --negative are not for clusters.
 
 Example:
-  mercer cluster digits.csv --labels digit --scale 1/16 --bandwidth 1.5 -k 10 -o clusters.csv")]
+  mercer cluster digits.csv --labels digit --scale 1/16 --bandwidth 1.5 -k 10 -o clusters.csv"
+)]
 pub(crate) struct ClusterArgs {
     /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
     /// standard input

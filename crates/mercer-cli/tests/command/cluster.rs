@@ -124,3 +124,12 @@ fn clusters_of_eigenvectors_that_did_not_converge_say_so() {
     assert!(outcome.stderr.contains("eigenvectors converged; largest residual"), "{}", outcome.stderr);
     assert_eq!(directory.read("out.csv").lines().count(), 301);
 }
+
+#[test]
+fn the_help_has_no_flags_that_are_refused() {
+    let help = directory().run("cluster --help").done().stdout;
+    for flag in ["--variance", "--no-center", "--negative"] {
+        assert!(!help.contains(flag), "{help}");
+    }
+    assert!(help.contains("[default: the number of clusters]"), "{help}");
+}
