@@ -43,8 +43,8 @@ pub(super) struct Claim {
     pub(super) claimed: String,
     /// What came out, in words.
     pub(super) found: String,
-    /// The number that was judged.
-    pub(super) value: f64,
+    /// The number that was judged; nothing if there is none, or none that is finite.
+    pub(super) value: Option<f64>,
     /// Whether that is what was claimed.
     pub(super) agrees: bool,
 }
@@ -53,7 +53,8 @@ pub(super) struct Claim {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Series {
     pub(super) name: String,
-    pub(super) values: Vec<f64>,
+    /// Nothing where a number is not finite.
+    pub(super) values: Vec<Option<f64>>,
 }
 
 /// A figure in a file of its own.
@@ -99,7 +100,7 @@ impl Findings {
         agrees: bool,
     ) {
         let (what, claimed, found) = (claim.into(), claimed.into(), found.into());
-        self.claims.push(Claim { what, claimed, found, value, agrees });
+        self.claims.push(Claim { what, claimed, found, value: finite(value), agrees });
     }
 
     pub(super) fn note(&mut self, note: impl Into<String>) {
@@ -107,7 +108,7 @@ impl Findings {
     }
 
     pub(super) fn series(&mut self, name: impl Into<String>, values: Vec<f64>) {
-        self.series.push(Series { name: name.into(), values });
+        self.series.push(Series { name: name.into(), values: values.into_iter().map(finite).collect() });
     }
 
     /// Announces a figure; its picture goes to the same place of the list of pictures.
@@ -123,4 +124,9 @@ impl Findings {
             figure.shows_data = true;
         }
     }
+}
+
+/// JSON has no other numbers.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
 }

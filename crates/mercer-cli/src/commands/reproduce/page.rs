@@ -99,6 +99,17 @@ mod tests {
         assert!(page.ends_with("| points | 3 |\n| kernel | linear |\n"));
     }
 
+    #[test]
+    fn findings_with_numbers_that_are_not_finite_are_read_back() {
+        let mut findings = findings();
+        findings.claim("it arrives", "7 passes", f64::INFINITY, "not within the passes made", false);
+        findings.series("errors", vec![1.0, f64::NAN]);
+        let text = serde_json::to_string(&findings).unwrap();
+        let again: Findings = serde_json::from_str(&text).unwrap();
+        assert_eq!(again, findings);
+        assert_eq!(markdown(&again), markdown(&findings));
+    }
+
     /// Every page that is kept is what its record says, and comes from a complete run.
     #[test]
     fn pages_are_what_their_records_say() {
