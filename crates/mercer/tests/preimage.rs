@@ -267,7 +267,7 @@ fn descent_with_the_exponential_kernel_leaves_the_points_learned_from() {
     let mut random = Random::new(5);
     let values: Vec<f64> = (0..80)
         .flat_map(|i| {
-            let angle = (i / 2) as f64 * std::f64::consts::PI / 39.0;
+            let angle = f64::from(i / 2) * std::f64::consts::PI / 39.0;
             if i % 2 == 0 { [angle.cos(), angle.sin()] } else { [1.0 - angle.cos(), 0.5 - angle.sin()] }
         })
         .map(|x| x + 0.1 * random.normal())
@@ -282,9 +282,8 @@ fn descent_with_the_exponential_kernel_leaves_the_points_learned_from() {
     for start in [Some(&moons), None] {
         let found = prepared.of_scores(scores.as_ref(), start, &Watch::new()).unwrap();
         assert_eq!(found.n_not_converged(), 0);
-        for i in 0..80 {
-            let (here, there) = (found.feature_error[i], beside[i]);
-            assert!(here <= there + 1e-3, "point {i}: {here} from the point itself, {there} from beside it");
+        for (i, (here, there)) in found.feature_error.iter().zip(&beside).enumerate() {
+            assert!(*here <= there + 1e-3, "point {i}: {here} from the point itself, {there} from beside it");
         }
         let moved = |i: usize| (0..2).any(|k| (found.points[(i, k)] - moons.row(i)[k]).abs() > 1e-3);
         assert!((0..80).filter(|&i| moved(i)).count() > 40, "descent stays where it starts");

@@ -95,12 +95,13 @@ fn known_pictures_are_not_replaced() {
     let directory = directory();
     std::fs::copy(directory.path("one.png"), directory.path("07.png")).unwrap();
     let before = std::fs::read(directory.path("known/07.png")).unwrap();
+    let names: Vec<String> = (0..20).map(|i| format!("known/{i:02}.png")).collect();
+    directory.write("some.list", names.join("\n"));
     for (words, message) in [
         ("known 07.png -o known", "known is in the folder of the known pictures"),
         ("known 07.png -o known/large", "known/large is in the folder of the known pictures"),
         ("some.list 07.png -o known", "known/07.png is a known picture: it would be replaced"),
     ] {
-        directory.write("some.list", (0..20).map(|i| format!("known/{i:02}.png\n")).collect::<String>());
         let outcome = directory.run(&format!("upscale {words}"));
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);

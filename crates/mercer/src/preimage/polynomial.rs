@@ -62,9 +62,9 @@ pub(super) fn decode(columns: &Columns, weights: MatRef<'_, f64>, start: MatRef<
     });
     let pairs = extremes(&family, mixed.as_ref(), Order::Algebraic, UNTIL);
     let mut found = Found::new(start);
-    for c in 0..start.ncols() {
+    for (c, start_length) in lengths.iter().enumerate() {
         let along: f64 = pairs.vectors.col(c).iter().zip(start.col(c).iter()).map(|(v, x)| v * x).sum();
-        let decides = if along.abs() > ROUNDING * lengths[c] { along } else { pairs.vectors.col(c).iter().sum() };
+        let decides = if along.abs() > ROUNDING * start_length { along } else { pairs.vectors.col(c).iter().sum() };
         let length = pairs.values[c].max(0.0).sqrt().copysign(decides);
         for k in 0..start.nrows() {
             found.z[(k, c)] = length * pairs.vectors[(k, c)];

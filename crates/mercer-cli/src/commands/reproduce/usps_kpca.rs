@@ -277,6 +277,6 @@ mod tests {
             judged(|findings| judge(findings, "RBF", &results, 100))[0]
         };
         assert!(of(vec![1.5; 100]));
-        assert!(!of((0..100).map(|pass| if pass < 6 || pass > 20 { 0.9 } else { 1.5 }).collect()));
+        assert!(!of((0..100).map(|pass| if (6..=20).contains(&pass) { 1.5 } else { 0.9 }).collect()));
     }
 }
