@@ -41,6 +41,7 @@ impl Guise {
 
     /// Whether all numbers are bytes. Whatever is not between 0 and 255 is taken for one of them, which it is not.
     fn fits(self, values: &[f32]) -> bool {
+        #[expect(clippy::float_cmp, reason = "a number is a byte or it is none")]
         fn all(values: &[f32], guise: Guise, number: impl Fn(f32) -> f32) -> bool {
             const CHUNK: usize = 4096;
             values
@@ -123,7 +124,8 @@ mod tests {
 
     #[test]
     fn bytes_are_recognised_however_they_were_divided() {
-        let ways: [(f64, fn(u8) -> f32); 5] = [
+        type Way = (f64, fn(u8) -> f32);
+        let ways: [Way; 5] = [
             (1.0, f32::from),
             (1.0 / 255.0, |byte| f32::from(byte) / 255.0),
             (1.0 / 255.0, |byte| (f64::from(byte) / 255.0) as f32),

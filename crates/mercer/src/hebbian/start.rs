@@ -198,7 +198,8 @@ pub(super) fn first_difference(a: &Points, b: &Points) -> Option<usize> {
         return None;
     }
     let are_single = [a, b].iter().any(|points| !matches!(points.rows(0..0), RowsRef::F64(_)));
-    let same = |(x, y): (&f64, &f64)| x == y || (are_single && (x - y).abs() <= f64::from(f32::EPSILON) * y.abs());
+    let least = if are_single { f64::from(f32::EPSILON) } else { 0.0 };
+    let same = |(x, y): (&f64, &f64)| (x - y).abs() <= least * y.abs();
     (0..a.n_samples()).find(|&i| {
         let (a, b) = (a.row(i), b.row(i));
         a.len() != b.len() || !a.iter().zip(&b).all(same)

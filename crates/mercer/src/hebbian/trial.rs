@@ -143,7 +143,6 @@ impl HebbianLearner {
                 Some(Wrong::Worse) => Lowered::from((adapts && gains.mu.lower()) | gains.eta0.lower()),
             };
             match (wrong, lowered) {
-                (_, Lowered::Stopped) => return Ok(()),
                 (_, Lowered::Anew) => {
                     self.go_back_if(saved.as_ref());
                     let keeping = self.keeping.take();
@@ -152,8 +151,8 @@ impl HebbianLearner {
                 }
                 (_, Lowered::Yes) => self.go_back_if(saved.as_ref()),
                 (Some(Wrong::Diverged(diverged)), Lowered::No) => return Err(self.diverged(diverged)),
-                // Gains that change nothing: the start is as good as it can be told to be.
-                (_, Lowered::No) => return Ok(()),
+                // No time is left, or gains change nothing: the start is as good as it can be told to be.
+                (_, Lowered::Stopped | Lowered::No) => return Ok(()),
             }
         }
     }

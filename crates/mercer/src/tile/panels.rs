@@ -51,7 +51,9 @@ impl Packing {
             None => constant.retain(|&column| first[column] == 0.0),
         }
         let mut varies = vec![true; points.n_features()];
-        constant.iter().for_each(|&column| varies[column] = false);
+        for &column in &constant {
+            varies[column] = false;
+        }
         let mut columns: Vec<usize> = (0..varies.len()).filter(|&column| varies[column]).collect();
         if columns.is_empty() {
             columns.push(0);

@@ -85,7 +85,7 @@ pub(super) fn tune(settings: &KernelTuner, points: &Points, threads: &Threads, w
     let coarse = task.settle_precision()?;
     let (mut curve, method) = match settings.criterion {
         Criterion::Median | Criterion::Scale => (task.heuristic()?, TuneMethod::Exact),
-        Criterion::Variance if task.wants_sampling() => task.from_samples()?,
+        Criterion::Variance if task.wants_sampling() => task.sampled_curve()?,
         Criterion::Variance => (task.exact(Sums::graded_variance)?, TuneMethod::Exact),
         Criterion::EffectiveRank => (task.exact(Sums::graded_concentration)?, TuneMethod::Exact),
         Criterion::Leading => rivals::leading(&task)?,
@@ -105,7 +105,7 @@ impl Task<'_> {
     }
 
     /// The curve from samples; from all pairs where those do not tell enough, nobody asked for samples, and there are not too many pairs.
-    fn from_samples(&self) -> Result<(Curve, TuneMethod)> {
+    fn sampled_curve(&self) -> Result<(Curve, TuneMethod)> {
         let may_be_exact = self.settings.method == TuneMethod::Auto && self.points.n_samples() <= EXACT_AT_MOST;
         match sampled::curve(self) {
             Ok(curve) if may_be_exact && !curve.converged => {}

@@ -61,7 +61,9 @@ fn queries_may_differ_where_all_points_are_the_same() {
         // Three columns, or all of them, in which points do not vary: they are not packed.
         for columns in [&[0, 2, 5][..], &[0, 1, 2, 3, 4, 5]] {
             for row in points.values.chunks_exact_mut(6) {
-                columns.iter().for_each(|&column| row[column] = value);
+                for &column in columns {
+                    row[column] = value;
+                }
             }
             for (format, precision) in SETUPS {
                 for textbook in &Textbook::ALL {
