@@ -60,7 +60,7 @@ pub(crate) struct HebbianArgs {
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) passes: Option<usize>,
     /// Updates that are computed together; changes the answer by rounding only [default: chosen for speed]. For
-    /// --method autoencoder: samples that are averaged in an update [default: 128]
+    /// --method autoencoder: samples that are averaged in an update [default: n/64, 2 to 128]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) batch_size: Option<usize>,
 }
