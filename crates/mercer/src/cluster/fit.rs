@@ -42,7 +42,6 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
     let stopwatch = Stopwatch::start();
     settings.validate(points.n_samples())?;
     let problem = settings.eigenproblem();
-    let points = &points.recognised();
     let mut prepared = Prepared::new(&problem, points, SpeedsFrom::WhateverIsCheap, watch)?;
     require_distinct(points, settings.n_clusters)?;
     let mut seconds = BTreeMap::from([("planning".to_owned(), stopwatch.seconds())]);

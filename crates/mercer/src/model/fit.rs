@@ -22,9 +22,8 @@ use crate::watch::{Context, Phase, Stopwatch, Watch};
 /// Fits a model.
 pub(crate) fn fit(settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> Result<Model> {
     let stopwatch = Stopwatch::start();
-    let points = &points.recognised();
-    let prepared = Prepared::new(settings, points, SpeedsFrom::WhateverIsCheap, watch)?;
-    let plan = prepared.plan(settings, points)?;
+    let (prepared, plan, points) = Prepared::with_plan(settings, points, SpeedsFrom::WhateverIsCheap, watch)?;
+    let points = &points;
     let mut seconds = BTreeMap::from([("planning".to_owned(), stopwatch.seconds())]);
     // On the pool from here on: a small fit would otherwise spend most of its time on handing its steps over to other threads.
     let (threads, kernel, precision) = (prepared.threads.clone(), prepared.kernel.clone(), prepared.precision);

@@ -253,8 +253,7 @@ impl KernelPca {
     ///
     /// As [`fit`](Self::fit), as far as that can be told without fitting.
     pub fn plan(&self, points: &Points) -> Result<Plan> {
-        let points = &points.recognised();
-        Prepared::new(self, points, SpeedsFrom::Measurement, &Watch::new())?.plan(self, points)
+        Prepared::with_plan(self, points, SpeedsFrom::Measurement, &Watch::new()).map(|(_, plan, _)| plan)
     }
 
     /// As [`plan`](Self::plan), with everything that was decided before it: the kernel's parameters, tolerance, budget, threads.
@@ -263,9 +262,7 @@ impl KernelPca {
     ///
     /// As [`plan`](Self::plan).
     pub fn plan_record(&self, points: &Points) -> Result<PlanRecord> {
-        let points = &points.recognised();
-        let prepared = Prepared::new(self, points, SpeedsFrom::Measurement, &Watch::new())?;
-        let plan = prepared.plan(self, points)?;
+        let (prepared, plan, points) = Prepared::with_plan(self, points, SpeedsFrom::Measurement, &Watch::new())?;
         let (n_components, variance) = match self.components {
             Components::Count(k) => (Some(k), None),
             Components::Variance(share) => (None, Some(share)),

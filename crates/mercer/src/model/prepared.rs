@@ -106,6 +106,25 @@ impl Prepared {
         Ok(prepared)
     }
 
+    /// Everything that can be decided, the plan, and the points as they will be taken: for bytes where they are such, unless that does not fit
+    /// the budget. Numbers can be packed tile by tile, which takes no memory; bytes are packed at once.
+    pub(super) fn with_plan(
+        settings: &KernelPca,
+        points: &Points,
+        speeds: SpeedsFrom,
+        watch: &Watch<'_>,
+    ) -> Result<(Self, Plan, Points)> {
+        let planned = |points: Points| {
+            let prepared = Self::new(settings, &points, speeds, watch)?;
+            let plan = prepared.plan(settings, &points)?;
+            Ok((prepared, plan, points))
+        };
+        match planned(points.recognised()) {
+            Err(Error::OverBudget { .. }) => planned(points.clone()),
+            found => found,
+        }
+    }
+
     /// Whether products will be made by an expansion.
     pub(crate) fn is_expanded(&self) -> bool {
         self.gram == GramChoice::Expansion
