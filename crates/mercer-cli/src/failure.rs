@@ -192,6 +192,8 @@ fn concerns_data(error: &mercer::Error) -> bool {
             | E::FeatureMismatch { .. }
             | E::NotFinite { .. }
             | E::TooLarge { .. }
+            | E::CodeOverflow { .. }
+            | E::AllZero { .. }
             | E::KernelOverflow { .. }
             | E::NoVariance { .. }
             | E::VarianceInRounding { .. }

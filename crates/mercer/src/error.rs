@@ -94,6 +94,22 @@ pub enum Error {
         precision: Precision,
     },
 
+    /// A point is too large for codes of it, which are squares.
+    #[error(
+        "row {row} is too large for codes, which are squares of points: products of them overflow f64; scale the data"
+    )]
+    CodeOverflow {
+        /// Row, counted from zero.
+        row: usize,
+    },
+
+    /// All points are zero, so there is nothing to learn a code of.
+    #[error("all {n_samples} rows are zero: there is nothing to learn a code of")]
+    AllZero {
+        /// Rows of the data.
+        n_samples: usize,
+    },
+
     /// A kernel value is too large for the arithmetic.
     #[error(
         "the {kernel} kernel of row {row} with itself is {value:e}, which overflows {precision} in sums over {n_samples} rows; scale the \
@@ -386,6 +402,8 @@ impl Error {
             | Self::FeatureMismatch { .. }
             | Self::NotFinite { .. }
             | Self::TooLarge { .. }
+            | Self::CodeOverflow { .. }
+            | Self::AllZero { .. }
             | Self::KernelOverflow { .. }
             | Self::NoVariance { .. }
             | Self::VarianceInRounding { .. }

@@ -208,7 +208,7 @@ fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
 fn scale(settings: &AutoencoderKernelPca, points: &Points) -> Result<f64> {
     let largest = largest_square(points)?;
     if largest == 0.0 {
-        return Err(Error::NoVariance { n_samples: points.n_samples() });
+        return Err(Error::AllZero { n_samples: points.n_samples() });
     }
     Ok(if settings.scale { largest.sqrt() } else { 1.0 })
 }
@@ -220,7 +220,7 @@ fn largest_square(points: &Points) -> Result<f64> {
         (0..points.n_samples()).map(|row| (row, norm(row))).fold((0, 0.0), |a, b| if b.1 > a.1 { b } else { a });
     // Codes are squares of points, and products of codes with forms squares of squares.
     if !(largest * largest).is_finite() {
-        return Err(Error::TooLarge { row, precision: crate::scalar::Precision::F64 });
+        return Err(Error::CodeOverflow { row });
     }
     Ok(largest)
 }

@@ -24,13 +24,16 @@ fn more_components_than_there_are_forms_are_refused() {
 #[test]
 fn points_that_are_all_zero_or_not_finite_are_refused() {
     let zeros = Points::from_f64(vec![0.0; 12], 4, 3).unwrap();
-    assert!(refused(&AutoencoderKernelPca::new(2), &zeros).contains('4'));
+    let message = "all 4 rows are zero: there is nothing to learn a code of";
+    assert_eq!(refused(&AutoencoderKernelPca::new(2), &zeros), message);
     let nan = Points::from_f64(vec![1.0, 2.0, f64::NAN, 1.0], 2, 2).unwrap();
     assert_eq!(refused(&AutoencoderKernelPca::new(1), &nan), "row 1, column 0 is NaN; kernels need finite numbers");
     let none = Points::from_f64(Vec::new(), 0, 3).unwrap();
     assert!(refused(&AutoencoderKernelPca::new(1), &none).contains("at least 1 row"));
     let huge = Points::from_f64(vec![1e200, 1.0, 1.0, 1.0], 2, 2).unwrap();
-    assert!(refused(&AutoencoderKernelPca::new(1), &huge).contains("row 0 is too large"));
+    let message =
+        "row 0 is too large for codes, which are squares of points: products of them overflow f64; scale the data";
+    assert_eq!(refused(&AutoencoderKernelPca::new(1), &huge), message);
 }
 
 #[test]
