@@ -76,8 +76,8 @@ class KernelHebbianPCA(Metrics, Estimator):
         Whether to show a bar, or a function ``f(phase, pass, expected_passes, fraction, residual)`` to call instead.
     time_limit : float, default=None
         Seconds after which what has been learned so far is returned, with a ``ConvergenceWarning``.
-    negative : {"error", "clip", "flip"}, default="error"
-        What significant negative eigenvalues of a kernel that is not positive semi-definite are.
+    negative : {"error", "clip"}, default="error"
+        What significant negative eigenvalues of a kernel that is not positive semi-definite are: an error, or left out.
 
     Attributes
     ----------
@@ -332,7 +332,7 @@ class KernelHebbianPCA(Metrics, Estimator):
             "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
-            "negative": _checks.choice(owner, "negative", self.negative, _mercer.NEGATIVES),
+            "negative": _checks.choice(owner, "negative", self.negative, ("error", "clip")),
         }
 
     def _kernel_settings(self) -> dict[str, Any]:

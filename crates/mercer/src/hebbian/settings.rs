@@ -262,7 +262,8 @@ impl KernelHebbianPca {
         self
     }
 
-    /// Sets what the model does with significant negative eigenvalues (default: they are an error).
+    /// Sets what the model does with significant negative eigenvalues (default: they are an error); they can be left out, but not flipped, as
+    /// updates never find their directions.
     #[must_use]
     pub fn negative(mut self, negative: Negative) -> Self {
         self.common = self.common.negative(negative);
@@ -323,6 +324,11 @@ impl KernelHebbianPca {
             return Err(Error::invalid("xi", "between 0 and 1", self.xi));
         }
         Error::require_finite("rho0", self.rho0)?;
+        if self.common.negative == Negative::Flip {
+            let allowed =
+                "\"error\" or \"clip\": updates grow towards the largest eigenvalues, never towards negative ones";
+            return Err(Error::invalid("negative", allowed, "\"flip\""));
+        }
         for (name, value) in
             [("passes", Some(self.passes)), ("batch_size", self.batch_size), ("record_every", self.record_every)]
         {

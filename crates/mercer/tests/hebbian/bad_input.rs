@@ -2,7 +2,7 @@
 
 use faer::Mat;
 use mercer::hebbian::Start;
-use mercer::{Kernel, KernelHebbianPca, KernelPca, MemoryBudget, Points, Watch, ZeroComponents};
+use mercer::{Kernel, KernelHebbianPca, KernelPca, MemoryBudget, Negative, Points, Watch, ZeroComponents};
 use mercer_testkit::Format;
 use mercer_testkit::generate::gaussian_cloud;
 
@@ -27,6 +27,12 @@ fn settings_outside_their_domain_are_refused() {
     refused(&settings().eta0(-1.0), &none, "`eta0` must be a positive number, but it is -1");
     refused(&settings().eta0(f64::NAN), &none, "`eta0` must be a positive number, but it is NaN");
     refused(&settings().mu(-0.5), &none, "`mu` must be \"auto\" or a number that is not negative, but it is -0.5");
+    refused(
+        &settings().negative(Negative::Flip),
+        &none,
+        "`negative` must be \"error\" or \"clip\": updates grow towards the largest eigenvalues, never towards negative ones, but it is \
+         \"flip\"",
+    );
     refused(&settings().tau(0.0), &none, "`tau` must be a positive number, but it is 0");
     refused(&settings().xi(1.5), &none, "`xi` must be between 0 and 1, but it is 1.5");
     refused(&settings().xi(f64::NAN), &none, "`xi` must be between 0 and 1, but it is NaN");
