@@ -32,7 +32,7 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
     dtype : {"float64", "float32", "uint8"}, default=None
         The type of the data, if only its shape is given; ``None`` is ``"float64"``.
     **params
-        Parameters of :class:`KernelPCA`, except ``gram="nystrom"``: over landmarks there is nothing to choose.
+        Parameters of :class:`KernelPCA`, except ``gram="nystrom"`` and ``accuracy``: over landmarks there is nothing to choose.
 
     Returns
     -------
@@ -51,6 +51,8 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
     estimator = KernelPCA(**params)
     if isinstance(estimator.gram, str) and estimator.gram == "nystrom":
         raise ValueError("there is no plan for gram='nystrom': over landmarks there is nothing to choose")
+    if estimator.accuracy is not None:
+        raise ValueError("there is no plan for accuracy: how many landmarks it takes is found by trying")
     if isinstance(X, tuple) and len(X) == 2 and all(isinstance(size, Integral) for size in X):
         types = ("float64", "float32", "uint8")
         dtype = _checks.choice("plan", "dtype", "float64" if dtype is None else dtype, types)

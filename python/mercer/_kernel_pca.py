@@ -127,6 +127,10 @@ class KernelPCA(Inverse):
         With ``gram="nystrom"``, how landmarks are chosen; ``None`` is ``"rpcholesky"``.
     n_landmarks : int, default=None
         With ``gram="nystrom"``, how many there are; ``None`` is 100, or ten for each component if that is more.
+    accuracy : float, default=None
+        Allows an approximation over landmarks whose residuals against the exact matrix are at most this, relative to the first eigenvalue: over as
+        many landmarks as it takes, or exactly where they would not be much fewer than the rows. ``record_["gram"]`` says which it was. With
+        ``gram="nystrom"`` the landmarks are those asked for, and a fit that misses it warns.
     variance : float, default=None
         In place of ``n_components``: as many components as explain this share of the total variance, and no more.
 
@@ -202,6 +206,7 @@ class KernelPCA(Inverse):
         scaling: Any = None,
         landmarks: Any = None,
         n_landmarks: int | None = None,
+        accuracy: float | None = None,
         variance: float | None = None,
     ) -> None:
         self.n_components = n_components
@@ -234,6 +239,7 @@ class KernelPCA(Inverse):
         self.scaling = scaling
         self.landmarks = landmarks
         self.n_landmarks = n_landmarks
+        self.accuracy = accuracy
         self.variance = variance
 
     # Learning
@@ -270,6 +276,7 @@ class KernelPCA(Inverse):
             n_samples, n_features = points.shape
             _mercer.check_ridge_memory(n_samples, n_features, _checks.memory_limit(owner, self.memory_limit))
         over_landmarks = isinstance(self.gram, str) and self.gram == "nystrom"
+        allowed = None if over_landmarks else self._allowed_settings(points)
         settings = self._nystrom_settings(points) if over_landmarks else self._settings(points.shape[0])
 
         def keep(model: _mercer.Model) -> None:
@@ -279,7 +286,11 @@ class KernelPCA(Inverse):
             if over_landmarks:
                 model = _mercer.Model.fit_nystrom(points, settings, time_limit=time_limit, progress=report)
             else:
-                model = _mercer.Model.fit(points, settings, time_limit=time_limit, progress=report, on_partial=keep)
+                rough, left = None, time_limit
+                if allowed is not None:
+                    rough = _mercer.Model.fit_to_accuracy(points, allowed, time_limit=time_limit, progress=report)
+                    left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
+                model = rough or _mercer.Model.fit(points, settings, time_limit=left, progress=report, on_partial=keep)
         return self._finish(model, X, points, alpha if learns_inverse else None, time_limit, started)
 
     def _finish(

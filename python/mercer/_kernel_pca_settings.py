@@ -24,9 +24,10 @@ class Settings(Estimator):
             "negative": None,
             "variance": None,
         }
+        asked = "accuracy" if self.gram == "auto" else "gram='nystrom'"
         for name, default in defaults.items():
             if getattr(self, name) != default:
-                raise ValueError(f"{name} has no effect with gram='nystrom': leave it out")
+                raise ValueError(f"{name} has no effect with {asked}: leave it out")
         count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
         n_landmarks = _checks.integer(owner, "n_landmarks", self.n_landmarks, 1, optional=True)
         landmarks = "rpcholesky" if self.landmarks is None else self.landmarks
@@ -47,7 +48,7 @@ class Settings(Estimator):
             "n_landmarks": n_landmarks,
             "n_components": count,
             "center": _checks.boolean(owner, "center", self.center),
-            "accuracy": self._wanted_tolerance(),
+            "accuracy": self._wanted_accuracy() or self._wanted_tolerance(),
             "precision": _checks.precision(owner, self.precision),
             "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),
@@ -55,10 +56,26 @@ class Settings(Estimator):
             "scaling": self._wanted_scaling(),
         }
 
+    def _allowed_settings(self, points: Any) -> dict[str, Any] | None:
+        """What an approximation over landmarks is asked for, if one is allowed."""
+        if self._wanted_accuracy() is None:
+            return None
+        if not (isinstance(self.gram, str) and self.gram == "auto"):
+            raise ValueError(f"accuracy allows an approximation, but gram={self.gram!r} asks for another method")
+        if self.n_components is None:
+            raise ValueError("accuracy is for a number of components: give n_components")
+        if self.n_landmarks is not None:
+            raise ValueError("n_landmarks is for gram='nystrom': accuracy alone finds how many it takes")
+        if not (self.landmarks is None or isinstance(self.landmarks, str)):
+            raise ValueError("landmarks that are given are for gram='nystrom': accuracy alone finds how many it takes")
+        settings = self._nystrom_settings(points)
+        # More components than rows are those that there are, which only an exact fit has.
+        return settings if settings["n_components"] <= points.shape[0] else None
+
     def _settings(self, n_samples: int) -> dict[str, Any]:
         """What is asked for, as the extension module takes it."""
         owner = type(self).__name__
-        if self.landmarks is not None or self.n_landmarks is not None:
+        if (self.landmarks is not None and self.accuracy is None) or self.n_landmarks is not None:
             raise ValueError("landmarks and n_landmarks are for gram='nystrom' only")
         count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
         variance = self._wanted_variance()
@@ -128,6 +145,12 @@ class Settings(Estimator):
             coef0=self.coef0,
             kernel_params=self.kernel_params,
         )
+
+    def _wanted_accuracy(self) -> float | None:
+        accuracy = _checks.real(type(self).__name__, "accuracy", self.accuracy, 0, above=True, optional=True)
+        if accuracy is not None and accuracy >= 1:
+            raise _checks.refuse(type(self).__name__, "accuracy", "a float in the range (0, 1) or None", self.accuracy)
+        return accuracy
 
     def _wanted_tolerance(self) -> float | None:
         owner = type(self).__name__

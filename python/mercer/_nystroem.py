@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _checks, _mercer
 from ._arrays import DTYPES, dense, rows
-from ._base import Estimator, check_is_fitted, validate_data
+from ._base import Estimator, check_is_fitted, convergence_warning, validate_data
 from ._kernels import BlockKernel, describe
 
 # Kernels that scikit-learn has and the library has not; they are called block by block.
@@ -119,7 +119,10 @@ class Nystroem(Estimator):
             "threads": _checks.threads(owner, self.n_jobs),
         }
         with _checks.called(n_landmarks="n_components"):
-            components, indices, normalization, rank, kernel = _mercer.nystrom_map(points, settings)
+            components, indices, normalization, rank, kernel, said = _mercer.nystrom_map(points, settings)
+        if said:
+            # Of the search for a width, the only thing here that can fall short.
+            warnings.warn("; ".join(said), convergence_warning(), stacklevel=2)
         self.components_ = components
         self.component_indices_ = None if indices is None else np.asarray(indices, dtype=np.int64)
         self.normalization_ = normalization
@@ -214,7 +217,8 @@ class Nystroem(Estimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
-        return float(_mercer.nystrom_trace_error(dense(X), self._map()))
+        threads = _checks.threads(type(self).__name__, self.n_jobs)
+        return float(_mercer.nystrom_trace_error(dense(X), self._map(), threads=threads))
 
     def _map(self) -> dict[str, Any]:
         precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"

@@ -164,6 +164,8 @@ def test_a_plan_refuses_what_it_would_have_to_ignore(points):
         mercer.plan(points, dtype="float32")
     with pytest.raises(ValueError, match="there is no plan for gram='nystrom'"):
         mercer.plan(points, gram="nystrom")
+    with pytest.raises(ValueError, match="there is no plan for accuracy"):
+        mercer.plan(points, n_components=2, accuracy=0.1)
     with pytest.raises(ValueError, match="'dtype' parameter of plan must be a str among {'float64', 'float32', 'uint8'}"):
         mercer.plan((100, 4), dtype="int16")
     with pytest.raises(ValueError, match="'X' parameter of plan must be an int"):

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem as Theirs
 from sklearn.metrics.pairwise import pairwise_kernels
 
@@ -216,3 +217,61 @@ def test_examples_in_docstrings_run():
 
     results = doctest.testmod(_nystroem)
     assert results.attempted > 0 and results.failed == 0
+
+
+@pytest.fixture(scope="module")
+def curve():
+    """Points on a curve, which few landmarks describe."""
+    step = np.arange(2400)[:, None] * 0.01
+    return np.sin(step * [3.0, 5.0, 7.0])
+
+
+def test_an_accuracy_allows_an_approximation_and_no_rougher_one(curve):
+    params = {"kernel": "rbf", "gamma": 0.5}
+    assert KernelPCA(2, **params).fit(curve).record_["gram"] != "nystrom"
+    rough = KernelPCA(2, accuracy=0.01, **params).fit(curve)
+    assert rough.record_["gram"] == "nystrom" and rough.residuals_.max() <= 0.01
+    finer = KernelPCA(2, accuracy=1e-5, landmarks="kmeans", **params).fit(curve)
+    assert finer.residuals_.max() <= 1e-5 and finer.record_["nystrom"]["landmarks"] == "kmeans"
+    # A kernel so narrow that every row is a dimension of its own, and rows so few that landmarks would be most of them.
+    for X, gamma in ((curve, 1e6), (curve[:50], 0.5)):
+        exact = KernelPCA(2, kernel="rbf", gamma=gamma, accuracy=1e-6).fit(X)
+        assert exact.record_["gram"] != "nystrom"
+        expected = KernelPCA(2, kernel="rbf", gamma=gamma).fit(X)
+        np.testing.assert_array_equal(exact.eigenvalues_, expected.eigenvalues_)
+
+
+def test_over_landmarks_that_were_asked_for_an_accuracy_is_what_converged_means(curve):
+    params = {"kernel": "rbf", "gamma": 0.5, "gram": "nystrom", "n_landmarks": 20}
+    assert KernelPCA(2, accuracy=0.5, **params).fit(curve).converged_
+    with pytest.warns(ConvergenceWarning, match="residual"):
+        assert not KernelPCA(2, accuracy=1e-9, **params).fit(curve).converged_
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"accuracy": 2.0}, "'accuracy' parameter of KernelPCA"),
+        ({"accuracy": "high"}, "'accuracy' parameter of KernelPCA"),
+        ({"accuracy": 0.1, "gram": "tiled"}, "but gram='tiled' asks for another method"),
+        ({"accuracy": 0.1, "solver": "lanczos"}, "solver has no effect with accuracy"),
+        ({"accuracy": 0.1, "n_components": None}, "give n_components"),
+        ({"accuracy": 0.1, "n_landmarks": 9}, "n_landmarks is for gram='nystrom'"),
+        ({"accuracy": 0.1, "landmarks": np.zeros((4, 3))}, "landmarks that are given are for gram='nystrom'"),
+    ],
+)
+def test_an_accuracy_that_cannot_be_kept_is_refused(curve, params, message):
+    with pytest.raises(ValueError, match=message):
+        KernelPCA(**{"n_components": 2, "kernel": "rbf", **params}).fit(curve)
+
+
+def test_what_the_search_for_a_width_has_to_say_is_said():
+    # Tails so heavy that the place of the maximum is chance, in more rows than all pairs are looked at for.
+    X = np.exp(2 * np.random.default_rng(3).normal(size=(40_001, 1)))
+    with pytest.warns(ConvergenceWarning, match="gamma auto: "):
+        Nystroem(gamma="auto", n_components=5).fit(X)
+
+
+def test_the_trace_error_does_not_depend_on_threads(points):
+    errors = {Nystroem(gamma=0.1, n_components=20, n_jobs=jobs).fit(points).trace_error(points) for jobs in (1, 2, None)}
+    assert len(errors) == 1

@@ -36,11 +36,20 @@ fn scaled(
     points: &Points,
     fit: impl FnOnce(&Points) -> Result<mercer::Model>,
 ) -> Result<mercer::Model> {
+    scaled_if_any(scaling, points, |points| fit(points).map(Some)).map(|model| model.expect("there is one"))
+}
+
+/// As [`scaled`], where nothing may be learned.
+fn scaled_if_any(
+    scaling: Option<ScalingSettings>,
+    points: &Points,
+    fit: impl FnOnce(&Points) -> Result<Option<mercer::Model>>,
+) -> Result<Option<mercer::Model>> {
     match scaling {
         None => fit(points),
         Some(scaling) => {
             let scaling = scaling.resolve(points)?;
-            fit(&scaling.apply(points)?)?.with_scaling(scaling)
+            fit(&scaling.apply(points)?)?.map(|model| model.with_scaling(scaling)).transpose()
         }
     }
 }
@@ -85,6 +94,25 @@ impl Model {
         let work = move |watch: &Watch<'_>| scaled(scaling, &points, |points| pca.fit_watched(points, watch));
         match run(py, time_limit, progress, work)? {
             Ended::Done(model) => Ok(Self::new(model)),
+            Ended::Interrupted(error, _) => Err(error),
+        }
+    }
+
+    /// Fits over as many landmarks as the accuracy takes; `None` if they would not be much fewer than the rows.
+    #[staticmethod]
+    #[pyo3(signature = (x, settings, *, time_limit=None, progress=None))]
+    fn fit_to_accuracy(
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        settings: PcaSettings<'_>,
+        time_limit: Option<f64>,
+        progress: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Self>> {
+        let (points, pca, scaling) = (points(x)?, settings.pca()?, settings.scaling);
+        let work =
+            move |watch: &Watch<'_>| scaled_if_any(scaling, &points, |points| pca.fit_to_accuracy(points, watch));
+        match run(py, time_limit, progress, work)? {
+            Ended::Done(model) => Ok(model.map(Self::new)),
             Ended::Interrupted(error, _) => Err(error),
         }
     }

@@ -83,8 +83,8 @@ impl PcaSettings<'_> {
 }
 
 /// The map that was made: landmarks, the rows of the data that they are if they are rows, what their kernel values are multiplied with,
-/// the rank, and the kernel's parameters as JSON.
-type Made<'py> = (Bound<'py, PyAny>, Option<Vec<usize>>, Bound<'py, PyAny>, usize, String);
+/// the rank, the kernel's parameters as JSON, and warnings.
+type Made<'py> = (Bound<'py, PyAny>, Option<Vec<usize>>, Bound<'py, PyAny>, usize, String, Vec<String>);
 
 /// Chooses landmarks among points.
 #[pyfunction]
@@ -110,6 +110,7 @@ pub(crate) fn nystrom_map<'py>(
         array(py, map.normalization(), map.precision())?,
         map.rank(),
         kernel.map_err(|error| PyValueError::new_err(error.to_string()))?,
+        map.warnings().to_vec(),
     ))
 }
 
@@ -156,7 +157,16 @@ pub(crate) fn nystrom_features<'py>(
 
 /// The trace of what features leave of the kernel matrix of points.
 #[pyfunction]
-pub(crate) fn nystrom_trace_error<'py>(py: Python<'py>, x: &Bound<'py, PyAny>, map: MapParts<'py>) -> PyResult<f64> {
+#[pyo3(signature = (x, map, *, threads=None))]
+pub(crate) fn nystrom_trace_error<'py>(
+    py: Python<'py>,
+    x: &Bound<'py, PyAny>,
+    map: MapParts<'py>,
+    threads: Option<usize>,
+) -> PyResult<f64> {
     let (points, map) = (points(x)?, map.map()?);
-    run_through(py, None, None, move |_| map.trace_error(&points))
+    run_through(py, None, None, move |watch| {
+        let threads = threads.map_or_else(Threads::all, Threads::new)?;
+        map.trace_error_watched(&points, &threads, watch)
+    })
 }

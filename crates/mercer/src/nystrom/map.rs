@@ -42,6 +42,7 @@ pub struct FeatureMap {
     precision: Precision,
     /// Columns of a row of kernel values, for a precomputed kernel.
     n_features: usize,
+    warnings: Vec<String>,
 }
 
 /// The map of chosen landmarks among these points.
@@ -50,6 +51,7 @@ pub(super) fn new(
     chosen: Chosen,
     points: &Points,
     precision: Precision,
+    warnings: Vec<String>,
     context: &Context<'_>,
 ) -> Result<FeatureMap> {
     let square = match (&kernel, &chosen.rows) {
@@ -61,7 +63,8 @@ pub(super) fn new(
     };
     let (normalization, rank) = context.run_unless_stopped(move || inverse_root(square.as_ref(), precision))??;
     let Chosen { points: landmarks, rows, .. } = chosen;
-    Ok(FeatureMap { kernel, landmarks, rows, normalization, rank, precision, n_features: points.n_features() })
+    let n_features = points.n_features();
+    Ok(FeatureMap { kernel, landmarks, rows, normalization, rank, precision, n_features, warnings })
 }
 
 /// `W^{-1/2}`, an eigenvalue's sign staying with it, and the number of eigenvalues that are not rounding.
@@ -112,7 +115,8 @@ impl FeatureMap {
         {
             return Err(Error::invalid("landmarks", format!("columns of the matrix, below {n_features}"), row));
         }
-        Ok(Self { kernel, landmarks, rows, rank: m, normalization, precision, n_features })
+        let warnings = Vec::new();
+        Ok(Self { kernel, landmarks, rows, rank: m, normalization, precision, n_features, warnings })
     }
 
     /// The kernel.
@@ -148,6 +152,11 @@ impl FeatureMap {
     /// The precision of kernel values.
     pub fn precision(&self) -> Precision {
         self.precision
+    }
+
+    /// What is to be said of the search for the kernel's width, if there was one.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Features of points: one row per point, one column per landmark.
@@ -190,12 +199,20 @@ impl FeatureMap {
     ///
     /// As [`transform`](Self::transform).
     pub fn trace_error(&self, points: &Points) -> Result<f64> {
+        self.trace_error_watched(points, &Threads::all()?, &Watch::new())
+    }
+
+    /// As [`trace_error`](Self::trace_error), on given threads, with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`trace_error`](Self::trace_error), and [`Error::Interrupted`].
+    pub fn trace_error_watched(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<f64> {
         const ROWS: usize = 4096;
         let mut missing: f64 = diagonal(&self.kernel, points)?.iter().sum();
-        let (threads, watch) = (Threads::all()?, Watch::new());
         for first in (0..points.n_samples()).step_by(ROWS) {
             let rows = first..points.n_samples().min(first + ROWS);
-            missing -= self.transform_watched(&points.slice(rows), &threads, &watch)?.squared_norm_l2();
+            missing -= self.transform_watched(&points.slice(rows), threads, watch)?.squared_norm_l2();
         }
         Ok(missing)
     }

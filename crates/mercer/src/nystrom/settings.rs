@@ -193,10 +193,10 @@ impl Nystrom {
     pub fn map_watched(&self, points: &Points, watch: &Watch<'_>) -> Result<FeatureMap> {
         let threads = self.thread_pool()?;
         let context = Context::new(&threads, watch, Phase::Starting);
-        let (kernel, _) = self.kernel_for(points, &context)?;
+        let (kernel, warnings) = self.kernel_for(points, &context)?;
         let precision = self.precision_of(points);
         let chosen = choose::landmarks(self, points, &kernel, precision, &context)?;
-        map::new(kernel, chosen, points, precision, &context)
+        map::new(kernel, chosen, points, precision, warnings, &context)
     }
 
     pub(super) fn thread_pool(&self) -> Result<Threads> {

@@ -1,6 +1,7 @@
 //! Which of the widths is taken for the best, and what is said of it.
 
 use mercer::kernel::{KernelSpec, Width};
+use mercer::nystrom::{Landmarks, Nystrom};
 use mercer::tune::{Criterion, TuneMethod, Tuning};
 use mercer::{KernelPca, Points, Precision};
 use mercer_testkit::Format;
@@ -114,8 +115,11 @@ fn a_fit_hands_on_what_the_search_for_its_width_has_to_say() {
     let (mut random, n) = (Random::new(3), 40_001);
     let values: Vec<f64> = (0..n).map(|_| (2.0 * random.normal()).exp()).collect();
     let points = Points::from_f64(values, n, 1).unwrap();
-    let pca = KernelPca::new(KernelSpec::new("gaussian").width(Width::Auto)).n_components(1).tolerance(1e-2);
-    let model = pca.fit(&points).unwrap();
-    let warnings = &model.record().warnings;
-    assert!(warnings.iter().any(|warning| warning.starts_with("gamma auto: ")), "{warnings:?}");
+    let kernel = KernelSpec::new("gaussian").width(Width::Auto);
+    let is_said = |warnings: &[String]| warnings.iter().any(|warning| warning.starts_with("gamma auto: "));
+    // The components do not matter, so that one pass will do.
+    let model = KernelPca::new(kernel.clone()).n_components(1).max_passes(1).fit(&points).unwrap();
+    assert!(is_said(&model.record().warnings), "{:?}", model.record().warnings);
+    let map = Nystrom::new(kernel).landmarks(Landmarks::Uniform).n_landmarks(5).map(&points).unwrap();
+    assert!(is_said(map.warnings()), "{:?}", map.warnings());
 }
