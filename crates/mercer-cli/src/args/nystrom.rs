@@ -41,6 +41,9 @@ pub(crate) struct NystromArgs {
     /// Allow components whose residual against the exact kernel matrix, relative to the first eigenvalue, is up to this
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) accuracy: Option<f64>,
+    /// Read the file twice, block by block, instead of keeping it in memory: for .csv, .tsv, .parquet and .arrow
+    #[arg(long)]
+    pub(crate) blocks: bool,
 }
 
 impl NystromArgs {
@@ -50,6 +53,7 @@ impl NystromArgs {
             ("--landmarks", self.landmarks.is_some()),
             ("--n-landmarks", self.n_landmarks.is_some()),
             ("--accuracy", self.accuracy.is_some()),
+            ("--blocks", self.blocks),
         ]
         .into_iter()
         .filter_map(|(name, given)| given.then_some(name))

@@ -18,7 +18,7 @@ use crate::output::{self, OutputFile, ScoreWriter, Words};
 const NUMBERS_AT_ONCE: usize = 1 << 22;
 const LEAST_ROWS_AT_ONCE: usize = 4096;
 /// Numbers that are read at once from a table of columns.
-const READ_AT_ONCE: usize = 1 << 20;
+pub(super) const READ_AT_ONCE: usize = 1 << 20;
 
 /// Where rows come from, and where a row for each of them goes.
 pub(super) struct Rows<'a> {

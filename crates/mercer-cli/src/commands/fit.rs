@@ -42,6 +42,9 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
     if let (FitMethod::Autoencoder, Some(output)) = (args.method, &args.output) {
         return autoencoder::run(args, output, &mut session);
     }
+    if let (true, Some(output)) = (args.nystrom.blocks, &args.output) {
+        return nystrom::run_in_blocks(args, output, &mut session);
+    }
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let output = match &args.output {
         Some(output) if !args.dry_run => output,

@@ -2,14 +2,16 @@
 
 use std::path::Path;
 
-use mercer::{GramChoice, Model, Negative, SolverChoice};
+use mercer::nystrom::RowBlocks;
+use mercer::{GramChoice, Model, Negative, Points, SolverChoice};
 
-use super::learn::{complete, watched, with_data};
+use super::blocks::READ_AT_ONCE;
+use super::learn::{complete, watched, watched_in, with_data};
 use super::session::Session;
 use super::settings::nystrom_settings;
-use crate::args::{FitArgs, FitGram, FitSolver};
+use crate::args::{FitArgs, FitGram, FitSolver, Format};
 use crate::failure::{ExitStatus, Failure, Result};
-use crate::input::Data;
+use crate::input::{self, Data, ReadOptions};
 use crate::output;
 
 /// Refuses flags that do not go together with landmarks, or with the exact matrix.
@@ -33,6 +35,9 @@ pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
     if !asked && args.nystrom.n_landmarks.is_some() {
         return Err(Failure::usage("--n-landmarks is for --gram nystrom: --accuracy alone finds how many it takes"));
     }
+    if args.nystrom.blocks {
+        check_blocks(args)?;
+    }
     let others = [
         ("--variance", args.solve.variance.is_some(), "give the number of components with --n-components"),
         ("--tolerance", asked && args.solve.tolerance.is_some(), "say with --accuracy how exact it has to be"),
@@ -47,6 +52,40 @@ pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
             Err(Failure::usage(format!("{flag} is not for an approximation over landmarks: {why}")))
         }
         None => Ok(()),
+    }
+}
+
+/// Refuses what a file that comes block by block cannot have.
+fn check_blocks(args: &FitArgs) -> Result<()> {
+    if args.gram != FitGram::Nystrom {
+        return Err(Failure::usage(
+            "--blocks is for --gram nystrom: --accuracy alone tries several numbers of landmarks",
+        ));
+    }
+    if args.points == Path::new("-") {
+        return Err(Failure::usage(
+            "--blocks reads the data twice, so they cannot come from standard input; give a file",
+        ));
+    }
+    let data = &args.data;
+    let others = [
+        (
+            "--standardize",
+            data.standardize,
+            "the scale of a column is known only when all rows are: scale the file before",
+        ),
+        ("--rows", data.rows.is_some(), "every row is read"),
+        ("--sample", data.sample.is_some(), "every row is read"),
+    ];
+    if let Some((flag, _, why)) = others.into_iter().find(|(_, given, _)| *given) {
+        return Err(Failure::usage(format!("{flag} is not for --blocks: {why}")));
+    }
+    match input::format_of(&args.points, data.format) {
+        Ok(Format::Csv | Format::Tsv | Format::Parquet | Format::Arrow) | Err(_) => Ok(()),
+        Ok(Format::Npy) => Err(Failure::usage("--blocks is not for .npy files, which are not read into memory anyway")),
+        Ok(_) => {
+            Err(Failure::usage("--blocks is for .csv, .tsv, .parquet and .arrow files, which can be read in parts"))
+        }
     }
 }
 
@@ -69,6 +108,60 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<
         session.console.note("landmarks would not be much fewer than the rows for this accuracy: the fit is exact");
         return Ok(None);
     };
+    save(model, data, output, session).map(Some)
+}
+
+/// Learns over landmarks from a file that is read block by block, twice, and saves the model.
+pub(super) fn run_in_blocks(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> Result<ExitStatus> {
+    let options = session.batch_options(&args.data, READ_AT_ONCE);
+    let first = session.read_first(&args.points, &options)?;
+    let n_features = first.points.n_features();
+    let mut blocks = FileBlocks { path: &args.points, options, n_features, failure: None };
+    let settings = nystrom_settings(args);
+    let time = session.time_left(args.solve.time_limit);
+    let learned = watched_in(session, &first.name, time, |watch| settings.fit_blocks_watched(&mut blocks, watch));
+    match (blocks.failure, learned) {
+        (Some(failure), _) => Err(failure),
+        (None, learned) => save(learned?.0, &first, output, session),
+    }
+}
+
+/// The rows of a file, block by block.
+struct FileBlocks<'a> {
+    path: &'a Path,
+    options: ReadOptions,
+    n_features: usize,
+    /// What was wrong with the file, in words that name the place in it.
+    failure: Option<Failure>,
+}
+
+impl RowBlocks for FileBlocks<'_> {
+    fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    fn visit(&mut self, visit: &mut dyn FnMut(&Points) -> mercer::Result<()>) -> mercer::Result<()> {
+        let mut refused = None;
+        let outcome = input::read_in_batches(self.path, &self.options, &mut |mut part| {
+            part.points.visit(visit).map_err(|error| {
+                refused = Some(error);
+                Failure::usage("the rows are not wanted")
+            })
+        });
+        match (refused, outcome) {
+            (Some(error), _) => Err(error),
+            (None, Ok(())) => Ok(()),
+            (None, Err(failure)) => {
+                let source = std::io::Error::other(failure.to_string());
+                self.failure = Some(failure);
+                Err(mercer::Error::Io { doing: "reading", path: self.path.to_owned(), source })
+            }
+        }
+    }
+}
+
+/// Saves a model, and says what it is and how good.
+fn save(model: Model, data: &Data, output: &Path, session: &Session<'_>) -> Result<ExitStatus> {
     let model = with_data(model, data)?;
     model.save(output)?;
     session.console.note(&format!("model saved as {}", output.display()));
@@ -83,5 +176,5 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<
         ));
     }
     let status = if model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged };
-    session.finish(status, &record, Some(&output::summary(&record))).map(Some)
+    session.finish(status, &record, Some(&output::summary(&record)))
 }

@@ -125,6 +125,16 @@ impl<'a> Session<'a> {
         self.reading(path, || input::read(path, &options))
     }
 
+    /// Reads the first part of a data file, as an example of the others.
+    pub(super) fn read_first(&mut self, path: &Path, options: &ReadOptions) -> Result<Data> {
+        self.reading(path, || input::read_first(path, options))
+    }
+
+    /// How a data file is read that is not kept in memory.
+    pub(super) fn batch_options(&self, args: &DataArgs, numbers: usize) -> ReadOptions {
+        ReadOptions::from(args).threads(self.threads).in_batches(numbers)
+    }
+
     /// Reads rows that are to be compared with those of another file: the same columns of them.
     pub(super) fn read_reference(&mut self, path: &Path, args: &DenoiseRowsArgs, data: &Data) -> Result<Data> {
         let options = ReadOptions::from(&args.data).seed(args.filter.seed).threads(self.threads);

@@ -167,6 +167,21 @@ pub(crate) fn read_in_batches(
     read_parts(path, &name, options, &mut |raw, part| each(finish(&name, raw, part, options)?))
 }
 
+/// The first part that [`read_in_batches`] would give.
+pub(crate) fn read_first(path: &Path, options: &ReadOptions) -> Result<Data> {
+    let mut first = None;
+    let outcome = read_in_batches(path, options, &mut |data| {
+        first = Some(data);
+        // The only way to end a reader early; nobody gets to see it.
+        Err(Failure::usage("one part is enough"))
+    });
+    match (first, outcome) {
+        (Some(data), _) => Ok(data),
+        (None, Err(failure)) => Err(failure),
+        (None, Ok(())) => unreachable!("a file without rows is refused"),
+    }
+}
+
 /// What messages call a file.
 fn name_of(path: &Path) -> String {
     if path == Path::new("-") { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
