@@ -28,6 +28,9 @@ class Settings(Estimator):
         for name, default in defaults.items():
             if getattr(self, name) != default:
                 raise ValueError(f"{name} has no effect with {asked}: leave it out")
+        accuracy, tolerance = self._wanted_accuracy(), self._wanted_tolerance()
+        if accuracy and tolerance and self.gram == "nystrom":
+            raise ValueError("accuracy and tolerance say the same thing with gram='nystrom': give one of them")
         count = _checks.integer(owner, "n_components", self.n_components, 1, optional=True)
         n_landmarks = _checks.integer(owner, "n_landmarks", self.n_landmarks, 1, optional=True)
         landmarks = "rpcholesky" if self.landmarks is None else self.landmarks
@@ -48,7 +51,7 @@ class Settings(Estimator):
             "n_landmarks": n_landmarks,
             "n_components": count,
             "center": _checks.boolean(owner, "center", self.center),
-            "accuracy": self._wanted_accuracy() or self._wanted_tolerance(),
+            "accuracy": accuracy or tolerance,
             "precision": _checks.precision(owner, self.precision),
             "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),

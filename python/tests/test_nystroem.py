@@ -255,6 +255,7 @@ def test_over_landmarks_that_were_asked_for_an_accuracy_is_what_converged_means(
         ({"accuracy": "high"}, "'accuracy' parameter of KernelPCA"),
         ({"accuracy": 0.1, "gram": "tiled"}, "but gram='tiled' asks for another method"),
         ({"accuracy": 0.1, "solver": "lanczos"}, "solver has no effect with accuracy"),
+        ({"accuracy": 0.1, "gram": "nystrom", "tolerance": 0.2}, "say the same thing with gram='nystrom'"),
         ({"accuracy": 0.1, "n_components": None}, "give n_components"),
         ({"accuracy": 0.1, "n_landmarks": 9}, "n_landmarks is for gram='nystrom'"),
         ({"accuracy": 0.1, "landmarks": np.zeros((4, 3))}, "landmarks that are given are for gram='nystrom'"),

@@ -82,7 +82,6 @@ fn check_blocks(args: &FitArgs) -> Result<()> {
     }
     match input::format_of(&args.points, data.format) {
         Ok(Format::Csv | Format::Tsv | Format::Parquet | Format::Arrow) | Err(_) => Ok(()),
-        Ok(Format::Npy) => Err(Failure::usage("--blocks is not for .npy files, which are not read into memory anyway")),
         Ok(_) => {
             Err(Failure::usage("--blocks is for .csv, .tsv, .parquet and .arrow files, which can be read in parts"))
         }

@@ -78,7 +78,10 @@ fn flags_that_mean_nothing_together_are_refused() {
         ("--gram nystrom --n-landmarks 1", "the number of landmarks (1)"),
         ("--blocks", "--blocks is for --gram nystrom, or with --accuracy, only"),
         ("--accuracy 0.1 --blocks", "--blocks is for --gram nystrom: --accuracy alone tries several"),
-        ("--gram nystrom --blocks", "--blocks is not for .npy files, which are not read into memory anyway"),
+        (
+            "--gram nystrom --blocks",
+            "--blocks is for .csv, .tsv, .parquet and .arrow files, which can be read in parts",
+        ),
         ("--gram nystrom --blocks --standardize", "--standardize is not for --blocks"),
         ("--gram nystrom --blocks --sample 9", "--sample is not for --blocks: every row is read"),
         ("--gram nystrom --blocks --rows 0:9", "--rows is not for --blocks: every row is read"),
