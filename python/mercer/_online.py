@@ -58,7 +58,8 @@ class OnlineKernelPCA(Estimator):
         What happens to a row that the budget has no room for: replaced by the best combination of the others, or dropped by
         age or weight. Another one than the default needs a budget.
     forgetting : float, default=None
-        Share of the running mean that every row replaces, at least; ``None`` counts all rows alike.
+        Share of the running mean and of ``variances_`` and ``total_variance_`` that every row replaces, at least; ``None`` counts all rows
+        alike.
 
     Attributes
     ----------
@@ -78,7 +79,10 @@ class OnlineKernelPCA(Estimator):
     budget_error_ : ndarray of shape (n_components,)
         Estimate of the distance of each component, whose length is about one, from what the same updates would have made of it if no row had been
         given up. Lengths of lost parts are known; an update leaves ``1 - eta * y**2`` of older ones; squares add up for the policy
-        ``"project"``, lengths for the others.
+        ``"project"``, lengths for the others. ``fit`` and ``save`` warn where the budget has cost much.
+    mean_error_ : float
+        Estimate of the distance of the running mean from what it would be if no row had been given up; one is the root of
+        ``total_variance_``.
     variances_ : ndarray of shape (n_components,)
         Mean of the squared outputs of each component, over all rows, each with the output that it had when it was learned.
     total_variance_ : float
@@ -150,6 +154,7 @@ class OnlineKernelPCA(Estimator):
         self._learn(X)
         if self.n_started_ < self.n_components:
             warnings.warn(self._what_is_missing(self.n_started_), RankWarning, stacklevel=2)
+        self._say_what_the_budget_cost()
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> "OnlineKernelPCA":
@@ -195,6 +200,10 @@ class OnlineKernelPCA(Estimator):
         # Numbers that are not finite are left to the learner, which says where they are.
         checked = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
         return dense(validate_data(self, X, reset=reset, **checked))
+
+    def _say_what_the_budget_cost(self) -> None:
+        for text in self._model.budget_warnings():
+            warnings.warn(text, stacklevel=3)
 
     def _what_is_missing(self, found: int) -> str:
         why = "too few rows have come that differ from one another" if self.n_started_ == found else "the others depend on them"
@@ -307,6 +316,11 @@ class OnlineKernelPCA(Estimator):
         return self._fitted().budget_error()
 
     @property
+    def mean_error_(self) -> float:
+        """Estimate of the distance of the running mean from what it would be if no row had been given up."""
+        return float(self._fitted().mean_error)
+
+    @property
     def variances_(self) -> Any:
         """Mean of the squared outputs of each component."""
         return self._fitted().variances()
@@ -354,6 +368,7 @@ class OnlineKernelPCA(Estimator):
         found = len(model.eigenvalues())
         if found < self.n_components:
             warnings.warn(self._what_is_missing(found), RankWarning, stacklevel=2)
+        self._say_what_the_budget_cost()
         model.save(os.fspath(path), self._feature_names())
 
     def _fitted(self) -> Any:

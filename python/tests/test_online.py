@@ -294,6 +294,21 @@ def test_a_saved_model_is_ordered_and_outputs_stay_with_their_components(tmp_pat
     np.testing.assert_allclose(learner.partial_fit(rows[:50]).transform(rows[:5]), before, atol=0.3)
 
 
+def test_what_a_budget_has_cost_is_said(tmp_path):
+    rows = np.random.default_rng(8).normal(size=(3000, 6))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner = OnlineKernelPCA(2, gamma=0.02, budget=200).fit(rows)
+    assert 0 < learner.mean_error_ < 0.05
+    assert OnlineKernelPCA(2, gamma=0.02).fit(rows[:300]).mean_error_ == 0
+    with pytest.warns(UserWarning, match=r"the budget has moved the running mean by 0\.\d+, where one is the spread of the rows"):
+        learner = OnlineKernelPCA(1, gamma=0.5, budget=3).fit(rows)
+    with pytest.warns(UserWarning, match="the budget has moved a component"):
+        learner.save(tmp_path / "rows.mercer")
+    with pytest.warns(UserWarning, match="a component has shrunk to .* because rows are dropped faster than it learns"):
+        OnlineKernelPCA(1, gamma=0.5, budget=5, policy="oldest").fit(rows)
+
+
 def test_a_row_of_another_width_is_refused_and_changes_nothing():
     learner = OnlineKernelPCA(1).fit(np.eye(3))
     with pytest.raises(ValueError, match="4 features"):

@@ -138,6 +138,17 @@ impl OnlineLearner {
         vector(py, self.learner().budget_error(), Precision::F64)
     }
 
+    /// How far the running mean is from what it would be if no row had been given up.
+    #[getter]
+    fn mean_error(&self) -> f64 {
+        self.learner().mean_error()
+    }
+
+    /// What should be said about the cost of the budget.
+    fn budget_warnings(&self) -> Vec<String> {
+        self.learner().budget_warnings()
+    }
+
     /// The mean of the squared outputs of each component.
     fn variances<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         vector(py, self.learner().variances(), Precision::F64)

@@ -108,6 +108,17 @@ pub(crate) enum Emit {
     Novelty,
 }
 
+impl Emit {
+    /// As it is called on the command line.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Scores => "scores",
+            Self::Novelty => "novelty",
+        }
+    }
+}
+
 /// How it is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EmitFormat {
@@ -155,6 +166,10 @@ pub(crate) struct LearningArgs {
     /// How components learn [default: simultaneous]
     #[arg(long, value_name = "RULE", value_parser = choice::<Rule>(Rule::NAMES))]
     pub(crate) rule: Option<Rule>,
+    /// Points that components start from: a data file with one row per component; they stay in memory, beside the budget [default: the
+    /// first rows that differ]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) start: Option<PathBuf>,
     /// Learning rate [default: 0.05 / the variance of the rows so far]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
@@ -174,7 +189,7 @@ pub(crate) struct LearningArgs {
     /// What happens to a row that the budget has no room for [default: project]
     #[arg(long, value_name = "POLICY", value_parser = choice::<Policy>(Policy::NAMES))]
     pub(crate) policy: Option<Policy>,
-    /// Share of the running mean that every row replaces, at least [default: all rows count alike]
+    /// Share of the running mean and variances that every row replaces, at least [default: all rows count alike]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) forgetting: Option<f64>,
 }
@@ -251,6 +266,7 @@ impl StreamArgs {
             ("--no-center", kernel.no_center),
             ("--n-components", learning.n_components.is_some()),
             ("--rule", learning.rule.is_some()),
+            ("--start", learning.start.is_some()),
             ("--learning-rate", learning.learning_rate.is_some()),
             ("--schedule", learning.schedule.is_some()),
             ("--tau", learning.tau.is_some()),

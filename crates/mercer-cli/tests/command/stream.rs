@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
-use mercer::Model;
+use mercer::online::OnlineKernelPca;
+use mercer::{Kernel, Model, Points};
 
 use super::support::{Directory, Outcome, mercer, numbers};
 
@@ -273,6 +274,8 @@ fn wrong_calls_say_what_is_wrong() {
         ("stream --learning-rate 0", "error: --learning-rate must be a positive number, but it is 0"),
         ("stream --degree 2", "error: --degree must be left out: the gaussian kernel has none, but it is 2"),
         ("stream --emit scores --json", "error: --json prints where the rows go: leave --emit out, or use --record"),
+        ("stream --emit scores,line,scores", "error: --emit has scores twice"),
+        ("stream --start nowhere.csv", "error: reading nowhere.csv: no such file or directory"),
         ("stream --replay", "error: --replay is for streams that go on: give a LEARNER, or --checkpoint with --resume"),
         (
             "stream --gamma median",
@@ -298,6 +301,47 @@ fn wrong_calls_say_what_is_wrong() {
     assert_eq!(say("stream -o out.mercer -n 3", "1,2\n"), "error: kernel PCA needs at least 3 rows, but there is 1");
     assert!(directory.files().is_empty(), "{:?}", directory.files());
     assert_eq!(directory.stream("stream --emit scores", "").done().stdout, "", "a stream without rows is none");
+}
+
+#[test]
+fn components_start_from_the_points_of_a_file() {
+    let directory = Directory::new();
+    directory.write("start.csv", "0.5,0.1\n-0.2,0.4\n");
+    let text = "1,2\n0.3,-0.4\n0.5,0.6\n-1,0.2\n";
+    let words = "stream --gamma 0.5 --learning-rate 0.1 --emit scores";
+    let found = directory.stream(&format!("{words} --start start.csv"), text).done().stdout;
+    let start = Points::from_f64(vec![0.5, 0.1, -0.2, 0.4], 2, 2).unwrap();
+    let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).learning_rate(0.1).start(start);
+    let mut learner = settings.learner().unwrap();
+    for (line, row) in found.lines().skip(1).zip([[1.0, 2.0], [0.3, -0.4], [0.5, 0.6], [-1.0, 0.2]]) {
+        let want = learner.learn_row(&row).unwrap().outputs;
+        let scores: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        assert_eq!(scores, want);
+    }
+    assert_ne!(directory.stream(words, text).done().stdout, found, "the first rows are other points");
+    // A file of another width, of other columns, of too many points; and a state that has its own.
+    directory.write("wide.csv", "1,2,3\n4,5,6\n");
+    directory.write("other.csv", "x,z\n1,2\n4,5\n");
+    let say = |words: &str, text: &str| {
+        let outcome = directory.stream(&format!("stream {words}"), text);
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        say("--start wide.csv", text),
+        "error: wide.csv: the rows of the stream have 2 columns, but these have 3"
+    );
+    assert_eq!(
+        say("--start other.csv", "x,y\n1,2\n"),
+        "error: other.csv: the column z stands where the rows of the stream have y"
+    );
+    assert_eq!(say("--start start.csv -n 3", text), "error: --start must be one point per component (3), but it is 2");
+    assert!(say("--start start.csv -o start.csv", text).contains("start points"));
+    directory.stream("stream --checkpoint state", text).done();
+    assert_eq!(
+        say("state --start start.csv", text),
+        "error: state is a learner with its own settings: leave --start out"
+    );
 }
 
 #[test]

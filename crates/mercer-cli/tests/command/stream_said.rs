@@ -58,6 +58,8 @@ fn a_stream_of_one_row_is_spoken_of_as_one() {
     assert!(outcome.stdout.starts_with("rows        1 of 1 feature, 0 bad\n"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("remembered  1 row\n"), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("variance    1 component explains "), "{}", outcome.stdout);
+    let outcome = directory.stream("stream", "").done();
+    assert!(outcome.stdout.contains("variance    0 components explain 0.0 %\n"), "{}", outcome.stdout);
     let outcome = directory.stream("stream -n 1 --bad-rows skip", "1\nx\n2\n").done();
     assert!(outcome.stderr.contains("warning: 1 of 3 rows was left out\n"), "{}", outcome.stderr);
 }

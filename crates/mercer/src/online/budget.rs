@@ -18,18 +18,22 @@ const REFRESH_AFTER: usize = 32;
 const REFRESH_AFTER_DROPS: usize = 1;
 
 impl Memory {
-    /// The slot whose loss would change the components least once a new row is in memory, if that is less than `own`, what it
+    /// The slot whose loss would change the components and the mean least once a new row is in memory, if that is less than `own`, what it
     /// costs to give up the new row; its squared distance from the span is `residual`, and it is nearest to the combination
-    /// `coefficients`. `weights` is room for a number per slot.
+    /// `coefficients`. A squared length of the mean counts `of_mean` times one of the components; `weights` is room for a number per slot.
     pub(super) fn cheapest(
         &self,
         own: f64,
         residual: f64,
         coefficients: &[f64],
+        of_mean: f64,
         weights: &mut Vec<f64>,
     ) -> Option<usize> {
         let inverse = self.factor.as_ref().expect("the policy keeps a factor").inverse_diagonal();
         passes::weights(self, weights);
+        for (weight, mean) in weights.iter_mut().zip(&self.mean) {
+            *weight += of_mean * mean * mean;
+        }
         let nearness = 1.0 / residual;
         let mut best = (own, None);
         for slot in self.forgettable() {

@@ -78,7 +78,7 @@ named!(Schedule, "schedule", Constant => "constant", Inverse => "1/t", Anneal =>
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Policy {
-    /// The row whose loss changes the components least is replaced by the best combination of the others.
+    /// The row whose loss changes the components and the running mean least is replaced by the best combination of the others.
     #[default]
     Project,
     /// The oldest is dropped.
@@ -194,7 +194,8 @@ impl OnlineKernelPca {
     /// is counted in [`Learner::n_shrunk`].
     ///
     /// By default it follows the rows: 0.05 over their [variance](Learner::total_variance) so far, so that it suits any kernel and any
-    /// width; with the schedule `1/t`, the number of components over that variance.
+    /// width; with the schedule `1/t`, two over the smallest [variance](Learner::variances) of a component so far, but `η / t` is never more than
+    /// the constant rate would be.
     #[must_use]
     pub fn learning_rate(mut self, learning_rate: f64) -> Self {
         self.learning_rate = Some(learning_rate);
@@ -253,7 +254,9 @@ impl OnlineKernelPca {
         self
     }
 
-    /// Sets the share of the running mean that every row replaces, at least (default: `1 / t`, so that all rows count alike).
+    /// Sets the share of the running mean and of the running variances that every row replaces, at least (default: `1 / t`, so that all rows
+    /// count alike). Where rows are dropped, one over the [budget](Self::budget) of the mean is replaced at least. Without centring there is no
+    /// mean, and a learning rate that was given does not depend on the variances: then it is about [`Learner::variances`] only.
     #[must_use]
     pub fn forgetting(mut self, share: f64) -> Self {
         self.forgetting = Some(share);

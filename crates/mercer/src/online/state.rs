@@ -17,8 +17,8 @@ use crate::kernel::Kernel;
 use crate::model::{digest, recorded_kernel};
 use crate::record::KernelRecord;
 
-/// Version of the layout: the last rows are in it since the second.
-const FORMAT_VERSION: u32 = 2;
+/// Version of the layout: the last rows are in it since the second, what the mean has lost since the third.
+const FORMAT_VERSION: u32 = 3;
 
 /// What the bytes begin with.
 const MAGIC: &str = "mercer learner";
@@ -47,6 +47,7 @@ struct State {
     variances: Vec<f64>,
     total_variance: f64,
     budget_error: Vec<f64>,
+    mean_lost_squared: f64,
     n_shrunk: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_shrunk: Option<(f64, f64)>,
@@ -150,6 +151,7 @@ impl Learner {
             variances: self.variances.clone(),
             total_variance: self.total_variance,
             budget_error: self.budget_error.clone(),
+            mean_lost_squared: self.mean_lost_squared,
             n_shrunk: self.n_shrunk,
             last_shrunk: self.last_shrunk,
             given_up: self.given_up,
@@ -217,6 +219,7 @@ impl Learner {
         learner.variances = state.variances;
         learner.total_variance = state.total_variance;
         learner.budget_error = state.budget_error;
+        learner.mean_lost_squared = state.mean_lost_squared;
         learner.n_shrunk = state.n_shrunk;
         learner.last_shrunk = state.last_shrunk;
         learner.given_up = state.given_up;
@@ -305,8 +308,8 @@ mod tests {
         };
         let refused = |why: &str| format!("`state` must be that of an online learner, but it is not readable ({why})");
         assert_eq!(
-            say("\"format_version\":2", "\"format_version\":9"),
-            refused("it has format 9, but this version reads format 2")
+            say("\"format_version\":3", "\"format_version\":9"),
+            refused("it has format 9, but this version reads format 3")
         );
         assert_eq!(say("\"n_components\":2", "\"n_components\":3"), refused("its parts do not fit together"));
         assert_eq!(say("\"started\":2", "\"started\":5"), refused("its parts do not fit together"));

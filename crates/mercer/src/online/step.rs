@@ -16,6 +16,9 @@ use crate::error::Result;
 /// the variance has learned most of it after `1 / (s · AUTOMATIC)` rows.
 const AUTOMATIC: f64 = 0.05;
 
+/// What a rate that falls with the number of rows begins at, times the smallest variance of a component, if none was asked for.
+const FALLING: f64 = 2.0;
+
 /// What is wanted of a row that is learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
@@ -79,18 +82,24 @@ impl Learner {
         let eta = match (self.settings.learning_rate, self.settings.schedule) {
             (Some(eta), _) => eta,
             (None, _) if self.total_variance <= 0.0 => 0.0,
-            // Falling as fast as this, the rate has to begin at one over what a component explains, not at a fraction of it.
-            (None, Schedule::Inverse) => self.settings.n_components as f64 / self.total_variance,
-            (None, Schedule::Constant | Schedule::Anneal) => AUTOMATIC / self.total_variance,
+            (None, _) => AUTOMATIC / self.total_variance,
         };
         match self.settings.schedule {
             Schedule::Constant => eta,
+            Schedule::Inverse if self.settings.learning_rate.is_none() => eta.min(self.falling_rate() / t),
             Schedule::Inverse => eta / t,
             Schedule::Anneal => {
                 let tau = self.settings.annealing_time();
                 eta * tau / (t + tau)
             }
         }
+    }
+
+    /// What a rate that falls as one over the number of rows begins at, if it was not asked for: a component that explains the variance `v`
+    /// is learned to the end only if this is above `1 / v`.
+    fn falling_rate(&self) -> f64 {
+        let least = self.variances[..self.started].iter().fold(f64::INFINITY, |least, &variance| least.min(variance));
+        if least > 0.0 { FALLING / least } else { f64::INFINITY }
     }
 
     /// (1) The numbers of the update, from the inner products of the row with the components and the mean.
@@ -113,6 +122,7 @@ impl Learner {
             *offset = (1.0 - share) * *offset + share * raw;
         }
         self.mean_squared = mean_squared;
+        self.mean_lost_squared *= (1.0 - share).powi(2);
         (update.share, update.length_squared, update.centered_with_mean) = if self.is_centered() {
             (share, square - 2.0 * with_mean + mean_squared, with_mean - mean_squared)
         } else {
@@ -203,6 +213,9 @@ impl Learner {
         (coefficients, weights): (&'w mut Vec<f64>, &mut Vec<f64>),
     ) -> Result<(Place<'w>, Option<usize>)> {
         let (arrival, budget) = (self.n_seen, self.settings.budget);
+        // Components have unit length, the rows that of their variance: so the mean counts as one component more. What it has lost stays in it
+        // as long as rows do, and is learned as if rows differed in it.
+        let of_mean = if self.total_variance > 0.0 { 1.0 / self.total_variance } else { 0.0 };
         let memory = self.memory.as_mut().expect("made before the first row");
         if let Some(slot) = memory.place_of(block.row(i)) {
             if memory.arrivals[slot] > 0 {
@@ -221,8 +234,9 @@ impl Learner {
                 return Ok((Place::Combination { coefficients, residual: residual.max(0.0) }, None));
             }
             if budget.is_some_and(|budget| memory.n_forgettable() >= budget) {
-                let own = update.gain.iter().map(|gain| gain * gain).sum::<f64>() * (1.0 - update.share).powi(2);
-                forgotten = memory.cheapest(own * residual, residual, coefficients, weights);
+                let gains = update.gain.iter().map(|gain| gain * gain).sum::<f64>();
+                let own = gains * (1.0 - update.share).powi(2) + of_mean * update.share * update.share;
+                forgotten = memory.cheapest(own * residual, residual, coefficients, of_mean, weights);
                 if forgotten.is_none() {
                     return Ok((Place::Combination { coefficients, residual }, None));
                 }
@@ -268,7 +282,9 @@ impl Learner {
         for (i, a) in lost.iter().enumerate() {
             self.note_loss(i, a.abs() * residual.sqrt());
         }
-        self.mean_squared -= lost_mean * lost_mean * residual;
+        let lost_square = lost_mean * lost_mean * residual;
+        self.mean_squared -= lost_square;
+        self.mean_lost_squared += lost_square;
     }
 
     /// A part of this length has gone from a component; see [`budget_error`](Self::budget_error).

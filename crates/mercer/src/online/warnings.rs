@@ -27,8 +27,12 @@ impl Learner {
     /// ```
     pub fn warnings(&self) -> Vec<String> {
         let components = [self.not_begun(), self.not_learned(), self.dependent()];
-        let costs = [self.shrunk(), self.moved(), self.worn()];
-        components.into_iter().chain(costs).flatten().collect()
+        components.into_iter().chain([self.shrunk()]).flatten().chain(self.budget_warnings()).collect()
+    }
+
+    /// Those of the [warnings](Self::warnings) that say what the budget has cost.
+    pub fn budget_warnings(&self) -> Vec<String> {
+        [self.moved(), self.mean_moved(), self.worn()].into_iter().flatten().collect()
     }
 
     fn not_begun(&self) -> Option<String> {
@@ -73,6 +77,15 @@ impl Learner {
         (lost > WORTH_SAYING).then(|| {
             format!(
                 "the budget has moved a component by {lost:.2}, where one is its length: a larger one would cost less"
+            )
+        })
+    }
+
+    fn mean_moved(&self) -> Option<String> {
+        let lost = self.mean_error();
+        (lost > WORTH_SAYING).then(|| {
+            format!(
+                "the budget has moved the running mean by {lost:.2}, where one is the spread of the rows: a larger one would cost less"
             )
         })
     }

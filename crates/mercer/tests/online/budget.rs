@@ -4,7 +4,9 @@ use faer::Mat;
 use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule};
 use mercer::{Center, Kernel, Points};
 
-use super::support::plane;
+use mercer_testkit::generate::{Format, gaussian_cloud};
+
+use super::support::{captured, plane};
 
 /// The distances between the components of two learners of the same rows.
 fn distances(one: &Learner, other: &Learner, points: &Points, kernel: &Kernel) -> Vec<f64> {
@@ -96,5 +98,41 @@ fn what_a_worn_component_has_lost_does_not_fade() {
             assert!(lost <= 1.0 + length + 1e-6, "{policy}, row {i}: {lost}, length {length}");
         }
         assert!(shortest < 0.5, "{policy}: the component is not worn: {shortest}");
+    }
+}
+
+/// The squared distance of the learner's running mean from the mean of these points, over the variance of the points.
+fn mean_apart(learner: &Learner, points: &Points, kernel: &Kernel) -> f64 {
+    let (basis, weights, n) = (learner.basis(), learner.mean_coefficients(), points.n_samples());
+    let rows: Vec<Vec<f64>> = (0..n).map(|i| points.row(i)).collect();
+    let over_all = |x: &[f64]| rows.iter().map(|y| kernel.evaluate(x, y).unwrap()).sum::<f64>() / n as f64;
+    let of_points = rows.iter().map(|x| over_all(x)).sum::<f64>() / n as f64;
+    let both = basis.iter().zip(weights).map(|(x, weight)| weight * over_all(x)).sum::<f64>();
+    let mut own = 0.0;
+    for (x, a) in basis.iter().zip(weights) {
+        own += basis.iter().zip(weights).map(|(y, b)| a * b * kernel.evaluate(x, y).unwrap()).sum::<f64>();
+    }
+    (of_points - 2.0 * both + own) / (1.0 - of_points)
+}
+
+#[test]
+fn a_long_stream_does_not_wear_the_mean_away() {
+    // One component and a small budget: hardly anything but the mean says which rows are worth remembering.
+    let kernel = Kernel::gaussian(0.05).unwrap();
+    let probes = gaussian_cloud(500, 8, 77).points(Format::F64);
+    for p in [1, 2] {
+        let settings = OnlineKernelPca::new(kernel.clone()).n_components(p).budget(60);
+        let mut learner = settings.learner().unwrap();
+        let mut apart = Vec::new();
+        for part in 0..5 {
+            learner.learn(&gaussian_cloud(12_000, 8, 100 + part).points(Format::F64)).unwrap();
+            apart.push(mean_apart(&learner, &probes, &kernel));
+        }
+        assert!(apart.iter().all(|&apart| apart < 0.02), "{p} components: {apart:?}");
+        let share = captured(&learner, &probes, &kernel);
+        assert!(share > 0.8, "{p} components: {share}");
+        // Squares of what goes add up to no more than is missing, and to no less than a twentieth of it.
+        let (said, found) = (learner.mean_error(), apart[4].sqrt());
+        assert!(said > 0.2 * found && said < 2.0 * found, "{p} components: {said} for {found}");
     }
 }

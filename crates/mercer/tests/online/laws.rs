@@ -1,11 +1,12 @@
 //! What holds for every learner: grouping changes nothing, components capture the variance, what is kept is what it would be anew.
 
 use faer::Mat;
-use faer::linalg::solvers::Solve;
-use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
+use mercer::online::{OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
 use mercer::{Center, Kernel, Points};
 
-use super::support::{plane, row_major};
+use mercer_testkit::generate::{Format, gaussian_cloud};
+
+use super::support::{captured, plane, row_major};
 
 #[test]
 fn how_rows_are_grouped_changes_nothing() {
@@ -57,28 +58,6 @@ fn one_row_seven_rows_and_ten_thousand_rows_are_the_same() {
     assert!(learn(7) == one && learn(10_000) == one);
 }
 
-/// The share of the variance of the centred images that the span of the components holds, relative to the best span.
-fn captured(learner: &Learner, points: &Points, kernel: &Kernel) -> f64 {
-    let (n, p) = (points.n_samples(), learner.coefficients().nrows());
-    let (basis, coefficients) = (learner.basis(), learner.coefficients());
-    let m = basis.len();
-    // Inner products of components and images, from the expansions: outputs of APEX also have lateral weights in them.
-    let cross = Mat::from_fn(m, n, |i, t| kernel.evaluate(&basis[i], &points.row(t)).unwrap());
-    let inner_products = &coefficients * &cross;
-    let mean: Vec<f64> = (0..p).map(|j| inner_products.row(j).iter().sum::<f64>() / n as f64).collect();
-    // Orthonormal directions of the span.
-    let gram = Mat::from_fn(m, m, |i, j| kernel.evaluate(&basis[i], &basis[j]).unwrap());
-    let inner = &coefficients * &gram * coefficients.transpose();
-    let inverse = faer::linalg::solvers::Llt::new(inner.as_ref(), faer::Side::Lower).unwrap();
-    let mut explained = 0.0;
-    for i in 0..n {
-        let y = Mat::from_fn(p, 1, |j, _| inner_products[(j, i)] - mean[j]);
-        explained += (y.transpose() * inverse.solve(&y))[(0, 0)];
-    }
-    let best = mercer::KernelPca::new(kernel.clone()).n_components(p).fit(points).unwrap();
-    explained / best.eigenvalues().iter().sum::<f64>()
-}
-
 #[test]
 fn components_capture_nearly_the_variance_of_batch_kernel_pca() {
     let points = plane(400, 8);
@@ -99,6 +78,21 @@ fn components_capture_nearly_the_variance_of_batch_kernel_pca() {
         assert!(share > least && share < 1.0 + 1e-9, "{label}: {share}");
         // Rows come ten times; each is remembered once.
         assert!(learner.n_remembered() <= 400, "{label}: {}", learner.n_remembered());
+    }
+}
+
+#[test]
+fn a_rate_that_falls_by_itself_learns_to_the_end() {
+    let kernel = Kernel::gaussian(0.05).unwrap();
+    let rows = gaussian_cloud(20_000, 8, 80).points(Format::F64);
+    let probes = gaussian_cloud(500, 8, 81).points(Format::F64);
+    for (rule, p) in [(Rule::Oja, 1), (Rule::Simultaneous, 4), (Rule::Apex, 4)] {
+        let settings = OnlineKernelPca::new(kernel.clone()).rule(rule).n_components(p).schedule(Schedule::Inverse);
+        let mut learner = settings.budget(100).learner().unwrap();
+        learner.learn(&rows).unwrap();
+        assert_eq!(learner.n_shrunk(), 0, "{rule}");
+        let share = captured(&learner, &probes, &kernel);
+        assert!(share > 0.85, "{rule}: {share}");
     }
 }
 

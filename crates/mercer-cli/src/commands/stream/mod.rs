@@ -7,7 +7,7 @@ mod rows;
 
 use std::path::Path;
 
-use mercer::online::{Captured, Learner, OnlineLearner};
+use mercer::online::{Captured, Learner, OnlineKernelPca, OnlineLearner};
 use mercer::{Model, Points};
 
 use self::emit::Emitter;
@@ -16,9 +16,9 @@ use self::report::{StreamBody, table};
 use self::rows::{Arrival, Arrivals};
 use super::session::Session;
 use super::settings::online_settings;
-use crate::args::{BadRows, ProgressChoice, StreamArgs};
+use crate::args::{BadRows, DataArgs, ProgressChoice, StreamArgs};
 use crate::failure::{ExitStatus, Failure, InputError, Result};
-use crate::input::StreamedRow;
+use crate::input::{Data, StreamedRow};
 use crate::output::summary::counted;
 
 /// Rows that are learned before anything else is looked at.
@@ -30,6 +30,8 @@ const COMPLAINTS: usize = 10;
 struct Stream<'a> {
     args: &'a StreamArgs,
     learner: Option<Learner>,
+    /// The points that components start from, if some were given.
+    start: Option<Data>,
     emitter: Emitter,
     keeper: Keeper,
     /// Rows still to be left out, because the learner has seen them.
@@ -54,9 +56,11 @@ pub(super) fn run(args: &StreamArgs) -> Result<ExitStatus> {
     check(args)?;
     let kept = args.checkpoint.checkpoint.as_deref();
     let inputs: Vec<(&str, &Path)> = args.learner.iter().map(|path| ("learner", path.as_path())).collect();
-    session.check_outputs(args.output.as_deref().into_iter().chain(kept), &[])?;
+    let start: Vec<(&str, &Path)> = args.learning.start.iter().map(|path| ("start points", path.as_path())).collect();
+    session.check_outputs(args.output.as_deref().into_iter().chain(kept), &start)?;
     session.check_outputs(args.output.as_deref(), &inputs)?;
     let mut stream = Stream::new(args)?;
+    stream.start = start_points(args, &mut session)?;
     // From the first row on there is something to lose.
     session.interrupt.wait_for_safe_points();
     let end = session.timed("stream", |session| stream.read_all(session))?;
@@ -66,6 +70,9 @@ pub(super) fn run(args: &StreamArgs) -> Result<ExitStatus> {
 fn check(args: &StreamArgs) -> Result<()> {
     if args.output.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage("a model is not text: give the name of a file with --output"));
+    }
+    if let Some(twice) = (1..args.emit.len()).find(|&i| args.emit[..i].contains(&args.emit[i])) {
+        return Err(Failure::usage(format!("--emit has {} twice", args.emit[twice].name())));
     }
     if args.report.json && !args.emit.is_empty() {
         return Err(Failure::usage("--json prints where the rows go: leave --emit out, or use --record"));
@@ -90,7 +97,7 @@ impl<'a> Stream<'a> {
         let resumed_after_rows = learner.as_ref().map(OnlineLearner::n_seen);
         let to_leave_out = if args.checkpoint.replay { keeper.rows_read() } else { 0 };
         let emitter = Emitter::new(&args.emit, args.emit_format.unwrap_or_default());
-        Ok(Self { args, learner, emitter, keeper, to_leave_out, resumed_after_rows, remark: None })
+        Ok(Self { args, learner, start: None, emitter, keeper, to_leave_out, resumed_after_rows, remark: None })
     }
 
     fn read_all(&mut self, session: &Session<'_>) -> Result<End> {
@@ -196,10 +203,10 @@ impl<'a> Stream<'a> {
             let values: Vec<f64> = waiting.iter().flat_map(|(_, values)| values.iter().copied()).collect();
             let points =
                 Points::from_f64(values, waiting.len(), width).map_err(|error| refused(*first_line, &error))?;
-            let learner = match &mut self.learner {
-                Some(learner) => learner,
-                None => self.learner.insert(online_settings(self.args, &points)?.learner()?),
-            };
+            if self.learner.is_none() {
+                self.learner = Some(self.new_learner(&points)?);
+            }
+            let learner = self.learner.as_mut().expect("made before the first row");
             if learner.n_seen() == 0 || self.resumed_after_rows == Some(learner.n_seen()) {
                 self.keeper.check(self.args, learner, &points)?;
             }
@@ -224,6 +231,13 @@ impl<'a> Stream<'a> {
             written?;
         }
         Ok(())
+    }
+
+    /// The learner that the flags ask for, for rows like these.
+    fn new_learner(&mut self, rows: &Points) -> Result<Learner> {
+        let settings = online_settings(self.args, rows)?;
+        let start = started_from(self.start.take(), self.keeper.names(), rows.n_features())?;
+        Ok(start.into_iter().fold(settings, OnlineKernelPca::start).learner()?)
     }
 
     /// A row that cannot be used ends the stream, or is left out and counted.
@@ -305,6 +319,7 @@ impl<'a> Stream<'a> {
             total_variance: captured.as_ref().map_or(total, |captured| captured.total_variance),
             variances: captured.map_or_else(Vec::new, |captured| captured.variances),
             budget_error: learner.map_or_else(Vec::new, |learner| learner.budget_error().to_vec()),
+            mean_error: learner.map_or(0.0, Learner::mean_error),
             n_shrunk: learner.map_or(0, Learner::n_shrunk),
             resumed_after_rows: self.resumed_after_rows,
             interrupted: end == End::Interrupted,
@@ -312,6 +327,28 @@ impl<'a> Stream<'a> {
             checkpoint: self.keeper.path().map(|path| path.display().to_string()),
         }
     }
+}
+
+/// Reads the points that components start from, if some were given.
+fn start_points(args: &StreamArgs, session: &mut Session<'_>) -> Result<Option<Data>> {
+    args.learning.start.as_ref().map(|path| session.read(path, &DataArgs::default(), 0)).transpose()
+}
+
+/// Points that components start from, whose columns must be those of the rows.
+fn started_from(start: Option<Data>, names: Option<&[String]>, width: usize) -> Result<Option<Points>> {
+    let Some(start) = start else { return Ok(None) };
+    let found = start.points.n_features();
+    if found != width {
+        let message = format!("the rows of the stream have {}, but these have {found}", counted(width, "column"));
+        return Err(InputError::new(&start.name, message).into());
+    }
+    if let (Some(rows), Some(points)) = (names, &start.names)
+        && let Some((row, point)) = rows.iter().zip(points).find(|(row, point)| row != point)
+    {
+        let message = format!("the column {point} stands where the rows of the stream have {row}");
+        return Err(InputError::new(&start.name, message).into());
+    }
+    Ok(Some(start.points))
 }
 
 /// What the library says about a row, with its line, which is the only number it goes by.

@@ -23,6 +23,7 @@ pub(super) struct StreamBody {
     pub(super) explained_variance_ratio: Vec<f64>,
     pub(super) total_variance: f64,
     pub(super) budget_error: Vec<f64>,
+    pub(super) mean_error: f64,
     pub(super) n_shrunk: usize,
     pub(super) resumed_after_rows: Option<usize>,
     pub(super) interrupted: bool,
@@ -32,7 +33,7 @@ pub(super) struct StreamBody {
 
 /// The record for people.
 pub(super) fn table(body: &StreamBody) -> String {
-    let explained: f64 = body.explained_variance_ratio.iter().sum();
+    let explained = body.explained_variance_ratio.iter().fold(0.0, |sum, share| sum + share);
     let lost = body.budget_error.iter().fold(0.0_f64, |m, error| m.max(*error));
     // Those that the model has: others may not have begun, or depend on these.
     let found = body.explained_variance_ratio.len();
