@@ -1,6 +1,7 @@
 """Spectral clustering."""
 
 import json
+import os
 import warnings
 from typing import Any
 
@@ -72,6 +73,9 @@ class SpectralClustering(Clusterer):
         Seconds after which the clusters of the best eigenvectors so far are returned, with a ``ConvergenceWarning``.
     bandwidth : float, default=None
         Width sigma in place of ``gamma``: ``gamma = 1 / (2 sigma**2)``.
+    scaling : "standardize", float or None, default=None
+        What is done to the columns before the kernel sees them, here and in ``predict``, as in :class:`KernelPCA`. It belongs to the model and
+        its file, as ``--standardize`` and ``--scale`` do.
 
     Attributes
     ----------
@@ -133,6 +137,7 @@ class SpectralClustering(Clusterer):
         progress: Any = False,
         time_limit: float | None = None,
         bandwidth: float | None = None,
+        scaling: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.eigen_solver = eigen_solver
@@ -157,6 +162,7 @@ class SpectralClustering(Clusterer):
         self.progress = progress
         self.time_limit = time_limit
         self.bandwidth = bandwidth
+        self.scaling = scaling
 
     # Learning
 
@@ -214,6 +220,7 @@ class SpectralClustering(Clusterer):
             hebbian, solver = KernelHebbianPCA()._settings(), "auto"
         return {
             "kernel": self._kernel_settings(),
+            "scaling": self._wanted_scaling(),
             "n_clusters": _checks.integer(owner, "n_clusters", self.n_clusters, 1),
             "n_components": _checks.integer(owner, "n_components", self.n_components, 1, optional=True),
             "restarts": _checks.integer(owner, "n_init", self.n_init, 1),
@@ -256,6 +263,16 @@ class SpectralClustering(Clusterer):
             raise ValueError("eigen_tol and tolerance say the same thing: give one of them")
         return eigen_tol or tolerance
 
+    def _wanted_scaling(self) -> float | str | None:
+        owner = type(self).__name__
+        if not isinstance(self.scaling, str):
+            return _checks.real(owner, "scaling", self.scaling, 0, above=True, optional=True)
+        if self.scaling != "standardize":
+            raise _checks.refuse(owner, "scaling", "'standardize', a float in the range (0, inf), or None", self.scaling)
+        if isinstance(self.affinity, str) and self.affinity == "precomputed":
+            raise ValueError("scaling='standardize' is not for affinity='precomputed': its columns are points")
+        return self.scaling
+
     def _bar(self) -> Any:
         return self.progress or _checks.boolean(type(self).__name__, "verbose", bool(self.verbose))
 
@@ -294,6 +311,42 @@ class SpectralClustering(Clusterer):
             return self._model.predict(
                 dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
             )
+
+    # Files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the clusters to a file that :func:`mercer.load` and the command ``mercer`` read.
+
+        The file holds kernel, points, eigenvectors, centres, the names of features and the record of the fit; it does not hold a kernel that is
+        a function (``ValueError``). A pickle holds that, too, by its name.
+        """
+        check_is_fitted(self)
+        self._model.save(os.fspath(path), self._feature_names())
+
+    @classmethod
+    def _from_model(cls, model: _mercer.ClusterModel) -> "SpectralClustering":
+        """The estimator that would have found these clusters."""
+        record = json.loads(model.record())
+        kernel, tail, tolerance = record["kernel"], record["kernel"].get("alpha"), record["tolerance"]
+        estimator = cls(
+            record["n_clusters"],
+            n_components=max(record["n_components"], 1),
+            random_state=record["seed"],
+            n_init=record["restarts"],
+            gamma=kernel.get("gamma", 1.0),
+            affinity=kernel["name"],
+            degree=kernel.get("degree", 3),
+            coef0=kernel.get("coef0", 1),
+            kernel_params=None if tail is None else {"alpha": tail},
+            solver="hebbian" if record["solver"] == "hebbian" else "auto",
+            tolerance=tolerance if 0 < tolerance < 1 else None,
+            precision=model.precision,
+            scaling=model.scaling,
+        )
+        estimator.n_features_in_ = model.n_features
+        estimator._adopt_feature_names(model.feature_names)
+        estimator._adopt(model)
+        return estimator
 
     def _model_from_bytes(self, data: bytes) -> _mercer.ClusterModel:
         return _mercer.ClusterModel.from_bytes(data, self._kernel_settings() if callable(self.affinity) else None)

@@ -3,15 +3,16 @@
 import os
 from typing import TYPE_CHECKING
 
-from ._mercer import Autoencoder, load_any
+from ._mercer import Autoencoder, ClusterModel, load_any
 
 if TYPE_CHECKING:
     from ._autoencoder import AutoencoderKernelPCA
+    from ._cluster import SpectralClustering
     from ._kernel_pca import KernelPCA
 
 
-def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA":
-    """The estimator in a file that its ``save`` or the command ``mercer fit`` has written.
+def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA | SpectralClustering":
+    """The estimator in a file that its ``save`` or the commands ``mercer fit`` and ``mercer cluster --model`` have written.
 
     It would learn the model again, over landmarks as many and chosen alike. A model of :class:`KernelHebbianPCA` or
     :class:`OnlineKernelPCA` comes back as a :class:`KernelPCA` that uses it, and whose ``fit`` learns exact components.
@@ -37,6 +38,10 @@ def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA":
         from ._autoencoder import AutoencoderKernelPCA
 
         return AutoencoderKernelPCA._from_model(model)
+    if isinstance(model, ClusterModel):
+        from ._cluster import SpectralClustering
+
+        return SpectralClustering._from_model(model)
     from ._kernel_pca import KernelPCA
 
     return KernelPCA._from_model(model)

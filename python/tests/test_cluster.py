@@ -2,9 +2,11 @@
 
 import pickle
 import re
+import subprocess
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from conftest import ROOT
 from sklearn import metrics as theirs
@@ -12,6 +14,7 @@ from sklearn.cluster import SpectralClustering as Theirs
 from sklearn.datasets import make_blobs, make_circles
 from sklearn.metrics.pairwise import rbf_kernel
 
+import mercer
 from mercer import ConvergenceWarning, KernelHebbianPCA, KernelPCA, SpectralClustering, block_kernel, metrics
 
 
@@ -231,3 +234,71 @@ def test_novelty_of_rows(heaps):
     np.testing.assert_allclose(t_squared, np.sum(scores**2 / (pca.eigenvalues_ / 300), axis=1), rtol=1e-8)
     limits = pca.record_["control_limits"]
     assert np.mean(error <= limits["reconstruction_error"][3] + 1e-9) >= limits["levels"][3]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"scaling": "standardize"}, {"scaling": 0.5}, {"solver": "hebbian", "tolerance": 0.9}])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_saved_clusters_come_back(heaps, tmp_path, parameters, dtype):
+    X = heaps[0].astype(dtype)
+    clusters = SpectralClustering(4, gamma=0.05, **parameters).fit(X[:200])
+    clusters.save(tmp_path / "c.mercer")
+    same = mercer.load(tmp_path / "c.mercer")
+    assert isinstance(same, SpectralClustering)
+    np.testing.assert_array_equal(same.labels_, clusters.labels_)
+    np.testing.assert_array_equal(same.embedding_, clusters.embedding_)
+    np.testing.assert_array_equal(same.predict(X), clusters.predict(X))
+    assert same.record_ == clusters.record_ and same.n_features_in_ == 5
+    assert same.get_params()["scaling"] == parameters.get("scaling")
+    np.testing.assert_array_equal(same.fit(X[:200]).labels_, clusters.labels_)
+
+
+def run(command, *arguments):
+    finished = subprocess.run([str(command), *map(str, arguments)], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+
+
+@pytest.mark.parametrize("flags", [(), ("--standardize",), ("--scale", "1/2")])
+def test_clusters_of_the_command_are_clusters_here(heaps, tmp_path, command, flags):
+    X = heaps[0]
+    np.save(tmp_path / "x.npy", X[:200])
+    np.save(tmp_path / "new.npy", X[200:])
+    model = tmp_path / "c.mercer"
+    run(command, "cluster", tmp_path / "x.npy", "-k", 4, "--gamma", 0.05, "-o", tmp_path / "c.npy", "--model", model, *flags)
+    run(command, "transform", model, tmp_path / "new.npy", "-o", tmp_path / "new_c.npy")
+    clusters = mercer.load(model)
+    np.testing.assert_array_equal(clusters.labels_, np.load(tmp_path / "c.npy").ravel())
+    np.testing.assert_array_equal(clusters.predict(X[200:]), np.load(tmp_path / "new_c.npy").ravel())
+
+
+def test_clusters_from_here_are_clusters_of_the_command(heaps, tmp_path, command):
+    X = heaps[0]
+    np.save(tmp_path / "new.npy", X[200:])
+    clusters = SpectralClustering(4, gamma=0.05).fit(X[:200])
+    clusters.save(tmp_path / "c.mercer")
+    run(command, "transform", tmp_path / "c.mercer", tmp_path / "new.npy", "-o", tmp_path / "c.npy")
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npy").ravel(), clusters.predict(X[200:]))
+
+
+def test_names_of_columns_are_in_the_file(heaps, tmp_path):
+    frame = pd.DataFrame(heaps[0], columns=list("abcde"))
+    SpectralClustering(4, gamma=0.05).fit(frame).save(tmp_path / "c.mercer")
+    same = mercer.load(tmp_path / "c.mercer")
+    assert list(same.feature_names_in_) == list("abcde")
+    with pytest.raises(ValueError, match="feature names"):
+        same.predict(frame.rename(columns={"a": "z"}))
+
+
+def test_files_that_are_damaged_and_functions_are_refused(heaps, tmp_path):
+    X = heaps[0]
+    SpectralClustering(4, gamma=0.05).fit(X).save(tmp_path / "c.mercer")
+    whole = (tmp_path / "c.mercer").read_bytes()
+    (tmp_path / "altered.mercer").write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with pytest.raises(ValueError, match="altered"):
+        mercer.load(tmp_path / "altered.mercer")
+    (tmp_path / "short.mercer").write_bytes(whole[:-3])
+    with pytest.raises(ValueError, match="cut short"):
+        mercer.load(tmp_path / "short.mercer")
+    with pytest.raises(ValueError, match="function"):
+        SpectralClustering(4, affinity=lambda x, y: float(np.exp(-((x - y) ** 2).sum() / 20))).fit(X[:50]).save(tmp_path / "f.mercer")
+    with pytest.raises(ValueError, match="scaling='standardize' is not for affinity='precomputed'"):
+        SpectralClustering(2, affinity="precomputed", scaling="standardize").fit(np.eye(4) + 1)

@@ -11,6 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::cluster::ClusterModel;
 use crate::convert::{array, matrix, named, points, vector};
 use crate::error::to_python;
 use crate::model::Model;
@@ -332,5 +333,6 @@ pub(crate) fn load_any(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
     Ok(match py.detach(|| AnyModel::load(&path)).map_err(to_python)? {
         AnyModel::Autoencoder(model) => Autoencoder::new(*model).into_pyobject(py)?.into_any().unbind(),
         AnyModel::KernelPca(model) => Model::new(*model).into_pyobject(py)?.into_any().unbind(),
+        AnyModel::Clusters(model) => ClusterModel::new(*model).into_pyobject(py)?.into_any().unbind(),
     })
 }

@@ -1,26 +1,28 @@
 //! Spectral clustering and the agreement of groupings, as Python sees them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mercer::agreement::Contingency;
 use mercer::watch::Threads;
-use mercer::{GramChoice, Precision, SolverChoice, SpectralClustering};
+use mercer::{GramChoice, Precision, SolverChoice, SpectralClustering, Watch};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::convert::{array, points, vector};
+use crate::convert::{array, named, points, vector};
 use crate::error::to_python;
 use crate::hebbian::HebbianSettings;
 use crate::run::{Ended, run, run_through};
-use crate::settings::{KernelSettings, memory, precision};
+use crate::settings::{KernelSettings, ScalingSettings, memory, precision};
 
 /// What a clustering is asked for, as the package describes it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct ClusterSettings<'py> {
     kernel: KernelSettings<'py>,
+    scaling: Option<ScalingSettings>,
     n_clusters: usize,
     n_components: Option<usize>,
     restarts: usize,
@@ -62,12 +64,12 @@ impl ClusterSettings<'_> {
     }
 }
 
-/// Points in clusters. Made by `ClusterModel.fit` and `ClusterModel.from_bytes`; never changes.
+/// Points in clusters. Made by `ClusterModel.fit`, `ClusterModel.load` and `ClusterModel.from_bytes`; never changes.
 #[pyclass(frozen, module = "mercer._mercer")]
 pub(crate) struct ClusterModel(Arc<mercer::ClusterModel>);
 
 impl ClusterModel {
-    fn new(model: mercer::ClusterModel) -> Self {
+    pub(crate) fn new(model: mercer::ClusterModel) -> Self {
         Self(Arc::new(model))
     }
 }
@@ -85,8 +87,15 @@ impl ClusterModel {
         progress: Option<&Bound<'_, PyAny>>,
         on_partial: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (points, clustering) = (points(x)?, settings.clustering()?);
-        match run(py, time_limit, progress, move |watch| clustering.fit_watched(&points, watch))? {
+        let (points, clustering, scaling) = (points(x)?, settings.clustering()?, settings.scaling);
+        let work = move |watch: &Watch<'_>| match scaling {
+            None => clustering.fit_watched(&points, watch),
+            Some(scaling) => {
+                let scaling = scaling.resolve(&points)?;
+                clustering.fit_watched(&scaling.apply(&points)?, watch)?.with_scaling(scaling)
+            }
+        };
+        match run(py, time_limit, progress, work)? {
             Ended::Done(model) => Ok(Self::new(model)),
             Ended::Interrupted(error, partial) => {
                 if let (Some(model), Some(keep)) = (partial, on_partial) {
@@ -95,6 +104,46 @@ impl ClusterModel {
                 Err(error)
             }
         }
+    }
+
+    /// Reads the file of clusters.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| mercer::ClusterModel::load(&path)).map(Self::new).map_err(to_python)
+    }
+
+    /// Writes the clusters to a file, with the names of their features if there are any.
+    #[pyo3(signature = (path, feature_names=None))]
+    fn save(&self, py: Python<'_>, path: PathBuf, feature_names: Option<Vec<String>>) -> PyResult<()> {
+        let name = mercer::ClusterModel::with_feature_names;
+        py.detach(|| named(&*self.0, feature_names, name)?.save(&path)).map_err(to_python)
+    }
+
+    /// Names of the features, if the file that the clusters come from has them.
+    #[getter]
+    fn feature_names(&self) -> Option<Vec<String>> {
+        self.0.feature_names().map(<[String]>::to_vec)
+    }
+
+    /// Coordinates of a point.
+    #[getter]
+    fn n_features(&self) -> usize {
+        self.0.n_features()
+    }
+
+    /// The precision of kernel values.
+    #[getter]
+    fn precision(&self) -> &'static str {
+        match self.0.record().precision {
+            Precision::F32 => "float32",
+            Precision::F64 => "float64",
+        }
+    }
+
+    /// What rows go through first: a factor, "standardize", or nothing.
+    #[getter]
+    fn scaling(&self) -> Option<ScalingSettings> {
+        self.0.scaling().map(Into::into)
     }
 
     /// Reads what `to_bytes` made; `kernel` is that of the fit, if it was a function.

@@ -53,6 +53,7 @@
 //! coefficient of largest absolute value is positive.
 
 pub mod agreement;
+mod any;
 pub mod autoencoder;
 mod choices;
 pub mod classify;
@@ -81,7 +82,8 @@ pub mod tune;
 pub mod upscale;
 pub mod watch;
 
-pub use autoencoder::{AnyModel, Autoencoder, AutoencoderKernelPca};
+pub use any::AnyModel;
+pub use autoencoder::{Autoencoder, AutoencoderKernelPca};
 pub use choices::{
     Center, ExpansionMethod, Gain, GainRule, GramChoice, MemoryBudget, Negative, NegativeScope, Refresh, SolverChoice,
     ZeroComponents,

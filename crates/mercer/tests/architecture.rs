@@ -66,6 +66,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "record", "scalar", "watch",
         ],
     ),
+    ("any", &["autoencoder", "cluster", "error", "model"]),
     ("classify", &["data", "eigen", "error", "kernel", "model", "watch"]),
     ("denoise", &["data", "error", "kernel", "model", "nystrom", "preimage", "watch"]),
     ("upscale", &["data", "denoise", "error", "kernel", "model", "preimage", "watch"]),

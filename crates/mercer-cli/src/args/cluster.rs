@@ -66,6 +66,9 @@ pub(crate) struct ClusterArgs {
     /// standard output
     #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub(crate) output: PathBuf,
+    /// Save the clusters as a model: `mercer transform` tells those of new rows with it
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) model: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) report: ReportArgs,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use super::report::ReportArgs;
 Example:
   mercer info digits.mercer --json")]
 pub(crate) struct InfoArgs {
-    /// Model that `mercer fit` saved
+    /// Model that `mercer fit` or `mercer cluster --model` saved
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
     #[command(flatten)]

@@ -89,7 +89,7 @@ pub(crate) enum Command {
     Fit(Box<FitArgs>),
     /// What a fit would do, and what it would cost in time and memory
     Plan(Box<PlanArgs>),
-    /// Scores of points under a model
+    /// Scores of points under a model, or their clusters
     Transform(Box<TransformArgs>),
     /// What a model keeps of points, as points, with their error
     Reconstruct(Box<ReconstructArgs>),

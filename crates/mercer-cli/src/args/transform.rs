@@ -11,10 +11,12 @@ use super::report::{ProgressArgs, ReportArgs};
 /// Arguments of `mercer transform`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+A model of components gives scores, an autoencoder codes, and clusters the number of each row's cluster.
+
 Example:
   mercer transform digits.mercer new.csv --label digit --scale 1/16 -o scores.csv")]
 pub(crate) struct TransformArgs {
-    /// Model that `mercer fit` saved
+    /// Model that `mercer fit` or `mercer cluster --model` saved
     #[arg(value_name = "MODEL")]
     pub(crate) model: PathBuf,
     /// Points: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
@@ -26,7 +28,7 @@ pub(crate) struct TransformArgs {
     pub(crate) threads: Option<usize>,
     #[command(flatten)]
     pub(crate) data: QueryArgs,
-    /// Where the scores go: .csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm by its name; - is CSV on
+    /// Where the scores or clusters go: .csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm by its name; - is CSV on
     /// standard output
     #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub(crate) output: PathBuf,

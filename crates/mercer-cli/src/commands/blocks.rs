@@ -5,8 +5,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use faer::Mat;
+use mercer::data::Scaling;
 use mercer::watch::Progress;
-use mercer::{Model, Points, Watch};
+use mercer::{Points, Watch};
 
 use super::session::Session;
 use crate::args::Format;
@@ -28,8 +29,8 @@ pub(super) struct Rows<'a> {
     pub(super) format: Format,
     /// What the work is called among the seconds of the record.
     pub(super) phase: &'static str,
-    /// The model, if points can be held against its scale.
-    pub(super) model: Option<&'a Model>,
+    /// What bytes that the model knows are multiplied by, if it does not see to that by itself.
+    pub(super) byte_scale: Option<f64>,
 }
 
 /// What has been read and written.
@@ -102,9 +103,7 @@ impl Rows<'_> {
         if let Some(note) = output::left_out(self.format, first.labels.as_ref(), first.ids.as_ref()) {
             session.console.note(&note);
         }
-        if let Some(model) = self.model {
-            warn_of_scales(model, &first.points, session);
-        }
+        warn_of_scales(self.byte_scale, &first.points, session);
         let (file, n_samples) = if first.part.is_last {
             // Nothing is left to be read, which could not be stopped in between.
             session.interrupt.wait_for_safe_points();
@@ -148,13 +147,15 @@ fn in_blocks(
     Ok(())
 }
 
+/// What the bytes among a model's points are multiplied by, if there are any and the model does not scale new ones by itself.
+pub(super) fn scale_of_bytes(basis: &Points, scaling: Option<&Scaling>) -> Option<f64> {
+    if scaling.is_some() { None } else { basis.byte_scale() }
+}
+
 /// Bytes remember what they are multiplied by, so a forgotten `--scale` can be noticed where the model
 /// does not scale by itself.
-fn warn_of_scales(model: &Model, queries: &Points, session: &mut Session<'_>) {
-    if model.scaling().is_some() {
-        return;
-    }
-    if let (Some(fitted), Some(given)) = (model.basis().byte_scale(), queries.byte_scale())
+fn warn_of_scales(byte_scale: Option<f64>, queries: &Points, session: &mut Session<'_>) {
+    if let (Some(fitted), Some(given)) = (byte_scale, queries.byte_scale())
         && (fitted - given).abs() > 1e-12 * fitted
     {
         session.warn(format!(

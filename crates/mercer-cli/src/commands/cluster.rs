@@ -1,11 +1,12 @@
-//! `mercer cluster`: spectral clustering of points.
+//! `mercer cluster`: spectral clustering of points; what `transform` finds with its model, and what `info` says of it.
 
+use std::fmt::Write;
 use std::path::Path;
 
 use faer::Mat;
 use mercer::agreement::Contingency;
 use mercer::cluster::ClusterRecord;
-use mercer::{ClusterModel, Negative, SpectralClustering};
+use mercer::{ClusterModel, Error, Negative, SpectralClustering};
 use serde::Serialize;
 
 use super::fit::check_standardize;
@@ -13,11 +14,14 @@ use super::hebbian::{refuse_flags, refuse_unread};
 use super::learn::watched;
 use super::session::Session;
 use super::settings::{gains, kernel_spec, precision};
-use crate::args::{ClusterArgs, DataArgs, FitSolver};
+use crate::args::{ClusterArgs, DataArgs, FitSolver, Format};
 use crate::failure::{ExitStatus, Failure, Result};
-use crate::input::Labels;
-use crate::output::summary::counted;
+use crate::input::{Data, Labels};
+use crate::output::summary::{columns, counted, kernel, seconds, short};
 use crate::output::{self, OutputFile, ScoreWriter, Words};
+
+/// The name of the column of clusters.
+pub(super) const COLUMN: &str = "cluster";
 
 /// What the record of a clustering has beside the library's.
 #[derive(Serialize)]
@@ -28,6 +32,9 @@ struct ClusterBody {
     n_clusters_asked: usize,
     data: String,
     output: String,
+    /// The file of the model; absent if none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
     /// How far the clusters are the known classes; absent without them.
     #[serde(skip_serializing_if = "Option::is_none")]
     agreement: Option<Agreement>,
@@ -51,7 +58,9 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     let format = output::score_format(&args.output)?;
     check_flags(args)?;
     check_standardize(&args.data, &args.kernel)?;
-    session.check_outputs([args.output.as_path()], &[("data", &args.points)])?;
+    check_model(args)?;
+    let outputs = [args.output.as_path()].into_iter().chain(args.model.as_deref());
+    session.check_outputs(outputs, &[("data", &args.points)])?;
     let flags = DataArgs { label: args.labels.clone().or_else(|| args.data.label.clone()), ..args.data.clone() };
     let data = session.read(&args.points, &flags, args.solve.seed)?;
     if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
@@ -65,13 +74,12 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
         (Some(_), Some(classes)) => Some(Agreement::new(&model, classes)?),
         _ => None,
     };
-    session.timed("write", |_| {
-        let (file, n) = (OutputFile::create(&args.output)?, model.labels().len());
-        let names = vec!["cluster".to_owned()];
-        let mut writer = ScoreWriter::new(file, format, names, Some(n), &data)?;
-        writer.write(Mat::from_fn(n, 1, |i, _| model.labels()[i] as f64).as_ref(), Words::of(&data, 0..n))?;
-        writer.finish()
-    })?;
+    let model = with_data(model, &data)?;
+    session.timed("write", |_| write_labels(&model, &data, &args.output, format))?;
+    if let Some(path) = &args.model {
+        session.timed("save", |_| Ok(model.save(path)?))?;
+        session.console.note(&format!("model saved as {}", path.display()));
+    }
 
     let mut record = model.record().clone();
     for warning in &record.warnings {
@@ -94,9 +102,35 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
         n_clusters_asked: args.n_clusters,
         data: data.name.clone(),
         output: args.output.display().to_string(),
+        model: args.model.as_ref().map(|path| path.display().to_string()),
         agreement,
     };
     session.finish(status, &body, None)
+}
+
+/// Refuses a place for a model that cannot hold one.
+fn check_model(args: &ClusterArgs) -> Result<()> {
+    if args.model.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage("a model is not text: give the name of a file with --model"));
+    }
+    Session::check_replaceable(args.model.as_deref())
+}
+
+/// The model with what new points need: their scaling, and the names of their columns.
+fn with_data(model: ClusterModel, data: &Data) -> Result<ClusterModel> {
+    let model = data.scaling.iter().cloned().try_fold(model, ClusterModel::with_scaling)?;
+    Ok(data.names.iter().cloned().try_fold(model, ClusterModel::with_feature_names)?)
+}
+
+fn write_labels(model: &ClusterModel, data: &Data, output: &Path, format: Format) -> Result<()> {
+    let (file, n) = (OutputFile::create(output)?, model.labels().len());
+    let mut writer = ScoreWriter::new(file, format, vec![COLUMN.to_owned()], Some(n), data)?;
+    writer.write(as_column(model.labels()).as_ref(), Words::of(data, 0..n))?;
+    writer.finish()
+}
+
+fn as_column(labels: &[usize]) -> Mat<f64> {
+    Mat::from_fn(labels.len(), 1, |i, _| labels[i] as f64)
 }
 
 /// Refuses flags that have no effect on clusters, or with the solver that was asked for.
@@ -161,6 +195,83 @@ impl Agreement {
 
 /// What was found, for people.
 fn sentence(record: &ClusterRecord) -> String {
-    let sizes: Vec<String> = record.cluster_sizes.iter().map(ToString::to_string).collect();
-    format!("{} points in {} of {}", record.n_samples, counted(record.n_clusters, "cluster"), sizes.join(", "))
+    format!("{} points in {}", record.n_samples, in_words(&record.cluster_sizes))
+}
+
+/// Clusters and their sizes.
+fn in_words(sizes: &[usize]) -> String {
+    let each: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+    format!("{} of {}", counted(sizes.len(), "cluster"), each.join(", "))
+}
+
+/// How many of some new rows belong to each cluster of a model.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Members {
+    n_clusters: usize,
+    cluster_sizes: Vec<usize>,
+}
+
+impl Members {
+    /// Clusters to which no rows have been added yet.
+    pub(super) fn none_of(model: &ClusterModel) -> Self {
+        let n_clusters = model.record().n_clusters;
+        Self { n_clusters, cluster_sizes: vec![0; n_clusters] }
+    }
+
+    /// Adds the rows of a block, and gives their clusters as a column. A row that belongs nowhere is named by its place in the whole file.
+    pub(super) fn add(&mut self, found: mercer::Result<Vec<usize>>) -> mercer::Result<Mat<f64>> {
+        let before: usize = self.cluster_sizes.iter().sum();
+        let labels = found.map_err(|error| match error {
+            Error::ZeroDegree { row, degree } => Error::ZeroDegree { row: before + row, degree },
+            other => other,
+        })?;
+        for &label in &labels {
+            self.cluster_sizes[label] += 1;
+        }
+        Ok(as_column(&labels))
+    }
+
+    /// What was found, for people.
+    pub(super) fn sentence(&self) -> String {
+        format!("{} rows in {}", self.cluster_sizes.iter().sum::<usize>(), in_words(&self.cluster_sizes))
+    }
+}
+
+/// The record of the clustering, and what is not in it.
+#[derive(Serialize)]
+struct ShowBody<'a> {
+    #[serde(flatten)]
+    record: &'a ClusterRecord,
+    /// Names of the columns; absent if they had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feature_names: Option<&'a [String]>,
+}
+
+/// Shows clusters to somebody who asked for that.
+pub(super) fn show(model: &ClusterModel, session: &Session<'_>) -> Result<ExitStatus> {
+    let body = ShowBody { record: model.record(), feature_names: model.feature_names() };
+    session.finish_with(ExitStatus::Done, &body, &table(model))
+}
+
+/// Clusters for people.
+fn table(model: &ClusterModel) -> String {
+    let record = model.record();
+    let largest = record.residuals.iter().copied().fold(0.0, f64::max);
+    let time = record.seconds.get("total").copied().unwrap_or(0.0);
+    let mut text = columns(model.feature_names());
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<10}  {value}");
+    };
+    line("points", format!("{} of {}", record.n_samples, counted(record.n_features, "feature")));
+    line("clusters", in_words(&record.cluster_sizes));
+    line("kernel", kernel(&record.kernel, true));
+    line("method", format!("{}, {}, {}", record.gram, record.solver, record.precision));
+    line("embedding", format!("{}, largest residual {largest:.1e}", counted(record.n_components, "eigenvector")));
+    line("inertia", short(record.inertia));
+    line("time", seconds(time));
+    line("memory", format!("{} at most", mercer::format_bytes(record.peak_memory_bytes)));
+    for warning in &record.warnings {
+        line("warning", warning.clone());
+    }
+    text
 }

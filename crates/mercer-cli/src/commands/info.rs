@@ -3,8 +3,8 @@
 use mercer::{AnyModel, RunRecord};
 use serde::Serialize;
 
-use super::autoencoder;
 use super::session::Session;
+use super::{autoencoder, cluster};
 use crate::args::{InfoArgs, ProgressChoice};
 use crate::failure::{ExitStatus, Result};
 use crate::output;
@@ -30,5 +30,6 @@ pub(super) fn run(args: &InfoArgs) -> Result<ExitStatus> {
             session.finish_with(ExitStatus::Done, &body, &(columns + &output::summary(model.record())))
         }
         AnyModel::Autoencoder(model) => autoencoder::show(&model, &session),
+        AnyModel::Clusters(model) => cluster::show(&model, &session),
     }
 }

@@ -9,8 +9,8 @@ use mercer::preimage::{Preimage, PreimageMethod};
 use mercer::{AnyModel, Kernel, Model};
 use serde::Serialize;
 
-use super::blocks::{Rows, Written};
-use super::session::{Session, threads};
+use super::blocks::{Rows, Written, scale_of_bytes};
+use super::session::{Session, not_for_clusters, threads};
 use crate::args::ReconstructArgs;
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::{Data, ReadOptions};
@@ -71,13 +71,14 @@ pub(super) fn run(args: &ReconstructArgs) -> Result<ExitStatus> {
             let model = args.threads.into_iter().fold(*model, Autoencoder::with_threads);
             of_autoencoder(args, &model, session)
         }
+        AnyModel::Clusters(model) => Err(not_for_clusters(&args.model, &model, "a reconstruction")),
     }
 }
 
 fn of_kernel_pca(args: &ReconstructArgs, model: &Model, mut session: Session<'_>) -> Result<ExitStatus> {
     let method = args.method.unwrap_or_else(|| default_method(model.kernel()));
     let settings = settings(args, method);
-    let rows = rows(args, session.query_options(&args.data, model)?, Some(model))?;
+    let rows = rows(args, session.query_options(&args.data, model)?, scale_of_bytes(model.basis(), model.scaling()))?;
     let d = model.n_features();
     let mut tally = Tally { n_not_converged: Some(0), ..Tally::default() };
     let prepared = session.timed("prepare", |session| {
@@ -143,9 +144,9 @@ fn settings(args: &ReconstructArgs, method: PreimageMethod) -> Preimage {
 }
 
 /// The rows that are read, and where points go.
-fn rows<'a>(args: &'a ReconstructArgs, options: ReadOptions, model: Option<&'a Model>) -> Result<Rows<'a>> {
+fn rows(args: &ReconstructArgs, options: ReadOptions, byte_scale: Option<f64>) -> Result<Rows<'_>> {
     let format = output::score_format(&args.output)?;
-    Ok(Rows { points: &args.points, options, output: &args.output, format, phase: "reconstruct", model })
+    Ok(Rows { points: &args.points, options, output: &args.output, format, phase: "reconstruct", byte_scale })
 }
 
 /// The names of points' columns, and of those beside them.

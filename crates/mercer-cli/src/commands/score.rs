@@ -7,7 +7,7 @@ use mercer::record::ControlLimit;
 use mercer::{Kernel, Model, Novelty};
 use serde::Serialize;
 
-use super::blocks::Rows;
+use super::blocks::{Rows, scale_of_bytes};
 use super::session::{Session, threads};
 use crate::args::ScoreArgs;
 use crate::failure::{ExitStatus, Failure, Result};
@@ -61,7 +61,8 @@ pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
     let limit = limit(&model, args.limit, &mut session)?;
     let options = session.query_options(&args.data, &model)?;
     let (points, output, phase) = (args.points.as_path(), args.output.as_path(), "score");
-    let rows = Rows { points, options, output, format, phase, model: Some(&model) };
+    let byte_scale = scale_of_bytes(model.basis(), model.scaling());
+    let rows = Rows { points, options, output, format, phase, byte_scale };
     let names = |_: &Data| columns(limit.is_some()).iter().map(|&name| name.to_owned()).collect();
     let mut tally = Tally::default();
     let written = rows.write(&mut session, &names, |points, watch| {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use mercer::autoencoder::{Autoencoder, Codec};
 use mercer::watch::Threads;
-use mercer::{AnyModel, Model};
+use mercer::{AnyModel, ClusterModel, Model};
 use serde::Serialize;
 
 use crate::args::{DataArgs, DenoiseRowsArgs, ProgressChoice, QueryArgs, ReportArgs, TimeLimit};
@@ -156,7 +156,14 @@ impl<'a> Session<'a> {
 
     /// How new points for a model are read.
     pub(super) fn query_options(&self, args: &QueryArgs, model: &Model) -> Result<ReadOptions> {
-        ReadOptions::from(args).threads(self.threads).for_model(model)
+        let options = ReadOptions::from(args).threads(self.threads);
+        options.for_model(model.n_features(), model.feature_names(), model.scaling())
+    }
+
+    /// How new points for clusters are read.
+    pub(super) fn member_options(&self, args: &QueryArgs, model: &ClusterModel) -> Result<ReadOptions> {
+        let options = ReadOptions::from(args).threads(self.threads);
+        options.for_model(model.n_features(), model.feature_names(), model.scaling())
     }
 
     /// Says that a file is being read.
@@ -175,7 +182,7 @@ impl<'a> Session<'a> {
         data
     }
 
-    /// Loads a file of components; an autoencoder, which cannot do what is asked for, is called by its name.
+    /// Loads a file of components; a model of another kind, which cannot do what is asked for, is called by its name.
     pub(super) fn load(&mut self, path: &Path, what: &str) -> Result<Model> {
         match self.load_any(path)? {
             AnyModel::KernelPca(model) => Ok(*model),
@@ -186,6 +193,7 @@ impl<'a> Session<'a> {
                 model.n_components(),
                 model.n_features()
             ))),
+            AnyModel::Clusters(model) => Err(not_for_clusters(path, &model, what)),
         }
     }
 
@@ -283,6 +291,18 @@ impl<'a> Session<'a> {
 /// As many threads as were asked for, or all.
 pub(super) fn threads(asked: Option<usize>) -> Result<Threads> {
     Ok(asked.map_or_else(Threads::all, Threads::new)?)
+}
+
+/// Why clusters cannot do what is asked for, and what can be done with them.
+pub(super) fn not_for_clusters(path: &Path, model: &ClusterModel, what: &str) -> Failure {
+    let record = model.record();
+    Failure::usage(format!(
+        "{} holds clusters ({} of {} points), and {what} needs components of kernel PCA; `mercer transform` tells the clusters of new rows with \
+         it, `mercer info` shows it",
+        path.display(),
+        record.n_clusters,
+        record.n_samples
+    ))
 }
 
 /// A path that two ways of writing the same new file have in common.

@@ -1,4 +1,4 @@
-//! `mercer transform`: scores of points under a model.
+//! `mercer transform`: scores of points under a model, or their clusters.
 
 use std::path::Path;
 
@@ -6,7 +6,8 @@ use mercer::AnyModel;
 use mercer::autoencoder::Codec;
 use serde::Serialize;
 
-use super::blocks::Rows;
+use super::blocks::{Rows, scale_of_bytes};
+use super::cluster::{self, Members};
 use super::session::{Session, threads};
 use crate::args::TransformArgs;
 use crate::failure::{ExitStatus, Result};
@@ -26,6 +27,9 @@ struct TransformBody {
     n_features: usize,
     n_components: usize,
     threads: usize,
+    /// Where rows belong; absent unless the model has clusters.
+    #[serde(flatten)]
+    members: Option<Members>,
 }
 
 /// Runs the command.
@@ -37,20 +41,36 @@ pub(super) fn run(args: &TransformArgs) -> Result<ExitStatus> {
     let threads = threads(args.threads)?;
     session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
     let model = session.load_any(&args.model)?;
-    let (options, k, known) = match &model {
-        AnyModel::KernelPca(model) => (session.query_options(&args.data, model)?, model.n_components(), Some(&**model)),
-        AnyModel::Autoencoder(model) => (session.code_options(&args.data, model)?, model.n_components(), None),
+    let (options, byte_scale) = match &model {
+        AnyModel::KernelPca(model) => {
+            (session.query_options(&args.data, model)?, scale_of_bytes(model.basis(), model.scaling()))
+        }
+        AnyModel::Autoencoder(model) => (session.code_options(&args.data, model)?, None),
+        AnyModel::Clusters(model) => {
+            (session.member_options(&args.data, model)?, scale_of_bytes(model.basis(), model.scaling()))
+        }
+    };
+    let (k, mut members) = match &model {
+        AnyModel::KernelPca(model) => (model.n_components(), None),
+        AnyModel::Autoencoder(model) => (model.n_components(), None),
+        AnyModel::Clusters(model) => (model.record().n_components, Some(Members::none_of(model))),
     };
     let (points, output, phase) = (args.points.as_path(), args.output.as_path(), "transform");
-    let rows = Rows { points, options, output, format, phase, model: known };
-    let names = |_: &Data| output::component_names(k);
+    let rows = Rows { points, options, output, format, phase, byte_scale };
+    let columns = if members.is_some() { vec![cluster::COLUMN.to_owned()] } else { output::component_names(k) };
+    let names = |_: &Data| columns.clone();
     let written = rows.write(&mut session, &names, |points, watch| match &model {
         AnyModel::KernelPca(model) => model.transform_watched(points, &threads, watch),
         AnyModel::Autoencoder(model) => model.encode_watched(points, &threads, watch),
+        AnyModel::Clusters(model) => {
+            let found = model.predict_watched(points, &threads, watch);
+            members.get_or_insert_with(|| Members::none_of(model)).add(found)
+        }
     })?;
     let n = written.n_samples;
     if args.output != Path::new("-") {
-        session.console.note(&format!("{n} rows of {k} scores written to {}", args.output.display()));
+        let what = members.as_ref().map_or_else(|| format!("{n} rows of {k} scores"), Members::sentence);
+        session.console.note(&format!("{what} written to {}", args.output.display()));
     }
     let body = TransformBody {
         common: session.common(),
@@ -61,6 +81,7 @@ pub(super) fn run(args: &TransformArgs) -> Result<ExitStatus> {
         n_features: written.n_features,
         n_components: k,
         threads: threads.count(),
+        members,
     };
     session.finish(ExitStatus::Done, &body, None)
 }

@@ -1,7 +1,8 @@
 //! How a data file is to be read, from what was typed.
 
+use mercer::MemoryBudget;
+use mercer::data::Scaling;
 use mercer::watch::Threads;
-use mercer::{MemoryBudget, Model};
 
 use super::advice::Remedy;
 use super::wanted::Wanted;
@@ -192,9 +193,8 @@ impl ReadOptions {
     ///
     /// A scaling that was asked for again must be the model's own; a model without one (from an older file, or fitted without)
     /// takes points multiplied by `--scale`. Columns are found by their names, if both the model and the file have any.
-    pub(crate) fn for_model(self, model: &Model) -> Result<Self> {
-        let options = self.n_features(model.n_features()).wanted(model.feature_names(), "the model")?;
-        let own = model.scaling();
+    pub(crate) fn for_model(self, n_features: usize, names: Option<&[String]>, own: Option<&Scaling>) -> Result<Self> {
+        let options = self.n_features(n_features).wanted(names, "the model")?;
         match (&options.rescale, own) {
             (Rescale::None, _) | (Rescale::By(_), None) => Ok(options),
             (Rescale::Standardize, _) => Err(Failure::usage(

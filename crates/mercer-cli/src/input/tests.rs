@@ -25,7 +25,8 @@ fn load(name: &str, args: &DataArgs) -> Data {
 
 /// Reads new points for a model.
 fn read_queries(path: &Path, options: &ReadOptions, model: &Model) -> Result<Data> {
-    read(path, &options.clone().for_model(model)?)
+    let options = options.clone().for_model(model.n_features(), model.feature_names(), model.scaling())?;
+    read(path, &options)
 }
 
 /// Message and hint of a refusal, without the folder of the file.

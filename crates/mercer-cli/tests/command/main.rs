@@ -9,6 +9,7 @@ mod batches;
 mod checkpoint;
 mod classify;
 mod cluster;
+mod cluster_model;
 mod columns;
 mod compare;
 mod demo;

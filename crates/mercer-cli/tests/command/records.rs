@@ -138,7 +138,7 @@ fn records() -> Vec<(&'static str, Value)> {
         ("transform", "transform points.mercer points.csv --label half -o scores.csv"),
         ("reconstruct", "reconstruct points.mercer points.csv --label half -o again.csv"),
         ("score", "score points.mercer points.csv --label half -o novelty.csv"),
-        ("cluster", "cluster points.csv --labels half -k 2 -o clusters.csv"),
+        ("cluster", "cluster points.csv --labels half -k 2 -o clusters.csv --model clusters.mercer"),
         ("denoise", "denoise noisy.png -o out.png --reference clean.png"),
         ("denoise-rows", "denoise-rows points.csv --label half --noise 0.1 --reference clean.csv -o rows.csv"),
         ("upscale", "upscale known small.png -o large --reference true"),

@@ -23,7 +23,7 @@ use super::parameters::Parameters;
 use super::settings::Sign;
 use super::span::Span;
 use crate::error::{Error, Result};
-use crate::model::{Tensor, bad, digest, names, read_checked, views_of, write_tensors};
+use crate::model::{Tensor, bad, digest, has_entry, names, read_checked, views_of, write_tensors};
 
 /// Version of the layout; raised when an older program could misread a newer file.
 const FORMAT_VERSION: u32 = 1;
@@ -77,9 +77,8 @@ impl Autoencoder {
     }
 
     /// Whether the header of a file is that of an autoencoder.
-    pub(super) fn is_in(bytes: &[u8]) -> bool {
-        let Ok((_, metadata)) = SafeTensors::read_metadata(bytes) else { return false };
-        metadata.metadata().as_ref().is_some_and(|entries| entries.contains_key(KEY))
+    pub(crate) fn is_in(bytes: &[u8]) -> bool {
+        has_entry(bytes, KEY)
     }
 
     /// Reads an autoencoder from a file.
@@ -168,7 +167,7 @@ fn header_of(bytes: &[u8], path: &Path) -> Result<Header> {
 }
 
 impl Autoencoder {
-    pub(super) fn read(path: &Path, bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Self> {
         let header = header_of(bytes, path)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|error| foreign(path, &error.to_string()))?;
         let mut sorted: Vec<&str> = tensors.names();

@@ -31,7 +31,6 @@
 //! - \[JZ13\] R. Johnson, T. Zhang, "Accelerating stochastic gradient descent using predictive variance reduction", Advances in Neural
 //!   Information Processing Systems 26 (2013) 315-323.
 
-mod any;
 mod file;
 mod fit;
 mod forms;
@@ -46,7 +45,6 @@ mod tune;
 
 use faer::{Mat, MatRef};
 
-pub use any::AnyModel;
 pub use model::{Autoencoder, HistoryEntry};
 pub use pca::LinearPca;
 pub use settings::{AutoencoderKernelPca, Given, Gradient, LearningRate, Optimizer, Sign, SpanChoice, StartFrom};

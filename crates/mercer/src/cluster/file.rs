@@ -1,4 +1,4 @@
-//! A cluster model as bytes: safetensors, as a model file.
+//! The file of a cluster model: safetensors, as a model's.
 //!
 //! | tensor | shape | meaning |
 //! |---|---|---|
@@ -6,51 +6,77 @@
 //! | `centers` | k × r | centres of the clusters |
 //! | `degrees` | n | row sums of the kernel matrix |
 //! | `eigenvectors` | r × n | eigenvectors of the normalised matrix, one row each |
+//! | `factor`, `shift` | d | what new points are scaled with, `(x − shift) · factor`; absent if they are not |
+//! | `feature_names` | bytes | a JSON array of the features' names; absent if they have none |
 //! | `labels` | n | the cluster of each point |
+//!
+//! The header's entry `mercer-clusters` holds [`Header`] as JSON.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use faer::Mat;
-use safetensors::tensor::{Dtype, SafeTensors};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::fitted::ClusterModel;
 use super::record::ClusterRecord;
-use crate::data::{Points, RowsRef};
-use crate::error::Result;
+use crate::data::{Points, RowsRef, Scaling};
+use crate::error::{Error, Result};
 use crate::kernel::Kernel;
-use crate::model::{Tensor, bad, digest, recorded_kernel, views_of};
+use crate::model::{Tensor, bad, digest, has_entry, names, read_checked, recorded_kernel, views_of, write_tensors};
 
-const FORMAT_VERSION: u32 = 1;
-/// What messages call it.
-const NAME: &str = "clusters in memory";
-/// The header entry that makes safetensors bytes a cluster model.
+/// Version of the layout; raised when an older program could misread a newer file.
+///
+/// 1: the first. 2: with `factor` and `shift`, which a program that reads only 1 would leave out. Files are written in the lowest version that tells all.
+const FORMAT_VERSION: u32 = 2;
+/// What messages call clusters that are not in a file.
+const IN_MEMORY: &str = "clusters in memory";
+/// The header entry that makes a safetensors file a cluster model.
 const KEY: &str = "mercer-clusters";
 
 #[derive(Clone, Serialize, Deserialize)]
 struct Header {
     format_version: u32,
+    /// What bytes are multiplied by, if the clustered points are bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     byte_scale: Option<f64>,
     record: ClusterRecord,
-    /// SHA-256 of this header with an empty digest, and of the tensors.
+    /// SHA-256 of this header with an empty digest, and of the tensors' names, shapes and bytes in the order of their names.
     digest: String,
 }
 
+/// What every version of the header has.
+#[derive(Deserialize)]
+struct VersionOnly {
+    format_version: u32,
+}
+
 impl Header {
-    fn sorted_json(&self) -> Result<String> {
-        let json = serde_json::to_value(self).and_then(|value| serde_json::to_string(&value));
-        json.map_err(|error| wrong(format!("the header cannot be written: {error}")))
+    /// As JSON with sorted keys: the same model always gives the same bytes.
+    fn sorted_json(&self, path: &Path) -> Result<String> {
+        serde_json::to_value(self)
+            .and_then(|value| serde_json::to_string(&value))
+            .map_err(|error| bad(path, format!("the header cannot be written: {error}")))
     }
 }
 
-fn wrong(problem: impl Into<String>) -> crate::Error {
-    bad(Path::new(NAME), problem)
+fn foreign(path: &Path, why: &str) -> Error {
+    bad(path, format!("not a Mercer clustering, or cut short ({why})"))
 }
 
 impl ClusterModel {
-    /// The model as bytes.
+    /// Writes the model to a file: aside first, then into its place, so that a failure leaves what was there before.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written, or the kernel is a function, which cannot be.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        self.kernel().check_is_no_function("saving a model")?;
+        self.with_views(path, |views, metadata| write_tensors(path, views, metadata))
+    }
+
+    /// The bytes of the model's file.
     ///
     /// A kernel that is a function is only named in them: [`from_bytes`](Self::from_bytes) has to be given it back.
     ///
@@ -68,38 +94,60 @@ impl ClusterModel {
     ///
     /// If the header cannot be written.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let path = Path::new(IN_MEMORY);
+        self.with_views(path, |views, metadata| {
+            safetensors::serialize(views, Some(metadata)).map_err(|error| bad(path, error.to_string()))
+        })
+    }
+
+    /// Calls `write` with the tensors and the header of the model's file.
+    fn with_views<R>(
+        &self,
+        path: &Path,
+        write: impl FnOnce(Vec<(&str, TensorView<'_>)>, HashMap<String, String>) -> Result<R>,
+    ) -> Result<R> {
         let tensors = self.tensors();
         let header = Header {
-            format_version: FORMAT_VERSION,
+            format_version: if self.scaling().is_some() { 2 } else { 1 },
             byte_scale: self.basis().byte_scale(),
             record: self.record().clone(),
             digest: String::new(),
         };
         let parts = tensors.iter().map(|tensor| (tensor.name, tensor.shape.as_slice(), tensor.data.as_slice()));
-        let digest = digest(&header.sorted_json()?, parts);
-        let json = Header { digest, ..header }.sorted_json()?;
-        let views = views_of(&tensors, Path::new(NAME))?;
-        safetensors::serialize(views, Some(HashMap::from([(KEY.to_owned(), json)])))
-            .map_err(|error| wrong(error.to_string()))
+        let digest = digest(&header.sorted_json(path)?, parts);
+        let json = Header { digest, ..header }.sorted_json(path)?;
+        write(views_of(&tensors, path)?, HashMap::from([(KEY.to_owned(), json)]))
     }
 
-    /// The model with these bytes, with its kernel if that is a function.
+    /// Reads a model from a file.
     ///
     /// # Errors
     ///
-    /// If the bytes are not a cluster model, were altered, or come from a later version.
+    /// If the file cannot be read, holds no clusters, is damaged, or was written by a later version.
+    pub fn load(path: &Path) -> Result<Self> {
+        Self::read(path, &read_checked(path, &|why| foreign(path, why))?, None)
+    }
+
+    /// Reads a model from the bytes of its file, with its kernel if that is a function.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
     pub fn from_bytes(bytes: &[u8], custom: Option<Kernel>) -> Result<Self> {
-        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| wrong(error.to_string()))?;
-        let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
-        let json = json.ok_or_else(|| wrong("these are not clusters: the header does not say so"))?;
-        let header: Header =
-            serde_json::from_str(json).map_err(|error| wrong(format!("the header cannot be read: {error}")))?;
-        if header.format_version > FORMAT_VERSION {
-            let found = header.format_version;
-            return Err(wrong(format!("they have format {found}, but this version reads only up to {FORMAT_VERSION}")));
-        }
-        let tensors = SafeTensors::deserialize(bytes).map_err(|error| wrong(error.to_string()))?;
-        Reader { header, tensors }.model(custom)
+        Self::read(Path::new(IN_MEMORY), bytes, custom)
+    }
+
+    /// Whether the header of a file is that of clusters.
+    pub(crate) fn is_in(bytes: &[u8]) -> bool {
+        has_entry(bytes, KEY)
+    }
+
+    pub(crate) fn read(path: &Path, bytes: &[u8], custom: Option<Kernel>) -> Result<Self> {
+        let header = header_of(bytes, path)?;
+        let tensors = SafeTensors::deserialize(bytes).map_err(|error| foreign(path, &error.to_string()))?;
+        let reader = Reader { path, header, tensors };
+        reader.check_digest()?;
+        reader.model(custom)
     }
 
     /// The tensors, in the order of their names.
@@ -113,78 +161,139 @@ impl ClusterModel {
         let (centers, vectors, n) = (self.centers(), self.eigenvectors(), self.degrees().len());
         let rows = centers.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>());
         let columns = vectors.col_iter().flat_map(|column| column.iter().copied());
-        vec![
+        let labels = self.labels().iter().flat_map(|&label| (label as u64).to_le_bytes()).collect();
+        let mut tensors = vec![
             Tensor { name: "basis", dtype, shape: vec![basis.n_samples(), basis.n_features()], data },
             Tensor::from_f64("centers", vec![centers.nrows(), centers.ncols()], rows),
             Tensor::from_f64("degrees", vec![n], self.degrees().iter().copied()),
             Tensor::from_f64("eigenvectors", vec![vectors.ncols(), n], columns),
-            Tensor {
-                name: "labels",
-                dtype: Dtype::U64,
-                shape: vec![n],
-                data: self.labels().iter().flat_map(|&label| (label as u64).to_le_bytes()).collect(),
-            },
-        ]
+            Tensor { name: "labels", dtype: Dtype::U64, shape: vec![n], data: labels },
+        ];
+        if let Some(scaling) = self.scaling() {
+            let shape = vec![scaling.n_features()];
+            tensors.push(Tensor::from_f64("factor", shape.clone(), scaling.factor().iter().copied()));
+            tensors.push(Tensor::from_f64("shift", shape, scaling.shift().iter().copied()));
+        }
+        tensors.extend(names::tensor(self.feature_names()));
+        tensors.sort_by_key(|tensor| tensor.name);
+        tensors
     }
 }
 
+fn header_of(bytes: &[u8], path: &Path) -> Result<Header> {
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| foreign(path, &error.to_string()))?;
+    let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
+    let json = json.ok_or_else(|| foreign(path, &format!("its header has no entry \"{KEY}\"")))?;
+    let unreadable = |error: serde_json::Error| bad(path, format!("the header cannot be read: {error}"));
+    let found = serde_json::from_str::<VersionOnly>(json).map_err(unreadable)?.format_version;
+    if found > FORMAT_VERSION {
+        let problem =
+            format!("the file has format {found}, but this version reads only up to {FORMAT_VERSION}; use a newer one");
+        return Err(bad(path, problem));
+    }
+    serde_json::from_str(json).map_err(unreadable)
+}
+
+/// A file whose header has been read.
 struct Reader<'a> {
+    path: &'a Path,
     header: Header,
     tensors: SafeTensors<'a>,
 }
 
 impl Reader<'_> {
-    fn model(self, custom: Option<Kernel>) -> Result<ClusterModel> {
+    fn wrong(&self, problem: impl Into<String>) -> Error {
+        bad(self.path, problem)
+    }
+
+    fn check_digest(&self) -> Result<()> {
         let mut names: Vec<&str> = self.tensors.names();
         names.sort_unstable();
         let views: Vec<_> =
             names.iter().filter_map(|name| self.tensors.tensor(name).ok().map(|view| (*name, view))).collect();
         let parts = views.iter().map(|(name, view)| (*name, view.shape(), view.data()));
         let unsigned = Header { digest: String::new(), ..self.header.clone() };
-        if digest(&unsigned.sorted_json()?, parts) != self.header.digest {
-            return Err(wrong("they have been altered: their contents do not match their digest"));
+        if digest(&unsigned.sorted_json(self.path)?, parts) != self.header.digest {
+            return Err(self.wrong("the file has been altered: its contents do not match its digest"));
         }
+        Ok(())
+    }
+
+    fn model(self, custom: Option<Kernel>) -> Result<ClusterModel> {
         let record = &self.header.record;
         let (n, r, k) = (record.n_samples, record.n_components, record.n_clusters);
         let kernel = match custom {
             Some(custom) => custom,
-            None => recorded_kernel(&record.kernel).map_err(|error| wrong(error.to_string()))?,
+            None => recorded_kernel(&record.kernel).map_err(|error| self.wrong(error.to_string()))?,
         };
-        let eight = |name: &str, dtype, shape: &[usize]| self.numbers::<8>(name, dtype, shape);
-        let degrees: Vec<f64> = eight("degrees", Dtype::F64, &[n])?.map(f64::from_le_bytes).collect();
-        let vectors: Vec<f64> = eight("eigenvectors", Dtype::F64, &[r, n])?.map(f64::from_le_bytes).collect();
-        let centers: Vec<f64> = eight("centers", Dtype::F64, &[k, r])?.map(f64::from_le_bytes).collect();
+        let degrees = self.finite("degrees", &[n])?;
+        let vectors = self.finite("eigenvectors", &[r, n])?;
+        let centers = self.finite("centers", &[k, r])?;
         let labels: Vec<usize> =
-            eight("labels", Dtype::U64, &[n])?.map(|bytes| u64::from_le_bytes(bytes) as usize).collect();
-        if record.eigenvalues.len() != r || labels.iter().any(|&label| label >= k) {
-            return Err(wrong("the record does not fit the tensors"));
+            self.numbers("labels", Dtype::U64, &[n])?.map(|bytes| u64::from_le_bytes(bytes) as usize).collect();
+        let fits = n > 0 && record.eigenvalues.len() == r && record.cluster_sizes.len() == k;
+        if !fits || labels.iter().any(|&label| label >= k) {
+            return Err(self.wrong("the record does not fit the tensors"));
+        }
+        // Both are divided by.
+        if degrees.iter().chain(&record.eigenvalues).any(|&number| number.is_nan() || number <= 0.0) {
+            return Err(self.wrong("degrees and eigenvalues must be positive"));
         }
         let basis = self.basis()?;
-        let expected = if matches!(kernel, Kernel::Precomputed) { 0 } else { n };
-        if basis.n_samples() != expected {
-            return Err(wrong(format!("there are {} basis points instead of {expected}", basis.n_samples())));
+        let is_matrix = matches!(kernel, Kernel::Precomputed);
+        let (rows, expected) = (basis.n_samples(), if is_matrix { 0 } else { n });
+        if rows != expected || (is_matrix && basis.n_features() != n) {
+            return Err(self.wrong(format!("there are {rows} basis points instead of {expected}")));
         }
+        let scaling = self.scaling(basis.n_features())?;
+        let feature_names = names::read(&self.tensors, basis.n_features(), self.path)?;
         let eigenvectors = Mat::from_fn(n, r, |i, j| vectors[j * n + i]);
         let centers = Mat::from_fn(k, r, |i, j| centers[i * r + j]);
-        Ok(ClusterModel::new(kernel, &basis, eigenvectors, degrees, labels, centers, self.header.record))
+        let refused = |error: Error| bad(self.path, error.to_string());
+        let model = ClusterModel::new(kernel, &basis, eigenvectors, degrees, labels, centers, self.header.record);
+        let model = scaling.into_iter().try_fold(model, ClusterModel::with_scaling).map_err(refused)?;
+        feature_names.into_iter().try_fold(model, ClusterModel::with_feature_names).map_err(refused)
+    }
+
+    fn scaling(&self, n_features: usize) -> Result<Option<Scaling>> {
+        if !self.tensors.names().iter().any(|name| ["factor", "shift"].contains(name)) {
+            return Ok(None);
+        }
+        let (shift, factor) = (self.finite("shift", &[n_features])?, self.finite("factor", &[n_features])?);
+        Scaling::new(shift, factor).map(Some).map_err(|error| self.wrong(error.to_string()))
     }
 
     fn basis(&self) -> Result<Points> {
-        let view = self.tensors.tensor("basis").map_err(|_| wrong("the tensor \"basis\" is missing"))?;
-        let &[n, d] = view.shape() else { return Err(wrong("the tensor \"basis\" does not have two dimensions")) };
+        let view = self.view("basis")?;
+        let &[n, d] = view.shape() else { return Err(self.wrong("the tensor \"basis\" does not have two dimensions")) };
         let made = match (view.dtype(), self.header.byte_scale) {
             (Dtype::F32, _) => {
-                let numbers = self.numbers::<4>("basis", Dtype::F32, &[n, d])?;
+                let numbers = self.numbers("basis", Dtype::F32, &[n, d])?;
                 Points::from_f32(numbers.map(f32::from_le_bytes).collect::<Vec<_>>(), n, d)
             }
             (Dtype::F64, _) => {
-                let numbers = self.numbers::<8>("basis", Dtype::F64, &[n, d])?;
+                let numbers = self.numbers("basis", Dtype::F64, &[n, d])?;
                 Points::from_f64(numbers.map(f64::from_le_bytes).collect::<Vec<_>>(), n, d)
             }
             (Dtype::U8, Some(scale)) => Points::from_u8(view.data().to_vec(), n, d, scale),
-            (other, _) => return Err(wrong(format!("the tensor \"basis\" has type {other:?}"))),
+            (other, _) => return Err(self.wrong(format!("the tensor \"basis\" has type {other:?}"))),
         };
-        made.map_err(|error| wrong(error.to_string()))
+        let points = made.map_err(|error| self.wrong(error.to_string()))?;
+        points.check_finite().map_err(|error| self.wrong(error.to_string()))?;
+        Ok(points)
+    }
+
+    fn view(&self, name: &str) -> Result<TensorView<'_>> {
+        self.tensors.tensor(name).map_err(|_| self.wrong(format!("the tensor \"{name}\" is missing")))
+    }
+
+    /// The numbers of a tensor of double precision and this shape, all of them finite.
+    fn finite(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {
+        let values: Vec<f64> = self.numbers(name, Dtype::F64, shape)?.map(f64::from_le_bytes).collect();
+        if values.iter().any(|x| !x.is_finite()) {
+            return Err(self.wrong(format!("the tensor \"{name}\" holds numbers that are not finite")));
+        }
+        Ok(values)
     }
 
     /// The numbers of a tensor of this type and shape, as bytes.
@@ -194,10 +303,10 @@ impl Reader<'_> {
         dtype: Dtype,
         shape: &[usize],
     ) -> Result<impl Iterator<Item = [u8; N]> + use<'_, N>> {
-        let view = self.tensors.tensor(name).map_err(|_| wrong(format!("the tensor \"{name}\" is missing")))?;
+        let view = self.view(name)?;
         if view.dtype() != dtype || view.shape() != shape {
             let (found, of) = (view.shape().to_vec(), view.dtype());
-            return Err(wrong(format!("the tensor \"{name}\" is {of:?} {found:?} instead of {dtype:?} {shape:?}")));
+            return Err(self.wrong(format!("the tensor \"{name}\" is {of:?} {found:?} instead of {dtype:?} {shape:?}")));
         }
         let chunks: Vec<[u8; N]> =
             view.data().chunks_exact(N).map(|chunk| chunk.try_into().expect("chunks have N bytes")).collect();

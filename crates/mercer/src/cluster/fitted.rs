@@ -1,14 +1,17 @@
 //! Points in clusters, and where new ones belong.
 
+use std::borrow::Cow;
+
 use faer::{Mat, MatRef};
 
 use super::embedding::unit_rows;
 use super::record::ClusterRecord;
-use crate::data::Points;
+use crate::data::{Points, Scaling};
 use crate::error::{Error, Result};
 use crate::gram::slab_product;
 use crate::kernel::Kernel;
 use crate::kmeans::nearest;
+use crate::model::{check_scaling, names};
 use crate::watch::{Context, Phase, Threads, Watch};
 
 /// Clusters of points, and what it takes to find those of others.
@@ -22,6 +25,7 @@ use crate::watch::{Context, Phase, Threads, Watch};
 /// assert_eq!(model.predict(&Points::from_f64(vec![6.5], 1, 1)?)?, [1]);
 /// # Ok::<(), mercer::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct ClusterModel {
     kernel: Kernel,
     basis: Points,
@@ -30,6 +34,10 @@ pub struct ClusterModel {
     degrees: Vec<f64>,
     labels: Vec<usize>,
     centers: Mat<f64>,
+    /// What new points go through first; the clustered ones have been through it.
+    scaling: Option<Scaling>,
+    /// What the columns of points are called, if they had names.
+    feature_names: Option<Vec<String>>,
     record: ClusterRecord,
 }
 
@@ -45,7 +53,60 @@ impl ClusterModel {
     ) -> Self {
         // A precomputed matrix is not needed again: new points bring their own kernel values.
         let basis = if matches!(kernel, Kernel::Precomputed) { points.slice(0..0) } else { points.clone() };
-        Self { kernel, basis, eigenvectors, degrees, labels, centers, record }
+        Self { kernel, basis, eigenvectors, degrees, labels, centers, scaling: None, feature_names: None, record }
+    }
+
+    /// The clusters of points that go through a scaling first: the fit has seen scaled points, [`predict`](Self::predict) takes unscaled ones.
+    ///
+    /// ```
+    /// use mercer::{Kernel, Points, SpectralClustering, data::{Moments, Scaling}};
+    ///
+    /// let points = Points::from_f64(vec![0.0, 10.0, 20.0, 700.0, 710.0], 5, 1)?;
+    /// let scaling = Scaling::standardizing(&Moments::of(&points));
+    /// let clustering = SpectralClustering::new(Kernel::gaussian(1.0)?, 2);
+    /// let model = clustering.fit(&scaling.apply(&points)?)?.with_scaling(scaling)?;
+    /// assert_eq!(model.predict(&points)?, model.labels()); // not `&scaling.apply(&points)?`
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the scaling is for another number of columns, or treats columns of a precomputed kernel differently.
+    pub fn with_scaling(mut self, scaling: Scaling) -> Result<Self> {
+        check_scaling(&scaling, &self.kernel, self.n_features())?;
+        self.scaling = Some(scaling);
+        Ok(self)
+    }
+
+    /// The clusters of points whose columns have names: whoever has a table can then find them, in whatever order they stand there.
+    ///
+    /// # Errors
+    ///
+    /// If there are not as many names as features, or two are the same.
+    pub fn with_feature_names(mut self, feature_names: Vec<String>) -> Result<Self> {
+        names::check(&feature_names, self.n_features())?;
+        self.feature_names = Some(feature_names);
+        Ok(self)
+    }
+
+    /// What new points go through before the kernel sees them.
+    pub fn scaling(&self) -> Option<&Scaling> {
+        self.scaling.as_ref()
+    }
+
+    /// What the columns of points are called, in their order; `None` if they had no names.
+    pub fn feature_names(&self) -> Option<&[String]> {
+        self.feature_names.as_deref()
+    }
+
+    /// Coordinates of a point.
+    pub fn n_features(&self) -> usize {
+        self.basis.n_features()
+    }
+
+    /// Points as the fit would have seen them.
+    fn scaled<'a>(&self, queries: &'a Points) -> Result<Cow<'a, Points>> {
+        self.scaling.as_ref().map_or(Ok(Cow::Borrowed(queries)), |scaling| scaling.apply(queries).map(Cow::Owned))
     }
 
     /// The kernel.
@@ -129,7 +190,7 @@ impl ClusterModel {
     ///
     /// As [`predict_watched`](Self::predict_watched).
     pub fn embed_watched(&self, queries: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
-        let (expected, found) = (self.basis.n_features(), queries.n_features());
+        let (expected, found) = (self.n_features(), queries.n_features());
         if expected != found {
             return Err(Error::FeatureMismatch { what: "the data", expected, found });
         }
@@ -142,6 +203,7 @@ impl ClusterModel {
         });
         let context = Context::new(threads, watch, Phase::Transforming);
         let precision = self.record.precision;
+        let queries = &*self.scaled(queries)?;
         let product = slab_product(&self.kernel, queries, &self.basis, coefficients.as_ref(), precision, &context)?;
         if let Some((row, &degree)) = product.col(r).iter().enumerate().find(|(_, degree)| **degree <= 0.0) {
             return Err(Error::ZeroDegree { row, degree });

@@ -377,6 +377,12 @@ pub(super) fn hex(hasher: Sha256) -> String {
     })
 }
 
+/// Whether the header of a file has an entry, which says what kind of model it holds.
+pub(crate) fn has_entry(bytes: &[u8], key: &str) -> bool {
+    let Ok((_, metadata)) = SafeTensors::read_metadata(bytes) else { return false };
+    metadata.metadata().as_ref().is_some_and(|entries| entries.contains_key(key))
+}
+
 /// The bytes of a file that begins as a model does: a foreign file is refused, in the words of the caller, before its contents
 /// are taken into memory.
 pub(crate) fn read_checked(path: &Path, foreign: &dyn Fn(&str) -> Error) -> Result<Vec<u8>> {

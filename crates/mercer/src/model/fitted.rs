@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use faer::{Mat, MatRef};
 
+use super::scaling::check_scaling;
 use crate::data::{Points, Scaling};
 use crate::error::{Error, Result};
 use crate::expansion::{Compressed, Expansion, Targets, Wanted};
@@ -136,17 +137,7 @@ impl Model {
     ///
     /// If the scaling is for another number of columns, or treats columns of a precomputed kernel differently.
     pub fn with_scaling(mut self, scaling: Scaling) -> Result<Self> {
-        let (expected, found) = (self.n_features(), scaling.n_features());
-        if expected != found {
-            return Err(Error::FeatureMismatch { what: "the scaling", expected, found });
-        }
-        if matches!(self.kernel, Kernel::Precomputed) && scaling.common_factor().is_none() {
-            return Err(Error::UnsuitableKernel {
-                what: "scaling column by column",
-                kernel: self.kernel.name().to_owned(),
-                reason: "its columns are points",
-            });
-        }
+        check_scaling(&scaling, &self.kernel, self.n_features())?;
         self.scaling = Some(scaling);
         Ok(self)
     }

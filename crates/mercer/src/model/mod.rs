@@ -15,6 +15,7 @@ mod novelty;
 mod planned_gram;
 mod prepared;
 mod rounding;
+mod scaling;
 mod solve;
 mod start;
 #[cfg(test)]
@@ -22,7 +23,7 @@ mod tests;
 
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Totals;
-pub(crate) use file::{Tensor, bad, digest, read_checked, recorded_kernel, views_of, write_tensors};
+pub(crate) use file::{Tensor, bad, digest, has_entry, read_checked, recorded_kernel, views_of, write_tensors};
 pub(crate) use finish::{Finish, Spectrum, fix_signs, significant_negative};
 pub(crate) use fitted::Parts;
 pub use fitted::{BasisKind, Model};
@@ -31,5 +32,6 @@ pub use novelty::Novelty;
 pub(crate) use novelty::limits_of;
 pub(crate) use planned_gram::PlannedGram;
 pub(crate) use prepared::{Prepared, SpeedsFrom};
+pub(crate) use scaling::check_scaling;
 pub(crate) use solve::{patience, planned_solver};
 pub(crate) use start::from_sample as start_from_sample;

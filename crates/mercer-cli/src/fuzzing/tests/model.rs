@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use mercer::{AnyModel, Model};
+use mercer::{AnyModel, ClusterModel, Model};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -21,6 +21,7 @@ fn damaged_models_are_read_or_refused() {
         match loaded.map_err(|error| error.to_string())? {
             AnyModel::KernelPca(model) => use_it(&model),
             AnyModel::Autoencoder(_) => Ok(()),
+            AnyModel::Clusters(model) => use_clusters(&model),
         }
     });
 }
@@ -36,12 +37,22 @@ fn use_it(model: &Model) -> Result<(), String> {
     Ok(())
 }
 
+/// Clusters that are accepted can be used; what they cannot do they say.
+fn use_clusters(model: &ClusterModel) -> Result<(), String> {
+    let points = model.basis().slice(0..model.basis().n_samples().min(1));
+    let found = model.predict(&points).map_err(|error| error.to_string())?;
+    assert!(found.iter().all(|&cluster| cluster < model.record().n_clusters));
+    Ok(())
+}
+
 /// The same file with a digest that fits it; `None` if it is damaged so much that it has no place for one.
 fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
     let length = usize::try_from(u64::from_le_bytes(*bytes.first_chunk()?)).ok()?;
     let (header, tensors) = bytes[8..].split_at_checked(length)?;
     let mut header: Value = serde_json::from_slice(header).ok()?;
-    let mut own: Value = serde_json::from_str(header["__metadata__"]["mercer"].as_str()?).ok()?;
+    // A model's own entry has a name for every kind of model.
+    let key = header["__metadata__"].as_object()?.keys().find(|key| key.starts_with("mercer"))?.clone();
+    let mut own: Value = serde_json::from_str(header["__metadata__"][&key].as_str()?).ok()?;
     *own.get_mut("digest")? = "".into();
     let mut hasher = Sha256::new();
     hasher.update(own.to_string());
@@ -59,7 +70,7 @@ fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
         write!(digest, "{byte:02x}").ok()?;
     }
     own["digest"] = digest.into();
-    header["__metadata__"]["mercer"] = own.to_string().into();
+    header["__metadata__"][&key] = own.to_string().into();
     let header = header.to_string();
     Some([&(header.len() as u64).to_le_bytes(), header.as_bytes(), tensors].concat())
 }

@@ -2,21 +2,22 @@
 
 use std::path::Path;
 
-use super::model::Autoencoder;
+use crate::autoencoder::Autoencoder;
+use crate::cluster::ClusterModel;
 use crate::error::{Error, Result};
 use crate::model::{Model, bad, read_checked};
 
-/// A model of either kind, as its file tells.
+/// A model of any kind, as its file tells.
 ///
 /// ```
-/// use mercer::{AnyModel, AutoencoderKernelPca, Points};
+/// use mercer::{AnyModel, Kernel, Points, SpectralClustering};
 ///
 /// # let folder = std::env::temp_dir().join(format!("mercer-any-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
-/// # let path = folder.join("codes.mercer");
-/// let points = Points::from_f64((0..40).map(|i| f64::from(i % 7)).collect::<Vec<_>>(), 10, 4)?;
-/// AutoencoderKernelPca::new(2).epochs(1).fit(&points)?.save(&path)?;
-/// assert!(matches!(AnyModel::load(&path)?, AnyModel::Autoencoder(_)));
+/// # let path = folder.join("clusters.mercer");
+/// let points = Points::from_f64(vec![0.0, 0.1, 7.0, 7.1], 4, 1)?;
+/// SpectralClustering::new(Kernel::gaussian(1.0)?, 2).fit(&points)?.save(&path)?;
+/// assert!(matches!(AnyModel::load(&path)?, AnyModel::Clusters(_)));
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -26,6 +27,8 @@ pub enum AnyModel {
     KernelPca(Box<Model>),
     /// An encoder and a decoder.
     Autoencoder(Box<Autoencoder>),
+    /// Clusters of points.
+    Clusters(Box<ClusterModel>),
 }
 
 impl AnyModel {
@@ -33,12 +36,14 @@ impl AnyModel {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, is neither, is damaged, or was written by a later version.
+    /// If the file cannot be read, is none of them, is damaged, or was written by a later version.
     pub fn load(path: &Path) -> Result<Self> {
         let foreign = |why: &str| -> Error { bad(path, format!("not a Mercer model, or cut short ({why})")) };
         let bytes = read_checked(path, &foreign)?;
         Ok(if Autoencoder::is_in(&bytes) {
             Self::Autoencoder(Box::new(Autoencoder::read(path, &bytes)?))
+        } else if ClusterModel::is_in(&bytes) {
+            Self::Clusters(Box::new(ClusterModel::read(path, &bytes, None)?))
         } else {
             Self::KernelPca(Box::new(Model::read(path, &bytes, None)?))
         })
