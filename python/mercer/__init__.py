@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._base import ConvergenceWarning
     from ._cluster import SpectralClustering
     from ._denoise import denoise_image, denoise_rows
+    from ._fourier import FourierFeatures
     from ._functions import Plan, kernel_product, plan
     from ._hebbian import KernelHebbianPCA
     from ._kernel_pca import KernelPCA, RankWarning
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _LAZY = {
     "AutoencoderKernelPCA": "_autoencoder",
     "ConvergenceWarning": "_base",
+    "FourierFeatures": "_fourier",
     "KernelHebbianPCA": "_hebbian",
     "KernelPCA": "_kernel_pca",
     "KernelTuner": "_tune",
@@ -56,6 +58,7 @@ __all__ = [
     "AutoencoderKernelPCA",
     "ConvergenceError",
     "ConvergenceWarning",
+    "FourierFeatures",
     "KernelHebbianPCA",
     "KernelPCA",
     "KernelTuner",

@@ -36,6 +36,24 @@ def vectors(V: Any, name: str, n_rows: int) -> Any:
     return np.require(V[:, None] if V.ndim == 1 else V, dtype=np.float64, requirements=["A"])
 
 
+def indices(values: Any, name: str, n_samples: int) -> list[int]:
+    """Anything array-like as indices of samples, at least one."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a 1D array, but it has {array.ndim} dimension(s)")
+    if array.size == 0:
+        raise ValueError(f"{name} must name at least one sample, but it is empty")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers, but its dtype is {array.dtype}")
+    wrong = np.flatnonzero((array < 0) | (array >= n_samples))
+    if wrong.size:
+        place = int(wrong[0])
+        raise ValueError(
+            f"{name} must hold indices of samples from 0 to {n_samples - 1}, but at position {place} it is {array[place]}"
+        )
+    return [int(sample) for sample in array]
+
+
 def finite(X: Any, name: str) -> Any:
     """An array, if all of its numbers are finite."""
     wrong = np.argwhere(~np.isfinite(X))

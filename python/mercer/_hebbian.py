@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _base, _checks, _mercer, _progress
-from ._arrays import DTYPES, dense
+from ._arrays import DTYPES, dense, indices
 from ._base import Estimator, check_is_fitted, validate_data
 from ._hebbian_metrics import Metrics, model_of
 from ._kernel_pca import RankWarning
@@ -222,7 +222,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
         points = dense(X)
         coefficients = None if initial_coefficients is None else _coefficients(initial_coefficients)
-        samples = None if order is None else _samples(order, points.shape[0])
+        samples = None if order is None else indices(order, "order", points.shape[0])
         model = None if initial_model is None else self._start(initial_model)
         with _progress.bar(self.progress) as report:
             learner = _mercer.HebbianLearner.fit(
@@ -481,21 +481,3 @@ def _coefficients(values: Any) -> Any:
     if array.ndim != 2:
         raise ValueError(f"initial_coefficients must be a 2D array, but it has {array.ndim} dimension(s)")
     return np.require(array, dtype=np.float64, requirements=["A"])
-
-
-def _samples(order: Any, n_samples: int) -> list[int]:
-    """Indices of samples."""
-    array = np.asarray(order)
-    if array.ndim != 1:
-        raise ValueError(f"order must be a 1D array, but it has {array.ndim} dimension(s)")
-    if array.size == 0:
-        raise ValueError("order must name at least one sample, but it is empty")
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"order must hold integers, but its dtype is {array.dtype}")
-    wrong = np.flatnonzero((array < 0) | (array >= n_samples))
-    if wrong.size:
-        place = int(wrong[0])
-        raise ValueError(
-            f"order must hold indices of samples from 0 to {n_samples - 1}, but at position {place} it is {array[place]}"
-        )
-    return [int(sample) for sample in array]

@@ -1,7 +1,6 @@
 """Kernel PCA."""
 
 import json
-import os
 import time
 import warnings
 from typing import Any
@@ -11,8 +10,7 @@ import numpy as np
 from . import _base, _checks, _mercer, _progress
 from ._arrays import DTYPES, dense
 from ._base import check_is_fitted, validate_data
-from ._kernel_pca_inverse import Inverse
-
+from ._kernel_pca_files import Files
 
 # What a fit learns.
 _LEARNED = (
@@ -37,7 +35,7 @@ class RankWarning(UserWarning):
     """There are fewer components with a variance than were asked for."""
 
 
-class KernelPCA(Inverse):
+class KernelPCA(Files):
     """Kernel principal component analysis, exact at any size within a memory budget.
 
     A drop-in for scikit-learn's class of the same name: the same parameters, fitted attributes and behaviour, and more of each.
@@ -104,6 +102,10 @@ class KernelPCA(Inverse):
     inverse : {"ridge", "fixed-point", "distance", "gradient", "polynomial"}, default="ridge"
         How scores become points: by a learned regression; by repeated weighted means (gaussian kernel); from distances to neighbours; by descent
         of the distance in feature space (kernels with a derivative); by an eigenvector (polynomial kernel, ``degree=2``, ``coef0=0``).
+    inverse_options : dict, default=None
+        Settings of the way that ``inverse`` says. ``"fixed-point"`` and ``"gradient"``: ``max_iterations`` (1000), ``tolerance`` (1e-10), how small
+        the last step must be relative to the kernel's width or to the size of the points, and ``restarts`` (2), other starts for points that do
+        not converge. ``"distance"``: ``neighbors`` (10), which place a point. The others have none; the ridge of ``"ridge"`` is ``alpha``.
     progress : bool or callable, default=False
         Whether to show a bar, or a function ``f(phase, pass, expected_passes, fraction, residual)`` to call instead, in the thread that called
         the method and every 50 ms at most: with the phase as a word, the pass over the kernel matrix (from 1, or 0 where there are none),
@@ -198,6 +200,7 @@ class KernelPCA(Inverse):
         memory_limit: int | str | None = None,
         precision: str | None = None,
         inverse: str = "ridge",
+        inverse_options: dict[str, Any] | None = None,
         progress: Any = False,
         time_limit: float | None = None,
         bandwidth: float | None = None,
@@ -231,6 +234,7 @@ class KernelPCA(Inverse):
         self.memory_limit = memory_limit
         self.precision = precision
         self.inverse = inverse
+        self.inverse_options = inverse_options
         self.progress = progress
         self.time_limit = time_limit
         self.bandwidth = bandwidth
@@ -435,65 +439,6 @@ class KernelPCA(Inverse):
                 dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
             )
         return self._results(error), self._results(t_squared)
-
-    # Files
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to a file that :func:`mercer.load` and the command ``mercer`` read.
-
-        The file holds kernel, points, components, the names of features and the record of the fit; it does not hold a learned
-        inverse transform or a kernel that is a function (``ValueError``). A pickle holds all of them.
-        """
-        check_is_fitted(self)
-        self._model.save(os.fspath(path), self._feature_names())
-
-    @classmethod
-    def _from_model(cls, model: _mercer.Model) -> "KernelPCA":
-        """The estimator that would have learned this model.
-
-        Over landmarks it is over as many, chosen alike. A model that was learned one row at a time comes back as kernel PCA that uses it,
-        and whose ``fit`` learns exact components.
-        """
-        record = json.loads(model.record())
-        kernel, over = record["kernel"], record.get("nystrom")
-        tail, tolerance = kernel.get("alpha"), record["tolerance"]
-        is_solved = over is not None or record["solver"] in _mercer.SOLVERS
-        landmarks = None if over is None else over["landmarks"]
-        estimator = cls(
-            n_components=max(record["n_components"], 1),
-            kernel=kernel["name"],
-            gamma=kernel.get("gamma"),
-            degree=kernel.get("degree", 3),
-            coef0=kernel.get("coef0", 1),
-            kernel_params=None if tail is None else {"alpha": tail},
-            # Over landmarks, one is what was not asked for.
-            tolerance=tolerance if is_solved and 0 < tolerance < 1 else None,
-            precision=model.precision,
-            random_state=record["seed"],
-            center=record["centered"],
-            negative="flip" if min(record["eigenvalues"], default=0) < 0 else None,
-            scaling=model.scaling,
-            gram="auto" if over is None else "nystrom",
-            landmarks=model.points() if landmarks == "given" else landmarks,
-            n_landmarks=None if over is None else over["n_landmarks"],
-        )
-        estimator.n_features_in_ = model.n_features
-        estimator._adopt_feature_names(model.feature_names)
-        estimator._adopt(model, None)
-        return estimator
-
-    def _model_from_bytes(self, data: bytes) -> _mercer.Model:
-        kernel = self._kernel_settings(self.gamma, self.bandwidth) if callable(self.kernel) else None
-        return _mercer.Model.from_bytes(data, kernel)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        # The model holds dense points itself; a precomputed matrix, sparse rows and points before scaling it does not hold as they
-        # are.
-        holds_them = self._model.basis_size() > 0 and self._model.scaling is None if "_model" in state else False
-        if isinstance(state.get("_X_fit"), np.ndarray) and holds_them:
-            state["_X_fit"] = None
-        return state
 
     # What scikit-learn asks
 

@@ -19,7 +19,28 @@ class Inverse(Settings):
         wanted = _checks.boolean(owner, "fit_inverse_transform", self.fit_inverse_transform)
         if wanted and isinstance(self.kernel, str) and self.kernel == "precomputed":
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
-        return _checks.choice(owner, "inverse", self.inverse, _mercer.INVERSES) == "ridge" and wanted
+        method, _ = self._wanted_inverse()
+        return method == "ridge" and wanted
+
+    def _wanted_inverse(self) -> tuple[str, dict[str, Any]]:
+        """The way back from scores that is asked for, and its settings as the extension module takes them."""
+        owner, given = type(self).__name__, self.inverse_options
+        method = _checks.choice(owner, "inverse", self.inverse, _mercer.INVERSES)
+        if given is not None and not isinstance(given, dict):
+            raise _checks.refuse(owner, "inverse_options", "an instance of 'dict' or None", given)
+        options = dict(given or {})
+        _check_names(owner, method, options)
+
+        def count(name: str, minimum: int) -> int | None:
+            return _checks.integer(owner, f"inverse_options[{name!r}]", options.get(name), minimum, optional=True)
+
+        tolerance = options.get("tolerance")
+        return method, {
+            "max_iterations": count("max_iterations", 1),
+            "tolerance": _checks.real(owner, "inverse_options['tolerance']", tolerance, 0, above=True, optional=True),
+            "restarts": count("restarts", 0),
+            "neighbors": count("neighbors", 2),
+        }
 
     def _fit_inverse_transform(self, points: Any, alpha: Any, time_limit: float | None) -> None:
         scores = self._model.training_scores() if self._model.keeps_training_points else self._model.transform(points)
@@ -52,7 +73,8 @@ class Inverse(Settings):
         -------
         ndarray of shape (n_queries, n_features)
         """
-        return self.preimages(X, start)[0] if self.inverse != "ridge" else self._ridge(X, start)
+        method, _ = self._wanted_inverse()
+        return self._ridge(X, start) if method == "ridge" else self.preimages(X, start)[0]
 
     def preimages(self, X: Any, start: Any = None) -> tuple[Any, Any, Any]:
         """What :meth:`inverse_transform` gives, and how good it is; not for ``inverse="ridge"``.
@@ -65,7 +87,7 @@ class Inverse(Settings):
         converged : ndarray of bool, of shape (n_queries,)
         """
         owner = type(self).__name__
-        method = _checks.choice(owner, "inverse", self.inverse, _mercer.INVERSES)
+        method, options = self._wanted_inverse()
         if method == "ridge":
             raise ValueError("preimages is for inverse other than 'ridge'")
         check_is_fitted(self)
@@ -76,14 +98,7 @@ class Inverse(Settings):
         scores = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
         if scores.ndim != 2:
             raise ValueError(f"X must be a 2D array of scores, but it has {scores.ndim} dimension(s)")
-        settings = {
-            "method": method,
-            "max_iterations": None,
-            "tolerance": None,
-            "restarts": None,
-            "neighbors": None,
-            "threads": _checks.threads(owner, self.n_jobs),
-        }
+        settings = {"method": method, **options, "threads": _checks.threads(owner, self.n_jobs)}
         with _progress.bar(self.progress) as report:
             points, feature_error, converged = _mercer.preimages(
                 self._model, vectors(scores, "X", scores.shape[0]), settings, start=start, progress=report
@@ -121,4 +136,21 @@ class Inverse(Settings):
             kernel_params=self.kernel_params,
             memory_limit=self.memory_limit,
             n_jobs=self.n_jobs,
+        )
+
+
+def _check_names(owner: str, method: str, options: dict[str, Any]) -> None:
+    """Refuses settings that there are not, and those that the method does not read."""
+    # The ridge is a parameter of its own, as in scikit-learn.
+    known = {name: () if name == "ridge" else names for name, names in _mercer.INVERSE_OPTIONS.items()}
+    for name in options:
+        if name in known[method]:
+            continue
+        allowed = f"a dict with keys among {{{', '.join(map(repr, known[method]))}}}" if known[method] else "left out"
+        readers = " and ".join(repr(other) for other, names in known.items() if name in names)
+        why = f"{name!r} is for {readers}" if readers else f"there is no {name!r}"
+        if method == "ridge" and name == "alpha":
+            why = "its ridge is the parameter alpha"
+        raise _checks.InvalidParameterError(
+            f"The 'inverse_options' parameter of {owner} must be {allowed} with inverse={method!r}: {why}. Got {options!r} instead."
         )

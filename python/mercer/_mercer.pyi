@@ -16,6 +16,7 @@ __all__ = [
     "GRAMS",
     "INSTRUCTIONS",
     "INVERSES",
+    "INVERSE_OPTIONS",
     "KERNELS",
     "LANDMARKS",
     "NEGATIVES",
@@ -40,6 +41,8 @@ __all__ = [
     "check_ridge_memory",
     "denoise_image",
     "denoise_rows",
+    "fourier_features",
+    "fourier_map",
     "kernel_product",
     "load_any",
     "noise_removed",
@@ -63,6 +66,7 @@ GAINS: Final[tuple[str, ...]]
 GRADIENTS: Final[tuple[str, ...]]
 GRAMS: Final[tuple[str, ...]]
 INVERSES: Final[tuple[str, ...]]
+INVERSE_OPTIONS: Final[dict[str, tuple[str, ...]]]
 KERNELS: Final[tuple[str, ...]]
 LANDMARKS: Final[tuple[str, ...]]
 NEGATIVES: Final[tuple[str, ...]]
@@ -155,7 +159,10 @@ class ClusterModel:
         on_partial: Callable[[ClusterModel], None] | None = None,
     ) -> ClusterModel: ...
     @staticmethod
+    def load(path: str | PathLike[str]) -> ClusterModel: ...
+    @staticmethod
     def from_bytes(data: bytes, kernel: dict[str, Any] | None = None) -> ClusterModel: ...
+    def save(self, path: str | PathLike[str], feature_names: list[str] | None = None) -> None: ...
     def to_bytes(self) -> bytes: ...
     def predict(
         self, x: NDArray[Any], *, threads: int | None = None, progress: _Progress | None = None
@@ -167,6 +174,14 @@ class ClusterModel:
     def eigenvalues(self) -> NDArray[np.float64]: ...
     def eigenvectors(self) -> NDArray[np.float64]: ...
     def record(self) -> str: ...
+    @property
+    def scaling(self) -> float | str | None: ...
+    @property
+    def feature_names(self) -> list[str] | None: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def precision(self) -> str: ...
 
 @final
 class OnlineLearner:
@@ -182,6 +197,9 @@ class OnlineLearner:
     def coefficients(self) -> NDArray[np.float64]: ...
     def lateral(self) -> NDArray[np.float64]: ...
     def budget_error(self) -> NDArray[np.float64]: ...
+    def budget_warnings(self) -> list[str]: ...
+    @property
+    def mean_error(self) -> float: ...
     def variances(self) -> NDArray[np.float64]: ...
     def captured(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
     def model(self) -> Model: ...
@@ -317,7 +335,7 @@ class Autoencoder:
     @property
     def was_stopped(self) -> bool: ...
 
-def load_any(path: str | PathLike[str]) -> Model | Autoencoder: ...
+def load_any(path: str | PathLike[str]) -> Model | Autoencoder | ClusterModel: ...
 def preimages(
     model: Model,
     scores: NDArray[np.float64],
@@ -352,6 +370,17 @@ def ridge_coefficients(
     dtype: str,
     time_limit: float | None = None,
     progress: _Progress | None = None,
+) -> NDArray[Any]: ...
+def fourier_map(
+    x: NDArray[Any], settings: dict[str, Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float | None]: ...
+def fourier_features(
+    x: NDArray[Any],
+    frequencies: NDArray[np.float64],
+    phases: NDArray[np.float64],
+    *,
+    dtype: str,
+    threads: int | None = None,
 ) -> NDArray[Any]: ...
 def nystrom_map(
     x: NDArray[Any], settings: dict[str, Any]

@@ -37,13 +37,18 @@ def _landmarks(seed):
     return mercer.Nystroem(n_components=20, random_state=0).fit(X).transform(X)
 
 
+def _fourier(seed):
+    X = np.random.default_rng(seed).normal(size=(300, 5))
+    return mercer.FourierFeatures(n_components=20, random_state=0).fit(X).transform(X)
+
+
 def _clusters(seed):
     X = np.random.default_rng(seed).normal(size=(60, 5))
     return mercer.SpectralClustering(2, random_state=0).fit(X).predict(X)
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-@pytest.mark.parametrize("work", [_fit, _plan, _inverse, _hebbian, _landmarks, _clusters])
+@pytest.mark.parametrize("work", [_fit, _plan, _inverse, _hebbian, _landmarks, _fourier, _clusters])
 def test_a_forked_process_can_do_what_its_parent_has_done(work):
     expected = work(0)
     with multiprocessing.get_context("fork").Pool(2) as pool:
@@ -52,7 +57,7 @@ def test_a_forked_process_can_do_what_its_parent_has_done(work):
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
-@pytest.mark.parametrize("work", ["_fit", "_plan", "_inverse", "_hebbian", "_landmarks", "_clusters"])
+@pytest.mark.parametrize("work", ["_fit", "_plan", "_inverse", "_hebbian", "_landmarks", "_fourier", "_clusters"])
 def test_no_thread_outlives_a_call(run_python, work):
     program = """
     import os, sys, time, warnings
@@ -280,6 +285,7 @@ def test_without_scikit_learn_everything_of_ours_works(run_python):
     online = mercer.OnlineKernelPCA(2, gamma=0.1, budget=20).partial_fit(X[:70]).partial_fit(X[70:])
     assert online.n_seen_ == 150 and pickle.loads(pickle.dumps(online)).transform(X).shape == (150, 2)
     assert mercer.Nystroem(n_components=20).fit_transform(X).shape == (150, 20)
+    assert mercer.FourierFeatures(n_components=20).fit_transform(X).shape == (150, 20)
     assert mercer.AutoencoderKernelPCA(2, epochs=1).fit(X).transform(X).shape == (150, 2)
     assert mercer.KernelTuner().fit_transform(X).shape == X.shape
     clusters = mercer.SpectralClustering(3, solver=mercer.KernelHebbianPCA(gain="t", passes=3))

@@ -1,11 +1,17 @@
 """Pre-images: the ways back from scores to points."""
 
+import inspect
+import pickle
+
 import numpy as np
 import pytest
 from conftest import ROOT
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import ParameterGrid
 
-from mercer import KernelPCA
+import mercer
+from mercer import KernelPCA, _mercer
 
 
 def case():
@@ -67,3 +73,81 @@ def test_wrong_calls_are_refused(points):
 def test_precision_is_that_of_the_model(points):
     pca = KernelPCA(5, kernel="rbf", gamma=0.05, inverse="fixed-point").fit(points.astype(np.float32))
     assert pca.inverse_transform(pca.transform(points.astype(np.float32))).dtype == np.float32
+
+
+def _fitted(points, inverse, options=None, count=5):
+    pca = KernelPCA(count, kernel="rbf", gamma=0.05, inverse=inverse, inverse_options=options).fit(points)
+    return pca, pca.transform(points)
+
+
+@pytest.mark.parametrize("inverse", ["fixed-point", "gradient"])
+def test_settings_of_an_iteration_reach_it(points, inverse):
+    pca, scores = _fitted(points, inverse)
+    found, _, converged = pca.preimages(scores)
+    assert converged.all()
+    stated = {"max_iterations": 1000, "tolerance": 1e-10, "restarts": 2}
+    np.testing.assert_array_equal(pca.set_params(inverse_options=stated).inverse_transform(scores), found)
+    few = pca.set_params(inverse_options={"max_iterations": 1, "restarts": 0})
+    assert not few.preimages(scores)[2].any()
+    rough = pca.set_params(inverse_options={"tolerance": 1e-2})
+    gap = np.abs(rough.inverse_transform(scores) - found).max()
+    assert rough.preimages(scores)[2].all() and gap > 1e-9
+
+
+def test_restarts_help_points_that_do_not_converge(points):
+    pca, scores = _fitted(points, "gradient", {"max_iterations": 40, "restarts": 0})
+    alone = pca.preimages(scores)[2].sum()
+    assert pca.set_params(inverse_options={"max_iterations": 40, "restarts": 5}).preimages(scores)[2].sum() >= alone
+
+
+def test_neighbours_place_a_point(points):
+    pca, scores = _fitted(points, "distance")
+    ten = pca.inverse_transform(scores)
+    np.testing.assert_array_equal(pca.set_params(inverse_options={"neighbors": 10}).inverse_transform(scores), ten)
+    assert np.abs(pca.set_params(inverse_options={"neighbors": 3}).inverse_transform(scores) - ten).max() > 1e-3
+
+
+def test_options_are_a_parameter_like_any_other(points):
+    options = {"neighbors": 4}
+    pca, scores = _fitted(points, "distance", options)
+    assert pca.inverse_options is options and options == {"neighbors": 4}
+    assert clone(pca).get_params()["inverse_options"] == options
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(pca)).inverse_transform(scores), pca.inverse_transform(scores))
+    grid = ParameterGrid({"inverse_options": [None, {"neighbors": 3}, {"neighbors": 20}]})
+    assert len({pca.set_params(**params).inverse_transform(scores).tobytes() for params in grid}) == 3
+    assert KernelPCA(2, inverse_options={}).fit(points).inverse_options == {}
+
+
+@pytest.mark.parametrize(
+    ("inverse", "options", "message"),
+    [
+        ("distance", {"neighbours": 5}, r"among \{'neighbors'\} with inverse='distance': there is no 'neighbours'\. Got"),
+        ("gradient", {"neighbors": 5}, r"among \{'max_iterations', 'tolerance', 'restarts'\} with inverse='gradient': 'neighbors' is for 'distance'"),
+        ("distance", {"restarts": 5}, "'restarts' is for 'fixed-point' and 'gradient'"),
+        ("polynomial", {"tolerance": 1e-3}, "must be left out with inverse='polynomial': 'tolerance' is for"),
+        ("ridge", {"alpha": 2.0}, "must be left out with inverse='ridge': its ridge is the parameter alpha"),
+        ("gradient", {"alpha": 2.0}, "there is no 'alpha'"),
+        ("gradient", {3: 2.0}, "there is no 3"),
+        ("gradient", {"max_iterations": 0}, r"inverse_options\['max_iterations'\].* must be an int in the range \[1, inf\)"),
+        ("gradient", {"max_iterations": 2.5}, r"inverse_options\['max_iterations'\].* must be an int"),
+        ("fixed-point", {"tolerance": 0}, r"inverse_options\['tolerance'\].* must be a float in the range \(0"),
+        ("fixed-point", {"restarts": -1}, r"inverse_options\['restarts'\].* must be an int in the range \[0"),
+        ("distance", {"neighbors": 1}, r"inverse_options\['neighbors'\].* must be an int in the range \[2"),
+        ("distance", [("neighbors", 3)], "'inverse_options' parameter of KernelPCA must be an instance of 'dict' or None"),
+    ],
+)
+def test_options_that_would_have_no_effect_are_refused(points, inverse, options, message):
+    with pytest.raises(ValueError, match=message):
+        KernelPCA(2, kernel="rbf", inverse=inverse, inverse_options=options).fit(points)
+    with pytest.raises(ValueError, match=message):
+        mercer.plan(points, n_components=2, inverse=inverse, inverse_options=options)
+    fitted = KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(points)
+    with pytest.raises(ValueError, match=message):
+        fitted.set_params(inverse=inverse, inverse_options=options).inverse_transform(np.zeros((1, 2)))
+
+
+def test_every_option_of_the_library_is_documented_and_read():
+    assert set(_mercer.INVERSE_OPTIONS) == set(_mercer.INVERSES)
+    documented = inspect.getdoc(KernelPCA)
+    for name in {name for names in _mercer.INVERSE_OPTIONS.values() for name in names}:
+        assert f"``{name}``" in documented or name == "alpha"

@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mercer import (
     AutoencoderKernelPCA,
+    FourierFeatures,
     KernelHebbianPCA,
     KernelPCA,
     KernelTuner,
@@ -22,6 +23,7 @@ from mercer import (
         KernelPCA(),
         KernelPCA(n_components=2, kernel="rbf"),
         KernelPCA(n_components=3, kernel="sigmoid"),
+        KernelPCA(n_components=2, kernel="rbf", inverse="distance", inverse_options={"neighbors": 3}),
         AutoencoderKernelPCA(epochs=2),
         AutoencoderKernelPCA(1, span="data", epochs=1),
         KernelHebbianPCA(),
@@ -30,6 +32,8 @@ from mercer import (
         Nystroem(n_components=5, landmarks="rpcholesky"),
         Nystroem(n_components=3, landmarks="kmeans"),
         Nystroem(n_components=3, kernel="polynomial", landmarks="leverage"),
+        FourierFeatures(),
+        FourierFeatures(gamma="scale", n_components=3, random_state=1),
         KernelTuner(),
         KernelTuner(criterion="median"),
         SpectralClustering(),

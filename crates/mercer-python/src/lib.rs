@@ -10,6 +10,7 @@ mod cluster;
 mod convert;
 mod denoise;
 mod error;
+mod fourier;
 mod hebbian;
 mod kernel;
 mod model;
@@ -38,6 +39,8 @@ mod _mercer {
     #[pymodule_export]
     use crate::error::{ConvergenceError, MemoryBudgetError};
     #[pymodule_export]
+    use crate::fourier::{fourier_features, fourier_map};
+    #[pymodule_export]
     use crate::hebbian::HebbianLearner;
     #[pymodule_export]
     use crate::model::Model;
@@ -58,8 +61,8 @@ mod _mercer {
     #[pymodule_export]
     use crate::upscale::upscale;
 
-    use super::{Bound, PyModule, PyModuleMethods, PyResult};
-    use pyo3::types::PyTuple;
+    use super::{Bound, PyDictMethods, PyModule, PyModuleMethods, PyResult};
+    use pyo3::types::{PyDict, PyTuple};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -85,6 +88,12 @@ mod _mercer {
         ] {
             module.add(name, PyTuple::new(module.py(), choices)?)?;
         }
+        let options = PyDict::new(module.py());
+        for name in mercer::preimage::PreimageMethod::NAMES {
+            let method: mercer::preimage::PreimageMethod = name.parse().map_err(crate::error::to_python)?;
+            options.set_item(name, PyTuple::new(module.py(), method.settings())?)?;
+        }
+        module.add("INVERSE_OPTIONS", options)?;
         let kernels = mercer::kernel::NAMES.into_iter().chain(mercer::kernel::ALIASES.map(|(alias, _)| alias));
         module.add("KERNELS", PyTuple::new(module.py(), kernels.chain(["precomputed"]).collect::<Vec<_>>())?)?;
         module.add("DEFAULT_LANDMARKS", mercer::nystrom::Nystrom::DEFAULT_LANDMARKS)?;

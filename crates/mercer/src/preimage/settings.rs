@@ -43,6 +43,22 @@ impl PreimageMethod {
         matches!(self, Self::FixedPoint | Self::Gradient)
     }
 
+    /// The names of the settings of [`Preimage`] that are its own; others are refused.
+    ///
+    /// ```
+    /// use mercer::preimage::PreimageMethod;
+    ///
+    /// assert_eq!(PreimageMethod::Distance.settings(), ["neighbors"]);
+    /// ```
+    pub const fn settings(self) -> &'static [&'static str] {
+        match self {
+            Self::FixedPoint | Self::Gradient => &["max_iterations", "tolerance", "restarts"],
+            Self::Distance => &["neighbors"],
+            Self::Ridge => &["alpha"],
+            Self::Polynomial => &[],
+        }
+    }
+
     /// Refuses kernels that it does not work with.
     pub(super) fn check_kernel(self, kernel: &Kernel) -> Result<()> {
         let refuse = |what: &'static str, reason: &'static str| {
@@ -246,14 +262,16 @@ impl Preimage {
 
     fn validate(&self) -> Result<()> {
         let method = self.method;
-        let others = [
-            ("max_iterations", self.max_iterations.is_some(), method.iterates()),
-            ("tolerance", self.tolerance.is_some(), method.iterates()),
-            ("restarts", self.restarts.is_some(), method.iterates()),
-            ("neighbors", self.neighbors.is_some(), method == PreimageMethod::Distance),
-            ("alpha", self.alpha.is_some(), method == PreimageMethod::Ridge),
+        let given = [
+            ("max_iterations", self.max_iterations.is_some()),
+            ("tolerance", self.tolerance.is_some()),
+            ("restarts", self.restarts.is_some()),
+            ("neighbors", self.neighbors.is_some()),
+            ("alpha", self.alpha.is_some()),
         ];
-        if let Some((name, ..)) = others.into_iter().find(|(_, given, read)| *given && !read) {
+        if let Some((name, _)) =
+            given.into_iter().find(|(name, is_given)| *is_given && !method.settings().contains(name))
+        {
             return Err(Error::invalid(
                 name,
                 format!("left out with the method {method}, which does not read it"),
