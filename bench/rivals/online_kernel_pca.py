@@ -93,8 +93,11 @@ class Learner:
             return None, combination, max(residual, 0.0), None
         forgotten = None
         if m >= self.budget:
-            own = (gain @ gain) * (1.0 - share) ** 2 * residual
+            # The mean counts as one component more.
+            of_mean = 1.0 / self.variance if self.variance > 0.0 else 0.0
+            own = ((gain @ gain) * (1.0 - share) ** 2 + of_mean * share**2) * residual
             weights = np.einsum("pi,pi->i", self.alpha[:, :m], self.alpha[:, :m])
+            weights += of_mean * self.mean[:m] ** 2
             losses = weights / (np.diagonal(self.inverse)[:m] + combination**2 / residual)
             cheapest = int(np.argmin(losses))
             if own <= losses[cheapest]:

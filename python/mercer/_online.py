@@ -40,7 +40,8 @@ class OnlineKernelPCA(Estimator):
         As in :class:`KernelPCA`.
     learning_rate : float, default=None
         The rate ``eta``. At a row for which ``eta * y**2`` reaches 2, it is made smaller, with a warning; ``n_shrunk_`` counts such rows. ``None``
-        follows the rows: 0.05 over their variance so far (with the schedule ``"1/t"``, ``n_components`` over it).
+        follows the rows: 0.05 over their variance so far (with the schedule ``"1/t"``, two over the smallest variance of a component, but ``eta / t`` is never
+        more than that).
     schedule : {"constant", "1/t", "anneal"}, default="constant"
         ``eta``, ``eta / t``, or ``eta * tau / (t + tau)``.
     tau : float, default=None
@@ -81,8 +82,8 @@ class OnlineKernelPCA(Estimator):
         given up. Lengths of lost parts are known; an update leaves ``1 - eta * y**2`` of older ones; squares add up for the policy
         ``"project"``, lengths for the others. ``fit`` and ``save`` warn where the budget has cost much.
     mean_error_ : float
-        Estimate of the distance of the running mean from what it would be if no row had been given up; one is the root of
-        ``total_variance_``.
+        Distance of the running mean from the mean of the last 512 rows, estimated from pairs of them without bias; one is the root of
+        ``total_variance_``. Large where the budget has no room for a mean, or rows have changed that all count alike.
     variances_ : ndarray of shape (n_components,)
         Mean of the squared outputs of each component, over all rows, each with the output that it had when it was learned.
     total_variance_ : float
@@ -317,8 +318,8 @@ class OnlineKernelPCA(Estimator):
 
     @property
     def mean_error_(self) -> float:
-        """Estimate of the distance of the running mean from what it would be if no row had been given up."""
-        return float(self._fitted().mean_error)
+        """Distance of the running mean from the mean of the last rows; one is their spread."""
+        return float(self._fitted().mean_error())
 
     @property
     def variances_(self) -> Any:

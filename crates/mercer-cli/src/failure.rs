@@ -182,6 +182,17 @@ pub(crate) fn name_bugs() {
     }));
 }
 
+/// Makes a write beyond a limit of the size of files fail as on a full disk; otherwise the system would end the process without a word,
+/// and leave what it was writing.
+pub(crate) fn let_large_files_fail() {
+    #[cfg(unix)]
+    #[expect(unsafe_code, reason = "the standard library has no signals")]
+    // SAFETY: a signal is ignored before there is a second thread; no handler is installed.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
 /// Whether an error is about the values, so that the name of their file belongs to the message.
 fn concerns_data(error: &mercer::Error) -> bool {
     use mercer::Error as E;

@@ -3,9 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::console::Console;
 use crate::failure::{ExitStatus, Failure, Result};
+
+/// Two wishes within this time are one: `timeout` signals a process, and then the group that it is in.
+const AT_ONCE: Duration = Duration::from_millis(300);
 
 /// The wish to stop.
 ///
@@ -18,6 +22,8 @@ pub(crate) struct Interrupt(Arc<State>);
 struct State {
     wish: AtomicBool,
     waits: AtomicBool,
+    /// When somebody first wanted to stop.
+    since: Mutex<Option<Instant>>,
     /// Directories in which files are written aside.
     places: Mutex<Vec<PathBuf>>,
 }
@@ -28,6 +34,8 @@ enum Response {
     /// Nothing is lost.
     QuitWithNothing,
     StopSoon,
+    /// The same wish again.
+    Nothing,
     Quit,
 }
 
@@ -46,6 +54,7 @@ impl Interrupt {
                     console.note(&format!("{fresh_line}interrupted before there was anything to save"));
                     seen.quit();
                 }
+                Response::Nothing => {}
                 Response::Quit => seen.quit(),
             }
         })
@@ -86,10 +95,16 @@ impl Interrupt {
     }
 
     fn respond(&self) -> Response {
+        self.respond_at(Instant::now())
+    }
+
+    fn respond_at(&self, now: Instant) -> Response {
         let again = self.0.wish.swap(true, Ordering::SeqCst);
+        let since = *self.0.since.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(now);
         match (self.0.waits.load(Ordering::SeqCst), again) {
             (false, _) => Response::QuitWithNothing,
             (true, false) => Response::StopSoon,
+            (true, true) if now.saturating_duration_since(since) < AT_ONCE => Response::Nothing,
             (true, true) => Response::Quit,
         }
     }
@@ -123,7 +138,9 @@ mod tests {
         assert!(!interrupt.is_set());
         assert_eq!(interrupt.respond(), Response::StopSoon);
         assert!(interrupt.is_set() && interrupt.flag().load(Ordering::Relaxed));
-        assert_eq!(interrupt.respond(), Response::Quit);
+        // As `timeout` does it.
+        assert_eq!(interrupt.respond(), Response::Nothing);
+        assert_eq!(interrupt.respond_at(Instant::now() + AT_ONCE), Response::Quit);
     }
 
     #[test]

@@ -68,6 +68,7 @@ pub fn read_image(path: &Path) -> Result<mercer::denoise::Image, String> {
 /// Runs the command that the process was started with and returns its exit code.
 pub fn main() -> ExitCode {
     failure::name_bugs();
+    failure::let_large_files_fail();
     let words: Vec<OsString> = std::env::args_os().collect();
     let asked = Asked::by(&words);
     let status = match Cli::try_parse_from(args::join_negative_values(words)) {

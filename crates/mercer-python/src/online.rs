@@ -134,14 +134,14 @@ impl OnlineLearner {
     }
 
     /// For each component, how far it is from what it would be if no row had been given up.
-    fn budget_error<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        vector(py, self.learner().budget_error(), Precision::F64)
+    fn budget_error<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let errors = py.detach(|| self.learner().budget_error()).map_err(to_python)?;
+        Ok(vector(py, &errors, Precision::F64))
     }
 
-    /// How far the running mean is from what it would be if no row had been given up.
-    #[getter]
-    fn mean_error(&self) -> f64 {
-        self.learner().mean_error()
+    /// How far the running mean is from that of the last rows.
+    fn mean_error(&self, py: Python<'_>) -> PyResult<f64> {
+        py.detach(|| self.learner().mean_error()).map_err(to_python)
     }
 
     /// What should be said about the cost of the budget.

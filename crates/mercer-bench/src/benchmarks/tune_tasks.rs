@@ -138,15 +138,18 @@ fn read(data: &Path, name: &str) -> Result<(Points, Vec<usize>)> {
     let y = archive.by_name("y").map_err(Failure::file(&path))?.ok_or_else(|| wrong("there is no array y"))?;
     let y = y.into_vec::<i64>().map_err(Failure::file(&path))?;
     let x = archive.by_name("X").map_err(Failure::file(&path))?.ok_or_else(|| wrong("there is no array X"))?;
-    if x.order() != npyz::Order::C || x.shape().len() != 2 {
-        return Err(wrong("X is not rows of numbers"));
-    }
-    let d = usize::try_from(x.shape()[1]).map_err(|_| wrong("X has too many columns"))?;
+    let (order, &[n, d]) = (x.order(), x.shape()) else { return Err(wrong("X is not rows of numbers")) };
+    let [n, d] = [n, d].map(|size| size as usize);
     let x = x.into_vec::<f64>().map_err(Failure::file(&path))?;
+    let place = |row: usize, column: usize| match order {
+        npyz::Order::C => row * d + column,
+        npyz::Order::Fortran => column * n + row,
+    };
     let (mut values, mut labels) = (Vec::new(), Vec::new());
-    for (row, label) in x.chunks_exact(d).zip(y) {
+    for (i, label) in y.into_iter().enumerate().take(n) {
+        let row: Vec<f64> = (0..d).map(|column| x[place(i, column)]).collect();
         if row.iter().all(|x| x.is_finite()) {
-            values.extend_from_slice(row);
+            values.extend(row);
             labels.push(usize::try_from(label).map_err(|_| wrong("a class is negative"))?);
         }
     }

@@ -166,11 +166,12 @@ pub(crate) struct LearningArgs {
     /// How components learn [default: simultaneous]
     #[arg(long, value_name = "RULE", value_parser = choice::<Rule>(Rule::NAMES))]
     pub(crate) rule: Option<Rule>,
-    /// Points that components start from: a data file with one row per component; they stay in memory, beside the budget [default: the
-    /// first rows that differ]
+    /// Points that components start from: a data file with one row per component and the columns that are used of the stream's; they stay
+    /// in memory, beside the budget [default: the first rows that differ]
     #[arg(long, value_name = "FILE")]
     pub(crate) start: Option<PathBuf>,
-    /// Learning rate [default: 0.05 / the variance of the rows so far]
+    /// Learning rate [default: 0.05 / the variance of the rows so far; with 1/t, 2 / the smallest variance of a component, as long as the
+    /// rate is not above that]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
     /// How the rate changes with the number of rows [default: constant]

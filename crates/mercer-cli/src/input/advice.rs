@@ -106,7 +106,7 @@ pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: us
     if n_columns > 1 && delimiter != b',' && number(text.replace(',', ".").as_bytes()).is_some() {
         return "numbers need a decimal dot, not a comma".to_owned();
     }
-    if let Some(other) = likely_delimiter(trimmed, delimiter) {
+    if let Some(other) = likely_delimiter(trimmed, delimiter, n_columns) {
         return format!("the columns seem to be separated by {0}: use --delimiter {0}", typed(other));
     }
     match remedy {
@@ -117,12 +117,14 @@ pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: us
     }
 }
 
-/// The delimiter that would split the text into numbers.
-fn likely_delimiter(text: &[u8], used: u8) -> Option<u8> {
-    DELIMITERS.into_iter().find(|&other| {
-        let mut fields = text.split(|&byte| byte == other);
-        other != used && text.contains(&other) && fields.all(|field| number(field).is_some())
-    })
+/// The delimiter that would split the text into numbers, or, if it is all that a row has, into fields of which some are.
+fn likely_delimiter(text: &[u8], used: u8, n_columns: usize) -> Option<u8> {
+    let numbers = |delimiter: u8| text.split(move |&byte| byte == delimiter).map(|field| number(field).is_some());
+    let others = || DELIMITERS.into_iter().filter(|&other| other != used && text.contains(&other));
+    let all = others().find(|&other| numbers(other).all(|is_number| is_number));
+    // Words have blanks between them, and numbers among them.
+    let some = || others().find(|&other| other != b' ' && numbers(other).any(|is_number| is_number));
+    all.or_else(|| if n_columns == 1 { some() } else { None })
 }
 
 /// A delimiter as it is typed in a shell.

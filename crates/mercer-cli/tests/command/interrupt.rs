@@ -213,6 +213,10 @@ fn twice_quits_at_once_and_leaves_nothing() {
     std::thread::sleep(Duration::from_secs(1));
     running.signal("INT");
     running.wait_for("press Ctrl-C again to quit at once");
+    // As `timeout` signals a process and then its group: the same wish, not a second one.
+    running.signal("INT");
+    std::thread::sleep(Duration::from_millis(600));
+    assert!(running.child.try_wait().unwrap().is_none(), "it has quit");
     let from = Instant::now();
     running.signal("INT");
     let (code, time, said) = running.end(from);

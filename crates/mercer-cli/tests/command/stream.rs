@@ -337,6 +337,16 @@ fn components_start_from_the_points_of_a_file() {
     );
     assert_eq!(say("--start start.csv -n 3", text), "error: --start must be one point per component (3), but it is 2");
     assert!(say("--start start.csv -o start.csv", text).contains("start points"));
+    assert!(say("--start -", text).contains("give the name of a file with --start"));
+    // A stream that goes on has started; the same call goes on.
+    let kept = "--gamma 0.5 --checkpoint kept --resume --start";
+    directory.stream(&format!("stream {kept} start.csv"), text).done();
+    directory.stream(&format!("stream {kept} start.csv"), text).done();
+    directory.write("elsewhere.csv", "0.5,0.1\n-0.2,0.5\n");
+    assert_eq!(
+        say(&format!("{kept} elsewhere.csv"), text),
+        "error: --start: the checkpoint belongs to another stream, which began at other points"
+    );
     directory.stream("stream --checkpoint state", text).done();
     assert_eq!(
         say("state --start start.csv", text),

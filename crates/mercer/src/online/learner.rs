@@ -81,9 +81,8 @@ pub struct Learner {
     pub(super) variances: Vec<f64>,
     /// The running mean of the squared lengths of centred rows.
     pub(super) total_variance: f64,
-    pub(super) budget_error: Vec<f64>,
-    /// The squared length of what the running mean has lost.
-    pub(super) mean_lost_squared: f64,
+    /// Of each component, the length of what it has lost.
+    pub(super) followed_error: Vec<f64>,
     pub(super) n_shrunk: usize,
     pub(super) last_shrunk: Option<(f64, f64)>,
     /// Rows given up since everything was last computed anew.
@@ -136,8 +135,7 @@ impl Learner {
             lateral: (0..p).map(|p| vec![0.0; p]).collect(),
             variances: vec![0.0; p],
             total_variance: 0.0,
-            budget_error: vec![0.0; p],
-            mean_lost_squared: 0.0,
+            followed_error: vec![0.0; p],
             n_shrunk: 0,
             last_shrunk: None,
             given_up: 0,
@@ -178,6 +176,14 @@ impl Learner {
         self.memory.as_ref().map_or_else(Vec::new, |memory| (0..memory.len()).map(|i| memory.rows.row(i)).collect())
     }
 
+    /// The points that components started from, if they were [given](OnlineKernelPca::start), in the order of the components.
+    pub fn start_points(&self) -> Vec<Vec<f64>> {
+        let memory = self.memory.iter();
+        memory
+            .flat_map(|memory| (0..memory.len()).filter(|&i| memory.arrivals[i] == 0).map(|i| memory.rows.row(i)))
+            .collect()
+    }
+
     /// The coefficients of every component over the rows in memory: one row per component.
     pub fn coefficients(&self) -> Mat<f64> {
         match &self.memory {
@@ -206,42 +212,6 @@ impl Learner {
     /// components there could be would add up to.
     pub fn total_variance(&self) -> f64 {
         self.total_variance
-    }
-
-    /// For each component, an estimate of its distance from what the same updates would have made of it if no row had been given up.
-    ///
-    /// Every part of a component that goes with a row has a length, which is known. An update by a row with output `y` leaves `1 − η y²` of
-    /// older losses, as it does of the component. What is projected away is orthogonal to all that is remembered, and so nearly to
-    /// what went before it: squares add up. What is dropped points where rows do: lengths add up. And a component that keeps a length of about one
-    /// is never further away than its own length and one.
-    ///
-    /// That later rows are learned with other outputs is not in it; what the running mean has lost is [its own](Self::mean_error). It is a rough guide: in trials it
-    /// was 0.09 to 1.05 times the distance from a learner without a budget where rows are projected, and up to 5.4 times it where they are dropped.
-    pub fn budget_error(&self) -> &[f64] {
-        &self.budget_error
-    }
-
-    /// An estimate of the distance of the running mean from what it would be if no row had been given up, where one is the root of the
-    /// [variance](Self::total_variance) of the rows: zero without a budget and without centring. Where rows are dropped, the mean is that of
-    /// the rows left, and nothing is missing from it.
-    ///
-    /// ```
-    /// use mercer::Kernel;
-    /// use mercer::online::OnlineKernelPca;
-    ///
-    /// let learned = |budget: usize| -> mercer::Result<f64> {
-    ///     let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5)?).n_components(1).budget(budget).learner()?;
-    ///     for row in 0..500 {
-    ///         learner.learn_row(&[f64::from(row * 7 % 101) * 0.1])?;
-    ///     }
-    ///     Ok(learner.mean_error())
-    /// };
-    /// assert!(learned(5)? > 2.0 * learned(12)?);
-    /// assert_eq!(learned(101)?, 0.0);
-    /// # Ok::<(), mercer::Error>(())
-    /// ```
-    pub fn mean_error(&self) -> f64 {
-        if self.mean_lost_squared > 0.0 { (self.mean_lost_squared / self.total_variance).sqrt() } else { 0.0 }
     }
 
     /// Rows for which the learning rate had to be made smaller.

@@ -22,6 +22,7 @@ mod directions;
 mod factor;
 mod learner;
 mod look;
+mod lost;
 mod memory;
 mod model;
 mod passes;

@@ -30,7 +30,7 @@ impl Learner {
         next.settings.beta = None;
         next.finished = p;
         next.n_since = 0;
-        for numbers in [&mut next.with_mean, &mut next.variances, &mut next.budget_error] {
+        for numbers in [&mut next.with_mean, &mut next.variances, &mut next.followed_error] {
             numbers.push(0.0);
         }
         next.lateral.push(vec![0.0; p]);

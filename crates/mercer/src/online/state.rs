@@ -10,15 +10,15 @@ use super::factor::{Factor, SavedFactor};
 use super::learner::Learner;
 use super::memory::Memory;
 use super::recent::Recent;
-use super::settings::OnlineKernelPca;
+use super::settings::{OnlineKernelPca, Policy};
 use crate::choices::Center;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::model::{digest, recorded_kernel};
 use crate::record::KernelRecord;
 
-/// Version of the layout: the last rows are in it since the second, what the mean has lost since the third.
-const FORMAT_VERSION: u32 = 3;
+/// Version of the layout: the last rows are in it since the second.
+const FORMAT_VERSION: u32 = 2;
 
 /// What the bytes begin with.
 const MAGIC: &str = "mercer learner";
@@ -47,7 +47,6 @@ struct State {
     variances: Vec<f64>,
     total_variance: f64,
     budget_error: Vec<f64>,
-    mean_lost_squared: f64,
     n_shrunk: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_shrunk: Option<(f64, f64)>,
@@ -150,14 +149,16 @@ impl Learner {
             lateral: self.lateral.clone(),
             variances: self.variances.clone(),
             total_variance: self.total_variance,
-            budget_error: self.budget_error.clone(),
-            mean_lost_squared: self.mean_lost_squared,
+            budget_error: self.followed_error.clone(),
             n_shrunk: self.n_shrunk,
             last_shrunk: self.last_shrunk,
             given_up: self.given_up,
             kernel_entries: self.kernel_entries,
             recent: self.recent.clone(),
         };
+        if !state.is_finite() {
+            return Err(Error::invalid("state", "of finite numbers", "one in which some are not"));
+        }
         let json =
             serde_json::to_string(&state).map_err(|error| unreadable(&format!("it cannot be written: {error}")))?;
         Ok(format!("{MAGIC} {}\n{json}", checksum(&json)).into_bytes())
@@ -218,8 +219,7 @@ impl Learner {
         learner.lateral = state.lateral;
         learner.variances = state.variances;
         learner.total_variance = state.total_variance;
-        learner.budget_error = state.budget_error;
-        learner.mean_lost_squared = state.mean_lost_squared;
+        learner.followed_error = state.budget_error;
         learner.n_shrunk = state.n_shrunk;
         learner.last_shrunk = state.last_shrunk;
         learner.given_up = state.given_up;
@@ -230,6 +230,24 @@ impl Learner {
 }
 
 impl State {
+    /// Whether all numbers can be written down.
+    fn is_finite(&self) -> bool {
+        let expansions = self.memory.iter().flat_map(|memory| memory.components.iter().chain([&memory.mean]));
+        let lists = [&self.with_mean, &self.variances, &self.budget_error];
+        let mut lists = lists.into_iter().chain(&self.inner).chain(&self.lateral).chain(expansions);
+        lists.all(|list| list.iter().all(|x| x.is_finite()))
+            && self.mean_squared.is_finite()
+            && self.total_variance.is_finite()
+    }
+
+    /// Whether rows in memory are expressed by one another, and should be.
+    fn has_its_factor(&self) -> bool {
+        let settings = &self.settings;
+        let projects = settings.policy.as_deref().is_none_or(|policy| policy == Policy::Project.name());
+        let factored = settings.budget.is_some() && projects;
+        self.memory.as_ref().is_none_or(|memory| memory.factor.is_some() == factored)
+    }
+
     fn is_consistent(&self) -> bool {
         let p = self.settings.n_components;
         let square = |rows: &[Vec<f64>]| rows.len() == p && rows.iter().all(|row| row.len() == p);
@@ -240,6 +258,7 @@ impl State {
             && self.lateral.iter().enumerate().all(|(i, weights)| weights.len() == i)
             && self.started <= p
             && self.finished <= self.started
+            && self.has_its_factor()
             && self.memory.as_ref().is_none_or(|memory| memory.is_consistent(p))
             && self.recent.is_consistent(self.memory.as_ref().map_or(1, |memory| memory.n_features))
     }
@@ -308,11 +327,18 @@ mod tests {
         };
         let refused = |why: &str| format!("`state` must be that of an online learner, but it is not readable ({why})");
         assert_eq!(
-            say("\"format_version\":3", "\"format_version\":9"),
-            refused("it has format 9, but this version reads format 3")
+            say("\"format_version\":2", "\"format_version\":9"),
+            refused("it has format 9, but this version reads format 2")
         );
         assert_eq!(say("\"n_components\":2", "\"n_components\":3"), refused("its parts do not fit together"));
         assert_eq!(say("\"started\":2", "\"started\":5"), refused("its parts do not fit together"));
         assert!(say("\"n_seen\"", "\"n_saw\"").contains("unknown field `n_saw`"));
+        // A factor that the policy needs and is not there, and one that is there without a use.
+        let (from, _) = json.split_once("\"factor\":").expect("there is one");
+        let (_, after) = json.split_once("]}},").expect("something comes after the memory");
+        let without = format!("{from}\"factor\":null}},{after}");
+        let refusal = Learner::from_bytes(&bytes(&without)).err().map(|error| error.to_string());
+        assert_eq!(refusal, Some(refused("its parts do not fit together")), "{without}");
+        assert_eq!(say("\"policy\":null", "\"policy\":\"oldest\""), refused("its parts do not fit together"));
     }
 }

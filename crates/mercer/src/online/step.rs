@@ -77,16 +77,13 @@ impl Learner {
         Ok(seen)
     }
 
-    fn rate(&self) -> f64 {
+    /// The learning rate at a row whose squared length is `square`.
+    fn rate(&self, square: f64, span: &mut Span) -> f64 {
         let t = self.n_since as f64;
-        let eta = match (self.settings.learning_rate, self.settings.schedule) {
-            (Some(eta), _) => eta,
-            (None, _) if self.total_variance <= 0.0 => 0.0,
-            (None, _) => AUTOMATIC / self.total_variance,
-        };
+        let eta = self.settings.learning_rate.unwrap_or_else(|| AUTOMATIC * self.per_variance(square));
         match self.settings.schedule {
             Schedule::Constant => eta,
-            Schedule::Inverse if self.settings.learning_rate.is_none() => eta.min(self.falling_rate() / t),
+            Schedule::Inverse if self.settings.learning_rate.is_none() => eta.min(self.falling_rate(span) / t),
             Schedule::Inverse => eta / t,
             Schedule::Anneal => {
                 let tau = self.settings.annealing_time();
@@ -95,10 +92,17 @@ impl Learner {
         }
     }
 
+    /// One over the variance of the rows, or zero if all there is of it is rounding: a sensor that is stuck teaches nothing.
+    fn per_variance(&self, square: f64) -> f64 {
+        let one_over = 1.0 / self.total_variance;
+        if self.total_variance > ROUNDED * square.abs() && one_over.is_finite() { one_over } else { 0.0 }
+    }
+
     /// What a rate that falls as one over the number of rows begins at, if it was not asked for: a component that explains the variance `v`
-    /// is learned to the end only if this is above `1 / v`.
-    fn falling_rate(&self) -> f64 {
-        let least = self.variances[..self.started].iter().fold(f64::INFINITY, |least, &variance| least.min(variance));
+    /// is learned to the end only if this is above `1 / v`. Components that depend on others have none of their own.
+    fn falling_rate(&self, span: &mut Span) -> f64 {
+        span.follow(&self.inner);
+        let least = span.kept().iter().fold(f64::INFINITY, |least, &p| least.min(self.variances[p]));
         if least > 0.0 { FALLING / least } else { f64::INFINITY }
     }
 
@@ -122,7 +126,6 @@ impl Learner {
             *offset = (1.0 - share) * *offset + share * raw;
         }
         self.mean_squared = mean_squared;
-        self.mean_lost_squared *= (1.0 - share).powi(2);
         (update.share, update.length_squared, update.centered_with_mean) = if self.is_centered() {
             (share, square - 2.0 * with_mean + mean_squared, with_mean - mean_squared)
         } else {
@@ -138,7 +141,7 @@ impl Learner {
             }
         };
         self.learned_outputs(&update.outputs, learned);
-        let eta = self.rate_for(learned);
+        let eta = self.rate_for(learned, square, span);
         for (variance, y) in self.variances.iter_mut().zip(&*learned) {
             *variance += forgetting * (y * y - *variance);
         }
@@ -169,9 +172,9 @@ impl Learner {
     }
 
     /// The learning rate at a row with these outputs: smaller than it should be if a step would overshoot.
-    fn rate_for(&mut self, learned: &[f64]) -> f64 {
+    fn rate_for(&mut self, learned: &[f64], square: f64, span: &mut Span) -> f64 {
         let largest = learned[self.finished..].iter().fold(0.0_f64, |m, y| m.max(y * y));
-        let eta = self.rate();
+        let eta = self.rate(square, span);
         if eta * largest < 2.0 {
             return eta;
         }
@@ -215,7 +218,7 @@ impl Learner {
         let (arrival, budget) = (self.n_seen, self.settings.budget);
         // Components have unit length, the rows that of their variance: so the mean counts as one component more. What it has lost stays in it
         // as long as rows do, and is learned as if rows differed in it.
-        let of_mean = if self.total_variance > 0.0 { 1.0 / self.total_variance } else { 0.0 };
+        let of_mean = self.per_variance(square);
         let memory = self.memory.as_mut().expect("made before the first row");
         if let Some(slot) = memory.place_of(block.row(i)) {
             if memory.arrivals[slot] > 0 {
@@ -259,7 +262,7 @@ impl Learner {
             *offset += gain * update.centered_with_mean;
         }
         update.follow(&mut self.inner, room);
-        for (error, keep) in self.budget_error.iter_mut().zip(&update.keep) {
+        for (error, keep) in self.followed_error.iter_mut().zip(&update.keep) {
             *error *= keep.abs();
         }
         if let Place::Combination { residual, .. } = place {
@@ -282,15 +285,13 @@ impl Learner {
         for (i, a) in lost.iter().enumerate() {
             self.note_loss(i, a.abs() * residual.sqrt());
         }
-        let lost_square = lost_mean * lost_mean * residual;
-        self.mean_squared -= lost_square;
-        self.mean_lost_squared += lost_square;
+        self.mean_squared -= lost_mean * lost_mean * residual;
     }
 
     /// A part of this length has gone from a component; see [`budget_error`](Self::budget_error).
     pub(super) fn note_loss(&mut self, component: usize, length: f64) {
-        let (before, own) = (self.budget_error[component], self.inner[(component, component)].max(0.0).sqrt());
+        let (before, own) = (self.followed_error[component], self.inner[(component, component)].max(0.0).sqrt());
         let after = if self.drops_rows() { before + length } else { (before * before + length * length).sqrt() };
-        self.budget_error[component] = after.min(1.0 + own);
+        self.followed_error[component] = after.min(1.0 + own);
     }
 }

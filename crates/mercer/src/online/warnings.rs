@@ -30,7 +30,7 @@ impl Learner {
         components.into_iter().chain([self.shrunk()]).flatten().chain(self.budget_warnings()).collect()
     }
 
-    /// Those of the [warnings](Self::warnings) that say what the budget has cost.
+    /// Those of the [warnings](Self::warnings) that say what the budget has cost, and whether the mean is that of the rows.
     pub fn budget_warnings(&self) -> Vec<String> {
         [self.moved(), self.mean_moved(), self.worn()].into_iter().flatten().collect()
     }
@@ -73,7 +73,8 @@ impl Learner {
     }
 
     fn moved(&self) -> Option<String> {
-        let lost = self.budget_error.iter().fold(0.0_f64, |m, error| m.max(*error));
+        let errors = self.measured(Self::budget_error).unwrap_or_else(|| self.followed_error.clone());
+        let lost = errors.into_iter().fold(0.0, f64::max);
         (lost > WORTH_SAYING).then(|| {
             format!(
                 "the budget has moved a component by {lost:.2}, where one is its length: a larger one would cost less"
@@ -81,13 +82,24 @@ impl Learner {
         })
     }
 
+    /// What is measured on the last rows, unless that takes a quarter of a million calls of a function of the user.
+    fn measured<T>(&self, measure: impl FnOnce(&Self) -> crate::Result<T>) -> Option<T> {
+        let memory = self.memory.as_ref()?;
+        if memory.rows.is_vectorised() { measure(self).ok() } else { None }
+    }
+
     fn mean_moved(&self) -> Option<String> {
-        let lost = self.mean_error();
-        (lost > WORTH_SAYING).then(|| {
-            format!(
-                "the budget has moved the running mean by {lost:.2}, where one is the spread of the rows: a larger one would cost less"
-            )
-        })
+        let apart = self.measured(Self::mean_error).filter(|&apart| apart > WORTH_SAYING)?;
+        let remedy = match (self.settings.budget, self.settings.forgetting) {
+            (Some(_), None) => {
+                "a larger budget would keep it or, if the rows have changed, forgetting would follow them"
+            }
+            (Some(_), Some(_)) => {
+                "a larger budget would keep it or, if the rows have changed, more forgetting follow them"
+            }
+            (None, _) => "if the rows have changed, forgetting would follow them",
+        };
+        Some(format!("the running mean is {apart:.2} from that of the last rows, where one is their spread: {remedy}"))
     }
 
     fn worn(&self) -> Option<String> {

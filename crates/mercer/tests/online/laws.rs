@@ -4,9 +4,7 @@ use faer::Mat;
 use mercer::online::{OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
 use mercer::{Center, Kernel, Points};
 
-use mercer_testkit::generate::{Format, gaussian_cloud};
-
-use super::support::{captured, plane, row_major};
+use super::support::{captured, plane, row_major, uneven};
 
 #[test]
 fn how_rows_are_grouped_changes_nothing() {
@@ -84,15 +82,18 @@ fn components_capture_nearly_the_variance_of_batch_kernel_pca() {
 #[test]
 fn a_rate_that_falls_by_itself_learns_to_the_end() {
     let kernel = Kernel::gaussian(0.05).unwrap();
-    let rows = gaussian_cloud(20_000, 8, 80).points(Format::F64);
-    let probes = gaussian_cloud(500, 8, 81).points(Format::F64);
+    let (rows, probes) = (uneven(20_000, 80), uneven(500, 81));
     for (rule, p) in [(Rule::Oja, 1), (Rule::Simultaneous, 4), (Rule::Apex, 4)] {
-        let settings = OnlineKernelPca::new(kernel.clone()).rule(rule).n_components(p).schedule(Schedule::Inverse);
-        let mut learner = settings.budget(100).learner().unwrap();
-        learner.learn(&rows).unwrap();
-        assert_eq!(learner.n_shrunk(), 0, "{rule}");
-        let share = captured(&learner, &probes, &kernel);
-        assert!(share > 0.85, "{rule}: {share}");
+        let settings = OnlineKernelPca::new(kernel.clone()).rule(rule).n_components(p).budget(100);
+        let share = |settings: OnlineKernelPca| {
+            let mut learner = settings.learner().unwrap();
+            learner.learn(&rows).unwrap();
+            assert_eq!(learner.n_shrunk(), 0, "{rule}");
+            captured(&learner, &probes, &kernel)
+        };
+        let (falling, constant) = (share(settings.clone().schedule(Schedule::Inverse)), share(settings));
+        // A constant rate never stops following single rows.
+        assert!(falling > 0.95 && falling > constant, "{rule}: {falling}, at a constant rate {constant}");
     }
 }
 
@@ -103,7 +104,7 @@ fn projecting_keeps_more_of_the_variance_than_dropping_and_says_what_it_lost() {
     let learn = |settings: OnlineKernelPca| {
         let mut learner = settings.learner().unwrap();
         learner.learn(&points).unwrap();
-        let lost = learner.budget_error().iter().fold(0.0_f64, |m, e| m.max(*e));
+        let lost = learner.budget_error().unwrap().iter().fold(0.0_f64, |m, e| m.max(*e));
         (captured(&learner, &points, &kernel), lost)
     };
     let (whole, nothing) = learn(settings.clone());

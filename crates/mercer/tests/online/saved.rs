@@ -1,10 +1,10 @@
 //! Learners as bytes and as models.
 
 use faer::Mat;
-use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule};
-use mercer::{Center, Kernel, Model};
+use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
+use mercer::{Center, Kernel, Model, Points};
 
-use super::support::{plane, refusal};
+use super::support::{plane, refusal, row_major};
 
 #[test]
 fn a_learner_that_was_saved_goes_on_to_the_same_bits() {
@@ -237,4 +237,30 @@ fn a_component_that_saw_no_row_is_spoken_of() {
     assert_eq!(second.warnings(), ["the last component has learned from no row: none has come since it was added"]);
     second.learn(&plane(5, 3)).unwrap();
     assert_eq!(second.warnings(), Vec::<String>::new());
+}
+
+#[test]
+fn a_sensor_that_is_stuck_teaches_nothing_and_destroys_nothing() {
+    // With forgetting, the variance of the rows soon is too small to be divided by.
+    let (usual, stuck) = (plane(300, 16), Points::from_f64([1.25, 2.5].repeat(4000), 4000, 2).unwrap());
+    for (kernel, forgetting) in
+        [(Kernel::gaussian(0.5).unwrap(), 0.05), (Kernel::gaussian(0.5).unwrap(), 0.5), (Kernel::linear(), 0.5)]
+    {
+        for schedule in [Schedule::Constant, Schedule::Inverse] {
+            let settings = OnlineKernelPca::new(kernel.clone()).budget(20).schedule(schedule).forgetting(forgetting);
+            let mut learner = settings.learner().unwrap();
+            learner.learn(&usual).unwrap();
+            for _ in 0..5 {
+                learner.learn(&stuck).unwrap();
+            }
+            let mut other = Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap();
+            let outputs = learner.learn(&usual).unwrap();
+            assert_eq!(outputs, other.learn(&usual).unwrap(), "{schedule}");
+            assert!(row_major(&outputs).iter().all(|y| y.is_finite()), "{schedule}");
+        }
+    }
+    let tiny = Points::from_f64((0..200).map(|i| f64::from(i * i % 37) * 1e-156).collect::<Vec<_>>(), 100, 2).unwrap();
+    let mut learner = OnlineKernelPca::new(Kernel::linear()).learner().unwrap();
+    learner.learn(&tiny).unwrap();
+    assert!(Learner::from_bytes(&learner.to_bytes().unwrap()).is_ok());
 }

@@ -4,7 +4,7 @@ use faer::Mat;
 use faer::linalg::solvers::Solve;
 use mercer::online::Learner;
 use mercer::{Kernel, Points};
-use mercer_testkit::generate::Random;
+use mercer_testkit::generate::{Format, Random, gaussian_cloud};
 
 /// Points in the plane that spread along its first axis.
 pub(super) fn plane(n: usize, seed: u64) -> Points {
@@ -33,6 +33,13 @@ pub(super) fn captured(learner: &Learner, points: &Points, kernel: &Kernel) -> f
     }
     let best = mercer::KernelPca::new(kernel.clone()).n_components(p).fit(points).unwrap();
     explained / best.eigenvalues().iter().sum::<f64>()
+}
+
+/// Points in eight dimensions, of which some spread more than others.
+pub(super) fn uneven(n: usize, seed: u64) -> Points {
+    let values = gaussian_cloud(n, 8, seed).points(Format::F64).rows(0..n).to_f64();
+    let values = values.iter().enumerate().map(|(at, x)| x * [2.0, 1.6, 1.2, 0.9, 0.4, 0.3, 0.2, 0.1][at % 8]);
+    Points::from_f64(values.collect::<Vec<_>>(), n, 8).unwrap()
 }
 
 pub(super) fn row_major(matrix: &Mat<f64>) -> Vec<f64> {

@@ -173,5 +173,10 @@ fn read(path: &Path) -> Result<(Learner, Note)> {
     } else {
         serde_json::from_str(&note).map_err(|error| refuse(format!("its note cannot be read: {error}")))?
     };
+    if let (Some(names), Some(width)) = (&note.feature_names, learner.n_features())
+        && names.len() != width
+    {
+        return Err(refuse(format!("it has {} names for {width} columns", names.len())));
+    }
     Ok((learner, note))
 }

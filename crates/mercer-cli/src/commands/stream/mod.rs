@@ -60,7 +60,7 @@ pub(super) fn run(args: &StreamArgs) -> Result<ExitStatus> {
     session.check_outputs(args.output.as_deref().into_iter().chain(kept), &start)?;
     session.check_outputs(args.output.as_deref(), &inputs)?;
     let mut stream = Stream::new(args)?;
-    stream.start = start_points(args, &mut session)?;
+    stream.take_start(start_points(args, &mut session)?)?;
     // From the first row on there is something to lose.
     session.interrupt.wait_for_safe_points();
     let end = session.timed("stream", |session| stream.read_all(session))?;
@@ -83,6 +83,11 @@ fn check(args: &StreamArgs) -> Result<()> {
             learner.display()
         )));
     }
+    if args.learning.start.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage(
+            "standard input is for the rows of the stream: give the name of a file with --start",
+        ));
+    }
     if args.checkpoint.replay && args.learner.is_none() && !args.checkpoint.resume {
         return Err(Failure::usage(
             "--replay is for streams that go on: give a LEARNER, or --checkpoint with --resume",
@@ -98,6 +103,20 @@ impl<'a> Stream<'a> {
         let to_leave_out = if args.checkpoint.replay { keeper.rows_read() } else { 0 };
         let emitter = Emitter::new(&args.emit, args.emit_format.unwrap_or_default());
         Ok(Self { args, learner, start: None, emitter, keeper, to_leave_out, resumed_after_rows, remark: None })
+    }
+
+    /// Takes the points that components start from. A learner that goes on has started; it must have been from the same ones.
+    fn take_start(&mut self, start: Option<Data>) -> Result<()> {
+        if let (Some(data), Some(learner)) = (&start, &self.learner) {
+            let points: Vec<Vec<f64>> = (0..data.points.n_samples()).map(|i| data.points.row(i)).collect();
+            if points != learner.start_points() {
+                return Err(Failure::usage(
+                    "--start: the checkpoint belongs to another stream, which began at other points",
+                ));
+            }
+        }
+        self.start = start;
+        Ok(())
     }
 
     fn read_all(&mut self, session: &Session<'_>) -> Result<End> {
@@ -318,8 +337,8 @@ impl<'a> Stream<'a> {
             explained_variance_ratio: captured.as_ref().map_or_else(Vec::new, Captured::ratio),
             total_variance: captured.as_ref().map_or(total, |captured| captured.total_variance),
             variances: captured.map_or_else(Vec::new, |captured| captured.variances),
-            budget_error: learner.map_or_else(Vec::new, |learner| learner.budget_error().to_vec()),
-            mean_error: learner.map_or(0.0, Learner::mean_error),
+            budget_error: learner.and_then(|learner| learner.budget_error().ok()).unwrap_or_default(),
+            mean_error: learner.and_then(|learner| learner.mean_error().ok()),
             n_shrunk: learner.map_or(0, Learner::n_shrunk),
             resumed_after_rows: self.resumed_after_rows,
             interrupted: end == End::Interrupted,

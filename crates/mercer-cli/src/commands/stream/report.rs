@@ -23,7 +23,7 @@ pub(super) struct StreamBody {
     pub(super) explained_variance_ratio: Vec<f64>,
     pub(super) total_variance: f64,
     pub(super) budget_error: Vec<f64>,
-    pub(super) mean_error: f64,
+    pub(super) mean_error: Option<f64>,
     pub(super) n_shrunk: usize,
     pub(super) resumed_after_rows: Option<usize>,
     pub(super) interrupted: bool,
@@ -47,7 +47,10 @@ pub(super) fn table(body: &StreamBody) -> String {
         let rate = settings.learning_rate.map_or_else(|| "automatic".to_owned(), short);
         lines.insert(1, format!("learning    {} rule, {} rate {rate}", settings.rule, settings.schedule));
         if settings.budget.is_some() {
-            lines.push(format!("budget      has moved a component by {} of its length at most", percent(lost)));
+            lines.push(format!("budget      has moved a component by about {} of its length at most", percent(lost)));
+            if let Some(apart) = body.mean_error.filter(|_| settings.centered) {
+                lines.push(format!("mean        is {} of their spread from that of the last rows", percent(apart)));
+            }
         }
     }
     lines.push(String::new());

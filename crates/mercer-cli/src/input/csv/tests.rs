@@ -178,6 +178,14 @@ fn a_first_row_of_numbers_that_are_names_of_the_model_is_in_doubt() {
 fn another_delimiter_is_suggested() {
     let (_, hint) = refusal(b"a;b\n1;2\n", &options(None));
     assert_eq!(hint, "the columns seem to be separated by ';': use --delimiter ';'");
+    // Some of the columns are text.
+    for (text, delimiter) in [(&b"name;a;b\nx;1;2\n"[..], "';'"), (b"day\ta\n2026-11-17\t4\n", "tab")] {
+        let (_, hint) = refusal(text, &options(None));
+        assert_eq!(hint, format!("the columns seem to be separated by {delimiter}: use --delimiter {delimiter}"));
+    }
+    // A column of words is one.
+    let (_, hint) = refusal(b"kind\ncats; dogs\n", &options(None));
+    assert!(hint.starts_with("if the column is a label"), "{hint}");
 }
 
 #[test]
