@@ -79,11 +79,11 @@ class OnlineKernelPCA(Estimator):
         :class:`mercer.RankWarning` if some have not.
     budget_error_ : ndarray of shape (n_components,)
         Estimate of the distance of each component, whose length is about one, from what the same updates would have made of it if no row had been
-        given up. Lengths of lost parts are known; an update leaves ``1 - eta * y**2`` of older ones; squares add up for the policy
-        ``"project"``, lengths for the others. ``fit`` and ``save`` warn where the budget has cost much.
+        given up: the larger of two numbers. Lengths of lost parts are followed row by row; an update leaves ``1 - eta * y**2`` of older ones; squares
+        add up for the policy ``"project"``, lengths for the others. And for ``"project"``, what the rows in memory have no room for is measured on the last
+        512 rows. ``fit`` and ``save`` warn where the budget has cost much.
     mean_error_ : float
-        Distance of the running mean from the mean of the last 512 rows, estimated from pairs of them without bias; one is the root of
-        ``total_variance_``. Large where the budget has no room for a mean, or rows have changed that all count alike.
+        Distance of the running mean from the mean of the last 512 rows; one is the root of their variance. Large where the budget has no room for a mean, or rows have changed that all count alike.
     variances_ : ndarray of shape (n_components,)
         Mean of the squared outputs of each component, over all rows, each with the output that it had when it was learned.
     total_variance_ : float
