@@ -21,6 +21,7 @@
 use faer::Mat;
 
 use super::block::Block;
+use super::factor::Factor;
 use super::learner::Learner;
 use super::memory::Memory;
 use super::passes;
@@ -150,7 +151,7 @@ impl LastRows {
         let mut last = Memory::new(learner.settings.kernel.clone(), d, 0, false);
         let mut kernel = Mat::zeros(n, n);
         let mut outputs = Mat::zeros(n, memory.components.len());
-        let mut halves = Mat::zeros(memory.factor.as_ref().map_or(0, |factor| factor.len()), n);
+        let mut halves = Mat::zeros(memory.factor.as_ref().map_or(0, Factor::len), n);
         let (mut with_mean, mut half) = (Vec::with_capacity(n), Vec::new());
         for (i, row) in learner.recent.values().chunks_exact(d).enumerate() {
             last.push(row, learner.square(row, i)?, i + 1);
