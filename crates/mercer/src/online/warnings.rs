@@ -92,10 +92,10 @@ impl Learner {
         let apart = self.measured(Self::mean_error).filter(|&apart| apart > WORTH_SAYING)?;
         let remedy = match (self.settings.budget, self.settings.forgetting) {
             (Some(_), None) => {
-                "a larger budget would keep it or, if the rows have changed, forgetting would follow them"
+                "if the rows have changed, forgetting would follow them; otherwise a larger budget would keep it"
             }
             (Some(_), Some(_)) => {
-                "a larger budget would keep it or, if the rows have changed, more forgetting follow them"
+                "if the rows have changed, more forgetting would follow them; otherwise a larger budget would keep it"
             }
             (None, _) => "if the rows have changed, forgetting would follow them",
         };
