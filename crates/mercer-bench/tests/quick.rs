@@ -49,7 +49,10 @@ fn check_complete(benchmark: &str, rounds: usize, ratios: &[&str]) {
     let found: Vec<&str> = list(&record, "ratios").iter().filter_map(|ratio| ratio["what"].as_str()).collect();
     assert_eq!(found, ratios);
     for ratio in list(&record, "ratios") {
-        assert!(ratio["value"].as_f64().is_some_and(|value| value > 0.0), "{ratio}");
+        // A peak of memory that something earlier in the process has reached does not grow.
+        let may_be_zero = ratio["dividend"]["unit"] == "B";
+        let is_right = |value: f64| value.is_finite() && (value > 0.0 || (may_be_zero && value >= 0.0));
+        assert!(ratio["value"].as_f64().is_some_and(is_right), "{ratio}");
         assert_eq!(ratio["bar"].is_null(), ratio["met"].is_null(), "{ratio}");
     }
 }
