@@ -486,3 +486,28 @@ fn random_fourier_features_refuse_what_has_none() {
     assert_eq!(error.to_string(), "`phases` must be 3 numbers, one per frequency, but it is 1");
     assert_eq!(drawn.transform(&points(4, 3)).unwrap_err().kind(), ErrorKind::InvalidInput);
 }
+
+#[test]
+fn numbers_that_are_bytes_lose_nothing_to_single_precision() {
+    // Pairs of rows that differ in a few pixels by one: of squared norms in the millions single precision leaves no such difference.
+    let (n, d) = (120, 400);
+    let pixel = |row: usize, column: usize| {
+        let grey = ((row / 2 * d + column).pow(2) as f64 * 0.731).sin().abs() * 250.0;
+        grey.floor() as f32 + f32::from(u8::from(row % 2 == 1 && (row + column) % 40 == 0))
+    };
+    let values: Vec<f32> = (0..n * d).map(|i| pixel(i / d, i % d)).collect();
+    let single = Points::from_f32(values.clone(), n, d).unwrap();
+    let double = Points::from_f64(values.into_iter().map(f64::from).collect::<Vec<_>>(), n, d).unwrap();
+    let rows = Landmarks::Rows((0..n).step_by(3).collect());
+    let fit = |points: &Points| {
+        let landmarks = Nystrom::new(Kernel::gaussian(0.02).unwrap()).landmarks(rows.clone());
+        NystromPca::new(landmarks).n_components(20).fit(points).unwrap()
+    };
+    let (found, expected) = (fit(&single), fit(&double));
+    assert_eq!((found.precision(), expected.precision()), (Precision::F32, Precision::F64));
+    for (found, expected) in found.eigenvalues().iter().zip(expected.eigenvalues()) {
+        // Kernel values of one, each off by a few units of single precision, in sums over all rows.
+        let slack = 8.0 * f64::from(f32::EPSILON) * n as f64;
+        assert!((found - expected).abs() < slack, "{found} and {expected}");
+    }
+}

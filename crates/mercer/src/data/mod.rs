@@ -268,7 +268,8 @@ impl Points {
                 ));
             }
         };
-        Ok(Self { values, first: 0, n_samples, n_features: expected, guise: None })
+        let guise = self.guise.filter(|_| self.guise == others.guise);
+        Ok(Self { values, first: 0, n_samples, n_features: expected, guise })
     }
 
     /// How numbers in single precision are bytes, if that is known of all of them.

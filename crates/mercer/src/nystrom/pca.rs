@@ -12,7 +12,7 @@ use super::limits::Kept;
 use super::outcome::Outcomes;
 use super::pool::pool_size;
 use super::residuals::{Probe, sampled_rows};
-use super::settings::Nystrom;
+use super::settings::{Landmarks, Nystrom};
 use super::steady::{self, Steady};
 use super::sums::Sums;
 use crate::choices::Center;
@@ -126,6 +126,11 @@ impl NystromPca {
         let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);
         let context = Context::new(&threads, watch, Phase::Starting);
         self.check(points.n_samples())?;
+        // Rows that are bytes are compared as such, where the landmarks are rows; centres of clusters lie between the bytes.
+        let points = &match self.nystrom.landmarks {
+            Landmarks::KMeans | Landmarks::Given(_) => points.clone(),
+            _ => points.recognised(),
+        };
         let (kernel, warnings) = self.kernel_for(points, &context)?;
         let precision = self.nystrom.precision_of(points);
         let chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
@@ -152,7 +157,7 @@ impl NystromPca {
     ///
     /// As [`fit_blocks`](Self::fit_blocks), and [`Error::Interrupted`].
     pub fn fit_blocks_watched(&self, source: &mut dyn RowBlocks, watch: &Watch<'_>) -> Result<Model> {
-        if matches!(self.nystrom.landmarks, super::Landmarks::Rows(_)) {
+        if matches!(self.nystrom.landmarks, Landmarks::Rows(_)) {
             return Err(Error::invalid("landmarks", "points or a rule for rows that come in blocks", "row numbers"));
         }
         let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);

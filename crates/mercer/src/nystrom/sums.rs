@@ -85,10 +85,18 @@ impl<'a, T: Element> Sums<'a, T> {
         self.cross.fill(points, values.as_mut(), context)?;
         let (mut features, sampled) = values.split_at_row_mut(self.lower.nrows());
         let (lower, r) = (self.lower.as_ref(), self.lower.nrows());
-        context.threads.run(|| {
-            features.as_mut().par_col_chunks_mut(SOLVED).for_each(|columns| {
-                solve_lower_triangular_in_place(lower, columns, Par::Seq);
+        let totals: Vec<Vec<f64>> = context.threads.run(|| {
+            let chunks = features.as_mut().par_col_chunks_mut(SOLVED);
+            let totals = chunks.map(|mut columns| {
+                solve_lower_triangular_in_place(lower, columns.as_mut(), Par::Seq);
+                // While they are in the cache.
+                let mut total = vec![0.0; r];
+                for column in columns.as_ref().col_iter() {
+                    total.iter_mut().zip(column.iter()).for_each(|(sum, x)| *sum += x.to_f64());
+                }
+                total
             });
+            let totals = totals.collect();
             let features = features.as_ref();
             let wide = r.div_ceil(STRIPS).max(LEAST_STRIP);
             let (products, scatter) = (self.products.as_mut(), self.scatter.as_mut());
@@ -105,10 +113,11 @@ impl<'a, T: Element> Sums<'a, T> {
                     sums.zip(products.as_ref().col(j).iter().skip(j)).for_each(|(sum, x)| *sum += x.to_f64());
                 }
             });
+            totals
         });
         let features = features.as_ref();
-        for column in features.col_iter() {
-            self.total.iter_mut().zip(column.iter()).for_each(|(sum, x)| *sum += x.to_f64());
+        for total in totals {
+            self.total.iter_mut().zip(total).for_each(|(sum, part)| *sum += part);
         }
         self.probe.add(sampled.as_ref(), features, context);
         let diagonal = diagonal(self.kernel, points)?;
