@@ -46,6 +46,11 @@ impl Bracket {
         self.high.0 - self.low.0
     }
 
+    /// Whether a position lies inside.
+    pub(super) fn holds(&self, position: f64) -> bool {
+        (self.low.0..=self.high.0).contains(&position)
+    }
+
     /// Where a straight line through the slopes at both ends is zero.
     pub(super) fn secant(&self) -> f64 {
         let (a, b) = (self.low.1.slope, self.high.1.slope);

@@ -8,42 +8,65 @@
 //! there over the curvature (the delta method).
 //!
 //! Most of an estimate's error comes from which points were seen, little from which pairs: many small blocks are better than few
-//! large ones. So blocks are added until the interval is narrow enough; when all points are in a block, blocks grow. From then on the
-//! stated error is an upper bound, because blocks that share out all points among them err less than independent ones.
+//! large ones. So blocks are added until the interval is narrow enough. When all points are in a block, nothing is left of the first kind of error, but
+//! blocks still differ by it: the points are dealt anew, several times, and each deal as a whole is one estimate. Deals differ by the pairs alone, and
+//! their mean is known to a fraction of what one deal's blocks would say. Larger blocks in fewer deals would take as many pairs for the same error.
 //!
-//! **Cost**: `m / n` of a pass for blocks of `m` points if all are used.
+//! The stated error is one of points that were drawn independently. Blocks share out points of which there are `n`: the error of a part of one deal is smaller by the root of the
+//! share of points that it leaves out, as far as it comes from points, and the stated one an upper bound.
+//!
+//! **Cost**: `m / n` of a pass for a deal into blocks of `m` points.
 
 use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
 use super::grid::gamma;
-use super::maxima::Peak;
+use super::maxima::{Bracket, Peak, brackets};
 use super::pass::Evaluator;
 use super::search::{Curve, Task, by_position};
 use super::spectrum::Graded;
 use crate::error::{Error, Result};
 
-/// Points of a block at first: a block's own error from its pairs is then below that from its points.
-const FIRST_BLOCK: usize = 256;
-/// Blocks at first; fewer would not tell how much they differ.
-const FIRST_BLOCKS: usize = 16;
+/// Points of a block: its own error from its pairs is then below that from its points.
+const BLOCK: usize = 256;
+/// Blocks at first, and deals; fewer would not tell how much they differ.
+const FEWEST: usize = 16;
 /// Standard errors on either side that make the interval.
 const INTERVAL: f64 = 2.0;
 /// The half-width of the interval that is asked for if nothing is said.
 const TOLERANCE: f64 = 0.01;
 /// Distance of the positions that slope and curvature at a maximum are taken from.
 const STEP: f64 = 0.02;
+/// So many times as many are all pairs as those of the deals that are made, at least: pairs of small blocks take longer, each. The second holds where
+/// all pairs may be looked at instead.
+const FEWER_PAIRS: [usize; 2] = [2, 8];
 
-/// Blocks of points.
+/// Samples of points, in which pairs are looked at.
 struct Blocks<'a> {
     task: &'a Task<'a>,
     unit: f64,
-    /// All rows in random order.
-    order: Vec<usize>,
+    /// Points of a block.
     size: usize,
-    evaluators: Vec<Evaluator>,
+    sample: Sample,
     pairs: u64,
+}
+
+enum Sample {
+    /// Blocks of the first deal, each of which is an estimate; with the rows in their order.
+    Blocks(Vec<usize>, Vec<Evaluator>),
+    /// So many deals, each of which is an estimate.
+    Deals(usize),
+}
+
+/// A maximum and what is not known of it.
+#[derive(Clone, Copy)]
+struct Placed {
+    peak: Peak,
+    /// The standard error of its position; infinite where there seems to be none.
+    error: f64,
+    /// The standard error of its value.
+    value_error: f64,
 }
 
 pub(super) fn curve(task: &Task<'_>) -> Result<Curve> {
@@ -55,168 +78,238 @@ pub(super) fn curve(task: &Task<'_>) -> Result<Curve> {
         });
     }
     let n = task.points.n_samples();
-    let least = 4 * FIRST_BLOCKS;
+    let least = 4 * FEWEST;
     if n < least {
         let requirement = format!("exact or auto for fewer than {least} points");
         return Err(Error::invalid("method", requirement, task.settings.method));
     }
     let distances = task.distances()?;
     let unit = distances.as_ref().map_or(1.0, |distances| distances.unit(&task.kernel));
-    let mut random = ChaCha8Rng::seed_from_u64(task.settings.seed);
-    let order = index::sample(&mut random, n, n).into_vec();
-    let size = FIRST_BLOCK.min(n / FIRST_BLOCKS);
-    let mut blocks = Blocks { task, unit, order, size, evaluators: Vec::new(), pairs: 0 };
-    blocks.deal(FIRST_BLOCKS)?;
+    let sample = Sample::Blocks(order(task, 0), Vec::new());
+    let mut blocks = Blocks { task, unit, size: BLOCK.min(n / FEWEST), sample, pairs: 0 };
+    blocks.add(FEWEST)?;
 
     let tolerance = task.settings.tolerance.unwrap_or(TOLERANCE);
     let mut passes = 0;
     let (positions, _, found) = task.scan(distances.as_ref(), &mut |gammas: &[f64]| {
         passes += 1;
-        // A slope that could be chance is none: it must not make a maximum of a plain.
-        let told = |point: &Estimate| {
-            let is_chance = point.mean.slope.abs() <= INTERVAL * point.error.slope;
-            Graded { value: point.mean.value, slope: if is_chance { 0.0 } else { point.mean.slope } }
-        };
-        Ok(blocks.estimate(gammas)?.iter().map(told).collect())
+        Ok(blocks.estimate(gammas)?.iter().map(Estimate::told).collect())
     })?;
-    // The highest maximum decides when there are enough blocks; all are then placed with what there is.
-    let mut peaks: Vec<(Peak, f64)> = found
-        .iter()
-        .map(|bracket| (Peak { position: bracket.secant(), value: bracket.low.1.value }, f64::INFINITY))
-        .collect();
-    let mut converged = false;
-    let mut is_complete = false;
-    while !peaks.is_empty() {
-        for (peak, error) in &mut peaks {
-            passes += 1;
-            (*peak, *error) = blocks.place(*peak)?;
-        }
-        let highest = peaks.iter().max_by(|(a, _), (b, _)| a.value.total_cmp(&b.value)).expect("there is one");
-        converged = INTERVAL * highest.1 <= tolerance;
-        if converged || is_complete {
-            break;
-        }
-        is_complete = !blocks.grow()?;
-        task.context.check()?;
-    }
     let gammas: Vec<f64> = positions.iter().map(|x| gamma(x.exp())).collect();
-    let mut estimates = blocks.estimate(&gammas)?;
-    // Without a maximum between bandwidths that were asked for, the best of them must stand out.
-    while peaks.is_empty() && !converged {
-        converged = stands_out(&estimates);
-        if converged || !blocks.grow()? {
-            break;
+    let mut maxima: Vec<Placed> = found.iter().map(Placed::guess).collect();
+    // The best bandwidth decides when there are enough blocks; all maxima are placed with what there is.
+    let (estimates, doubt) = loop {
+        for maximum in &mut maxima {
+            passes += 1;
+            *maximum = blocks.place(*maximum, tolerance)?;
+        }
+        let mut doubt = doubt_of(&maxima, tolerance);
+        if doubt.is_none() || maxima.is_empty() {
+            passes += 1;
+            let estimates = blocks.estimate(&gammas)?;
+            let told: Vec<Graded> = estimates.iter().map(Estimate::told).collect();
+            // More blocks may show maxima that fewer have hidden.
+            for bracket in brackets(&positions, &told, task.noise()) {
+                if !maxima.iter().any(|maximum| bracket.holds(maximum.peak.position)) {
+                    passes += 1;
+                    maxima.push(blocks.place(Placed::guess(&bracket), tolerance)?);
+                }
+            }
+            doubt = if maxima.is_empty() { doubt_of_best(&estimates) } else { doubt_of(&maxima, tolerance) };
+            if doubt.is_none() {
+                break (estimates, doubt);
+            }
         }
         task.context.check()?;
-        passes += 1;
-        estimates = blocks.estimate(&gammas)?;
-    }
-    let warning = match (converged, peaks.is_empty()) {
-        (true, _) => None,
-        (false, false) => Some(format!(
-            "the interval of the bandwidth could not be made as narrow as {tolerance} by sampling; the exact method can"
-        )),
-        (false, true) => {
-            Some("samples do not tell which of the bandwidths is the best; the exact method can".to_owned())
+        if !blocks.grow()? {
+            passes += 1;
+            break (blocks.estimate(&gammas)?, doubt);
         }
     };
     Ok(Curve {
         positions,
         standard_errors: estimates.iter().map(|point| point.error.value).collect(),
         points: estimates.iter().map(|point| point.mean).collect(),
-        peaks,
-        n_used: blocks.evaluators.iter().map(Evaluator::n).sum(),
-        passes: passes + 1,
+        peaks: distinct(maxima),
+        n_used: blocks.n_used(),
+        passes,
         pairs: blocks.pairs,
-        converged,
-        warnings: warning.into_iter().collect(),
+        converged: doubt.is_none(),
+        warnings: doubt.into_iter().collect(),
     })
 }
 
-/// Whether the highest of some values is so by more than chance.
-fn stands_out(estimates: &[Estimate]) -> bool {
-    let Some(best) = estimates.iter().max_by(|a, b| a.mean.value.total_cmp(&b.mean.value)) else { return true };
-    estimates
-        .iter()
-        .filter(|other| !std::ptr::eq(*other, best))
-        .all(|other| best.mean.value - other.mean.value >= INTERVAL * best.error.value.hypot(other.error.value))
+/// Maxima with the standard error of their position, each once. Where the mean of all blocks has none, what a few had was chance.
+fn distinct(mut maxima: Vec<Placed>) -> Vec<(Peak, f64)> {
+    maxima.retain(|maximum| maximum.error.is_finite());
+    maxima.sort_by(|a, b| a.peak.position.total_cmp(&b.peak.position));
+    maxima.dedup_by(|a, b| a.peak.position - b.peak.position < STEP);
+    maxima.into_iter().map(|maximum| (maximum.peak, maximum.error)).collect()
 }
 
-/// The mean of the blocks' estimates at one position, and its standard error.
+/// What samples leave open about the highest of some maxima: where it is, or that it is the highest.
+fn doubt_of(maxima: &[Placed], tolerance: f64) -> Option<String> {
+    let highest = maxima.iter().max_by(|a, b| a.peak.value.total_cmp(&b.peak.value))?;
+    if INTERVAL * highest.error > tolerance {
+        return Some(format!(
+            "the interval of the bandwidth could not be made as narrow as {tolerance} by sampling; the exact method can"
+        ));
+    }
+    let is_lower = |other: &Placed| {
+        let apart = (highest.peak.position - other.peak.position).abs() >= STEP;
+        let errors = highest.value_error.hypot(other.value_error);
+        !apart || highest.peak.value - other.peak.value >= INTERVAL * errors
+    };
+    if maxima.iter().all(is_lower) {
+        return None;
+    }
+    Some("samples do not tell which of the maxima is the highest; the exact method can".to_owned())
+}
+
+/// The same of bandwidths without a maximum between them: the best of them must stand out.
+fn doubt_of_best(estimates: &[Estimate]) -> Option<String> {
+    let best = estimates.iter().max_by(|a, b| a.mean.value.total_cmp(&b.mean.value))?;
+    let is_lower =
+        |other: &Estimate| best.mean.value - other.mean.value >= INTERVAL * best.error.value.hypot(other.error.value);
+    if estimates.iter().all(|other| std::ptr::eq(other, best) || is_lower(other)) {
+        return None;
+    }
+    Some("samples do not tell which of the bandwidths is the best; the exact method can".to_owned())
+}
+
+/// All rows in the random order of a deal.
+fn order(task: &Task<'_>, deal: usize) -> Vec<usize> {
+    let n = task.points.n_samples();
+    let mut random = ChaCha8Rng::seed_from_u64(task.settings.seed);
+    random.set_stream(deal as u64);
+    index::sample(&mut random, n, n).into_vec()
+}
+
+/// The mean of some estimates at one position, and its standard error.
 struct Estimate {
     mean: Graded,
     error: Graded,
 }
 
+impl Placed {
+    fn guess(bracket: &Bracket) -> Self {
+        let peak = Peak { position: bracket.secant(), value: bracket.low.1.value };
+        Self { peak, error: f64::INFINITY, value_error: f64::INFINITY }
+    }
+}
+
 impl Blocks<'_> {
-    /// Packs blocks until there are `count` of them.
-    fn deal(&mut self, count: usize) -> Result<()> {
-        let task = self.task;
-        for index in self.evaluators.len()..count {
-            let rows = &self.order[index * self.size..(index + 1) * self.size];
-            let points = task.points.select(rows);
-            let pack = || Evaluator::new(&points, &task.kernel, self.unit, task.precision);
-            self.evaluators.push(task.context.threads.run(pack)?);
+    /// Packs blocks of the first deal until there are `count` of them.
+    fn add(&mut self, count: usize) -> Result<()> {
+        let Sample::Blocks(order, evaluators) = &mut self.sample else { return Ok(()) };
+        for index in evaluators.len()..count {
+            let rows = &order[index * self.size..(index + 1) * self.size];
+            evaluators.push(pack(self.task, rows, self.unit)?);
         }
         Ok(())
     }
 
-    /// Makes more blocks, or larger ones; `false` if that would be no less than looking at a fair part of all pairs.
+    /// Makes more blocks, or more deals; `false` if that would be no less than looking at a fair part of all pairs.
     fn grow(&mut self) -> Result<bool> {
-        let n = self.order.len();
-        let (count, most) = (self.evaluators.len(), n / self.size);
-        if count < most {
-            self.deal((2 * count).min(most))?;
-            return Ok(true);
-        }
-        if n / (2 * self.size) < FIRST_BLOCKS {
+        let n = self.task.points.n_samples();
+        let most = n / self.size;
+        let deals = match &self.sample {
+            Sample::Blocks(_, evaluators) if evaluators.len() < most => {
+                let count = (2 * evaluators.len()).min(most);
+                return self.add(count).map(|()| true);
+            }
+            Sample::Blocks(..) => FEWEST,
+            Sample::Deals(deals) => 2 * deals,
+        };
+        if FEWER_PAIRS[usize::from(self.task.may_be_exact())] * deals > most {
             return Ok(false);
         }
-        self.size *= 2;
-        self.evaluators.clear();
-        self.deal(n / self.size)?;
+        self.sample = Sample::Deals(deals);
         Ok(true)
+    }
+
+    /// Points that were looked at.
+    fn n_used(&self) -> usize {
+        match &self.sample {
+            Sample::Blocks(_, evaluators) => evaluators.iter().map(Evaluator::n).sum(),
+            Sample::Deals(_) => self.task.points.n_samples(),
+        }
     }
 
     /// The curve at some inverse widths, by the logarithm of the bandwidth.
     fn estimate(&mut self, gammas: &[f64]) -> Result<Vec<Estimate>> {
-        let n = self.order.len();
-        let mut all: Vec<Vec<Graded>> = vec![Vec::new(); gammas.len()];
-        for (index, evaluator) in self.evaluators.iter().enumerate() {
-            let mut context = self.task.context;
-            context.progress.fraction = index as f64 / self.evaluators.len() as f64;
-            let sums = evaluator.at_gammas(&self.task.kernel, gammas, &context)?;
-            self.pairs += (evaluator.n() * (evaluator.n() - 1) / 2) as u64;
-            for ((found, sums), &gamma) in all.iter_mut().zip(&sums).zip(gammas) {
-                found.push(by_position(sums.unbiased_variance(n), gamma));
+        let (task, unit) = (self.task, self.unit);
+        let n = task.points.n_samples();
+        let mut pairs = 0;
+        let mut of_block = |evaluator: &Evaluator, done: f64| -> Result<Vec<Graded>> {
+            let mut context = task.context;
+            context.progress.fraction = done;
+            let sums = evaluator.at_gammas(&task.kernel, gammas, &context)?;
+            pairs += (evaluator.n() * (evaluator.n() - 1) / 2) as u64;
+            Ok(sums.iter().zip(gammas).map(|(sums, &gamma)| by_position(sums.unbiased_variance(n), gamma)).collect())
+        };
+        let mut all: Vec<Vec<Graded>> = Vec::new();
+        match &self.sample {
+            Sample::Blocks(_, evaluators) => {
+                for (index, evaluator) in evaluators.iter().enumerate() {
+                    all.push(of_block(evaluator, index as f64 / evaluators.len() as f64)?);
+                }
+            }
+            Sample::Deals(deals) => {
+                // Blocks of nearly equal size that hold every point: no point weighs more than another by more than a part in 256.
+                let count = n / self.size;
+                for deal in 0..*deals {
+                    let order = order(task, deal);
+                    let mut mean = vec![Graded { value: 0.0, slope: 0.0 }; gammas.len()];
+                    for index in 0..count {
+                        let rows = &order[index * n / count..(index + 1) * n / count];
+                        let done = (deal as f64 + index as f64 / count as f64) / *deals as f64;
+                        let found = of_block(&pack(task, rows, unit)?, done)?;
+                        for (mean, found) in mean.iter_mut().zip(found) {
+                            mean.value += found.value / count as f64;
+                            mean.slope += found.slope / count as f64;
+                        }
+                    }
+                    all.push(mean);
+                }
             }
         }
-        Ok(all.iter().map(|found| Estimate::of(found)).collect())
+        self.pairs += pairs;
+        Ok((0..gammas.len()).map(|at| Estimate::of(&all.iter().map(|found| found[at]).collect::<Vec<_>>())).collect())
     }
 
-    /// The maximum near a position, and the standard error of where it is.
-    fn place(&mut self, peak: Peak) -> Result<(Peak, f64)> {
-        let mut position = peak.position;
-        let mut error = f64::INFINITY;
-        let mut value = peak.value;
+    /// The maximum near another one, with the standard errors of where and how high it is.
+    fn place(&mut self, near: Placed, tolerance: f64) -> Result<Placed> {
+        let mut placed = near;
+        // The error of a step is of the order of its square.
+        let enough = (0.1 * STEP).min((0.1 * tolerance).sqrt());
         // The secant through both sides; once more if it leads away.
         for _ in 0..4 {
+            let position = placed.peak.position;
             let around = [position - STEP, position, position + STEP];
             let found = self.estimate(&around.map(|x| gamma(x.exp())))?;
             let curvature = (found[2].mean.slope - found[0].mean.slope) / (2.0 * STEP);
+            placed.peak.value = found[1].mean.value;
+            placed.value_error = found[1].error.value;
             if curvature >= 0.0 {
-                return Ok((Peak { position, value: found[1].mean.value }, f64::INFINITY));
+                placed.error = f64::INFINITY;
+                break;
             }
             let step = -found[1].mean.slope / curvature;
-            error = found[1].error.slope / -curvature;
-            value = found[1].mean.value;
-            position += step.clamp(-0.5, 0.5);
-            if step.abs() <= 0.1 * STEP {
+            placed.error = found[1].error.slope / -curvature;
+            placed.peak.position += step.clamp(-0.5, 0.5);
+            if step.abs() <= enough {
                 break;
             }
         }
-        Ok((Peak { position, value }, error))
+        Ok(placed)
     }
+}
+
+/// Some of the points, ready for sums over their pairs.
+fn pack(task: &Task<'_>, rows: &[usize], unit: f64) -> Result<Evaluator> {
+    let points = task.points.select(rows);
+    task.context.threads.run(|| Evaluator::new(&points, &task.kernel, unit, task.precision))
 }
 
 impl Estimate {
@@ -230,5 +323,11 @@ impl Estimate {
         };
         let both = |of: &dyn Fn(fn(&Graded) -> f64) -> f64| Graded { value: of(|p| p.value), slope: of(|p| p.slope) };
         Self { mean: both(&mean), error: both(&error) }
+    }
+
+    /// Value and slope. A slope that could be chance is none: it must not make a maximum of a plain.
+    fn told(&self) -> Graded {
+        let is_chance = self.mean.slope.abs() <= INTERVAL * self.error.slope;
+        Graded { value: self.mean.value, slope: if is_chance { 0.0 } else { self.mean.slope } }
     }
 }

@@ -104,12 +104,16 @@ impl Task<'_> {
         }
     }
 
+    /// Whether all pairs may be looked at where samples do not tell enough.
+    pub(super) fn may_be_exact(&self) -> bool {
+        self.settings.method == TuneMethod::Auto && self.points.n_samples() <= EXACT_AT_MOST
+    }
+
     /// The curve from samples; from all pairs where those do not tell enough, nobody asked for samples, and there are not too many pairs.
     fn sampled_curve(&self) -> Result<(Curve, TuneMethod)> {
-        let may_be_exact = self.settings.method == TuneMethod::Auto && self.points.n_samples() <= EXACT_AT_MOST;
         match sampled::curve(self) {
-            Ok(curve) if may_be_exact && !curve.converged => {}
-            Err(Error::NoMaximum { .. }) if may_be_exact => {}
+            Ok(curve) if self.may_be_exact() && !curve.converged => {}
+            Err(Error::NoMaximum { .. }) if self.may_be_exact() => {}
             outcome => return outcome.map(|curve| (curve, TuneMethod::Sampled)),
         }
         Ok((self.exact(Sums::graded_variance)?, TuneMethod::Exact))

@@ -62,3 +62,58 @@ fn what_sampling_cannot_reach_is_said() {
     assert!(!tuning.converged);
     assert!(tuning.warnings.iter().any(|warning| warning.contains("the exact method can")), "{:?}", tuning.warnings);
 }
+
+#[test]
+fn points_that_are_dealt_anew_give_a_narrower_interval_that_is_as_wide_as_it_must_be() {
+    // All points are in blocks before the interval is a hundredth wide; from there on it takes several deals.
+    let points = clusters(8500, 3, 4, 31).points(Format::F32);
+    // Few bandwidths, so that the test does not take long.
+    let near = gaussian().tune(&points.slice(0..400)).unwrap().best_bandwidth;
+    let sigmas = [0.5, 1.0, 2.0].map(|factor| factor * near);
+    let exact = gaussian().method(TuneMethod::Exact).bandwidths(sigmas).tune(&points).unwrap();
+    let found: Vec<_> =
+        (0..10).map(|seed| sampled(seed).bandwidths(sigmas).tolerance(0.002).tune(&points).unwrap()).collect();
+    let mut squares = 0.0;
+    for tuning in &found {
+        assert!(tuning.converged && 2.0 * tuning.standard_error <= 0.002 * tuning.best_bandwidth, "{tuning:?}");
+        assert_eq!(tuning.n_used, 8500, "one deal is not enough for so narrow an interval");
+        squares += ((tuning.best_bandwidth - exact.best_bandwidth) / tuning.standard_error).powi(2);
+    }
+    // Ten squares of Student's t with 15 degrees: 11.5 on average, and outside of these bounds once in seven hundred tries.
+    assert!((1.5..45.0).contains(&squares), "errors squared over those stated add up to {squares}: {found:?}");
+    assert!(found.iter().map(|tuning| tuning.standard_errors[0]).all(|error| error > 0.0));
+}
+
+#[test]
+fn two_maxima_that_samples_cannot_tell_apart_are_no_answer() {
+    // Three groups of such shares that both maxima are nearly the same height.
+    let (mut random, n) = (mercer_testkit::generate::Random::new(12), 2000);
+    let places = [[0.0, 0.0], [5.0, 0.0], [60.0, 0.0]];
+    let group = |i: usize| if i < 619 { 0 } else { usize::from(i >= 1238) + 1 };
+    let values: Vec<f64> = (0..2 * n).map(|at| places[group(at / 2)][at % 2] + 0.1 * random.normal()).collect();
+    let points = mercer::Points::from_f64(values, n, 2).unwrap();
+    let exact = gaussian().tune(&points).unwrap();
+    let heights: Vec<f64> = exact.maxima.iter().map(|maximum| maximum.value).collect();
+    assert!(heights.len() == 2 && (heights[0] / heights[1] - 1.0).abs() < 0.005, "{heights:?}");
+    let tuning = sampled(1).tolerance(0.1).tune(&points).unwrap();
+    assert_eq!(tuning.maxima.len(), 2, "{tuning:?}");
+    assert!(!tuning.converged);
+    let said = "samples do not tell which of the maxima is the highest; the exact method can";
+    assert_eq!(tuning.warnings, [said]);
+}
+
+#[test]
+fn heavy_tails_are_sampled_as_narrowly_as_asked() {
+    // The place of the maximum is known to a few per cent from all points in one deal.
+    let (mut random, n) = (mercer_testkit::generate::Random::new(3), 9000);
+    let values: Vec<f32> = (0..n).map(|_| random.normal().exp() as f32).collect();
+    let points = mercer::Points::from_f32(values, n, 1).unwrap();
+    let near = gaussian().tune(&points.slice(0..400)).unwrap().best_bandwidth;
+    let sigmas = [0.25, 0.5, 1.0, 2.0, 4.0].map(|factor| factor * near);
+    let tuning = sampled(0).bandwidths(sigmas).tune(&points).unwrap();
+    assert_eq!((tuning.converged, tuning.n_used), (true, n), "{tuning:?}");
+    assert!(2.0 * tuning.standard_error <= 0.01 * tuning.best_bandwidth);
+    let exact = gaussian().method(TuneMethod::Exact).bandwidths(sigmas).tune(&points).unwrap();
+    let gap = (tuning.best_bandwidth - exact.best_bandwidth).abs();
+    assert!(gap <= 3.0 * tuning.standard_error, "{gap} with standard error {}", tuning.standard_error);
+}

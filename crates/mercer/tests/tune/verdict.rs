@@ -1,9 +1,10 @@
 //! Which of the widths is taken for the best, and what is said of it.
 
+use mercer::classify::KernelClassifier;
 use mercer::kernel::{KernelSpec, Width};
-use mercer::nystrom::{Landmarks, Nystrom};
+use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
 use mercer::tune::{Criterion, TuneMethod, Tuning};
-use mercer::{KernelPca, Points, Precision};
+use mercer::{KernelHebbianPca, KernelPca, Points, Precision, SpectralClustering};
 use mercer_testkit::Format;
 use mercer_testkit::generate::{Random, gaussian_cloud};
 
@@ -110,16 +111,32 @@ fn automatic_searches_look_at_all_pairs_where_samples_do_not_tell_enough() {
 }
 
 #[test]
-fn a_fit_hands_on_what_the_search_for_its_width_has_to_say() {
-    // Tails so heavy that the place of the maximum is chance, in more rows than all pairs are looked at for.
-    let (mut random, n) = (Random::new(3), 40_001);
-    let values: Vec<f64> = (0..n).map(|_| (2.0 * random.normal()).exp()).collect();
-    let points = Points::from_f64(values, n, 1).unwrap();
+fn every_fit_hands_on_what_the_search_for_its_width_has_to_say() {
+    // Three groups of copies are best apart: at the narrowest width, and so the search warns of it.
+    let values: Vec<f64> = (0..60).map(|i| [0.0, 1.0, 100.0][i % 3]).collect();
+    let points = Points::from_f64(values, 60, 1).unwrap();
+    let tuning = gaussian().tune(&points).unwrap();
+    let expected: Vec<String> = tuning.warnings.iter().map(|warning| format!("gamma auto: {warning}")).collect();
+    assert!(!expected.is_empty(), "{tuning:?}");
     let kernel = KernelSpec::new("gaussian").width(Width::Auto);
-    let is_said = |warnings: &[String]| warnings.iter().any(|warning| warning.starts_with("gamma auto: "));
-    // The components do not matter, so that one pass will do.
-    let model = KernelPca::new(kernel.clone()).n_components(1).max_passes(1).fit(&points).unwrap();
-    assert!(is_said(&model.record().warnings), "{:?}", model.record().warnings);
-    let map = Nystrom::new(kernel).landmarks(Landmarks::Uniform).n_landmarks(5).map(&points).unwrap();
-    assert!(is_said(map.warnings()), "{:?}", map.warnings());
+    let labels: Vec<usize> = (0..60).map(|i| i % 3).collect();
+
+    let exact = KernelPca::new(kernel.clone()).n_components(2).fit(&points).unwrap();
+    let iterated = KernelHebbianPca::new(kernel.clone()).n_components(2).passes(5).fit(&points).unwrap();
+    let landmarks = Nystrom::new(kernel.clone()).landmarks(Landmarks::Uniform).n_landmarks(5);
+    let clusters = SpectralClustering::new(kernel.clone(), 3).fit(&points).unwrap();
+    let classifier = KernelClassifier::new(kernel).fit(&points, &labels).unwrap();
+    for (what, warnings) in [
+        ("a fit", exact.record().warnings.clone()),
+        ("an iteration", iterated.model().unwrap().record().warnings.clone()),
+        ("a map to features", landmarks.map(&points).unwrap().warnings().to_vec()),
+        ("landmarks", NystromPca::new(landmarks).fit(&points).unwrap().record().warnings.clone()),
+        ("clusters", clusters.record().warnings.clone()),
+        ("a classifier", classifier.warnings()),
+    ] {
+        let missing: Vec<&String> = expected.iter().filter(|&warning| !warnings.contains(warning)).collect();
+        assert!(missing.is_empty(), "{what} says {warnings:?}, without {missing:?}");
+    }
+    assert_eq!(exact.record().kernel.gamma, Some(tuning.best_gamma));
+    assert_eq!(classifier.gammas(), [tuning.best_gamma]);
 }
