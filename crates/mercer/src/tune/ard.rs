@@ -12,6 +12,7 @@
 use faer::Mat;
 use serde::Serialize;
 
+use super::climb::{Slope, climb};
 use crate::data::{Moments, Points};
 use crate::error::{Error, Result};
 use crate::gram::{KernelGram, SymmetricOperator};
@@ -66,12 +67,14 @@ pub struct ArdTuning {
 
 /// Features' inverse widths stay within this factor of where they start: one that tends to zero would never arrive.
 const MOST_FACTOR: f64 = 1e4;
+/// The relative slope by all logarithms that counts as none.
+const TOLERANCE: f64 = 1e-5;
 
 /// The variance of the variances of the Gaussian kernel with an inverse width per feature, and its gradient.
 ///
 /// # Errors
 ///
-/// If there is not one positive inverse width per feature, the points cannot be used, or the run was stopped.
+/// If there is not one positive inverse width per feature, the points cannot be used or are all equal, or the run was stopped.
 ///
 /// ```
 /// use mercer::{Points, Watch, tune::ard_gradient, watch::Threads};
@@ -85,7 +88,7 @@ const MOST_FACTOR: f64 = 1e4;
 /// ```
 pub fn ard_gradient(points: &Points, gammas: &[f64], threads: &Threads, watch: &Watch<'_>) -> Result<ArdGradient> {
     check(points, gammas)?;
-    let centred = centred_rows(points);
+    let centred = centred_rows(points)?;
     gradient(&centred, points.n_samples(), gammas, &Context::new(threads, watch, Phase::Tuning))
 }
 
@@ -113,50 +116,27 @@ pub fn tune_ard(
     watch: &Watch<'_>,
 ) -> Result<ArdTuning> {
     check(points, start)?;
-    let centred = centred_rows(points);
+    let centred = centred_rows(points)?;
     let context = Context::new(threads, watch, Phase::Tuning);
     let at = |logs: &[f64]| {
         let gammas: Vec<f64> = logs.iter().map(|x| x.exp()).collect();
         let found = gradient(&centred, points.n_samples(), &gammas, &context)?;
-        let by_log: Vec<f64> = found.gradient.iter().zip(&gammas).map(|(slope, gamma)| slope * gamma).collect();
-        Ok::<_, Error>((found.value, by_log))
+        Ok::<_, Error>(Slope {
+            value: found.value,
+            gradient: found.gradient.iter().zip(&gammas).map(|(slope, gamma)| slope * gamma).collect(),
+        })
     };
-    let range = MOST_FACTOR.ln();
     let first: Vec<f64> = start.iter().map(|x| x.ln()).collect();
-    let clamp = |x: f64, f: usize| x.clamp(first[f] - range, first[f] + range);
-    let mut logs = first.clone();
-    let (mut value, mut slopes) = at(&logs)?;
-    let start_value = value;
-    let (mut steps, mut converged, mut length) = (0, false, 0.5);
-    while steps < max_steps && !converged {
-        let scale = value.abs().max(f64::MIN_POSITIVE);
-        let direction: Vec<f64> = (0..logs.len()).map(|f| clamp(logs[f] + slopes[f] / scale, f) - logs[f]).collect();
-        let norm = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
-        converged = norm <= 1e-5;
-        if converged {
-            break;
-        }
-        let mut moved = false;
-        for _ in 0..30 {
-            let next: Vec<f64> = (0..logs.len()).map(|f| clamp(logs[f] + length * direction[f] / norm, f)).collect();
-            let gain: f64 = (0..logs.len()).map(|f| (next[f] - logs[f]) * slopes[f]).sum();
-            let found = at(&next)?;
-            if found.0 > value + 1e-4 * gain.max(0.0) {
-                logs = next;
-                (value, slopes) = found;
-                (moved, length) = (true, 1.5 * length);
-                break;
-            }
-            length *= 0.5;
-        }
-        if !moved {
-            converged = norm <= 1e-3;
-            break;
-        }
-        steps += 1;
-    }
-    let gammas = logs.iter().map(|x| x.exp()).collect();
-    Ok(ArdTuning { gammas, value, start_value, steps, converged })
+    let range = MOST_FACTOR.ln();
+    let ends: Vec<(f64, f64)> = first.iter().map(|x| (x - range, x + range)).collect();
+    let summit = climb(&first, &ends, TOLERANCE, max_steps, at)?;
+    Ok(ArdTuning {
+        gammas: summit.place.iter().map(|x| x.exp()).collect(),
+        value: summit.there.value,
+        start_value: summit.start_value,
+        steps: summit.steps,
+        converged: summit.converged,
+    })
 }
 
 fn check(points: &Points, gammas: &[f64]) -> Result<()> {
@@ -172,11 +152,20 @@ fn check(points: &Points, gammas: &[f64]) -> Result<()> {
 }
 
 /// The points less their mean, row by row: products with them then lose nothing to a common offset.
-fn centred_rows(points: &Points) -> Vec<f64> {
+///
+/// # Errors
+///
+/// If all points are equal.
+fn centred_rows(points: &Points) -> Result<Vec<f64>> {
+    let (n, first) = (points.n_samples(), points.row(0));
+    if (1..n).all(|row| points.row(row) == first) {
+        return Err(Error::NoVariance { n_samples: n });
+    }
     let moments = Moments::of(points);
-    (0..points.n_samples())
-        .flat_map(|row| points.row(row).into_iter().zip(moments.mean().to_vec()).map(|(x, mean)| x - mean))
-        .collect()
+    let mean = moments.mean();
+    Ok((0..n)
+        .flat_map(|row| points.row(row).into_iter().zip(mean).map(|(x, mean)| x - mean).collect::<Vec<_>>())
+        .collect())
 }
 
 fn gradient(centred: &[f64], n: usize, gammas: &[f64], context: &Context<'_>) -> Result<ArdGradient> {

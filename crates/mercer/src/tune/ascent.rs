@@ -49,19 +49,28 @@ pub struct Ascent {
     start: f64,
     eta: f64,
     steps: usize,
+    tolerance: f64,
     factor: StepFactor,
 }
 
 impl Ascent {
     /// An ascent from bandwidth `start` with steps of `eta` times the derivative, at most 1000 of them.
     pub fn new(start: f64, eta: f64) -> Self {
-        Self { start, eta, steps: 1000, factor: StepFactor::Equation }
+        Self { start, eta, steps: 1000, tolerance: 0.0, factor: StepFactor::Equation }
     }
 
-    /// Sets the number of steps.
+    /// Sets the number of steps, at most.
     #[must_use]
     pub fn steps(mut self, steps: usize) -> Self {
         self.steps = steps;
+        self
+    }
+
+    /// Sets the share of the bandwidth below which a step is the last: published is "until it hardly changes", without a number (default 0: all
+    /// steps are made).
+    #[must_use]
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance;
         self
     }
 
@@ -89,6 +98,9 @@ impl Ascent {
     pub fn run_watched(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Vec<f64>> {
         Error::require_positive("start", self.start)?;
         Error::require_positive("eta", self.eta)?;
+        if !(0.0..1.0).contains(&self.tolerance) {
+            return Err(Error::invalid("tolerance", "at least 0 and below 1", self.tolerance));
+        }
         let n = points.n_samples();
         if n < 2 {
             return Err(Error::TooFewRows { needed: 2, found: n });
@@ -110,13 +122,17 @@ impl Ascent {
             context.progress.pass = step + 1;
             let slope = evaluator.at_gammas(&kernel, &[gamma(sigma)], &context)?[0].variance_slope(0);
             // dγ/dσ = -1/σ³.
-            sigma += self.eta * share * -slope / sigma.powi(3);
+            let change = self.eta * share * -slope / sigma.powi(3);
+            sigma += change;
             if !(sigma > 0.0 && sigma.is_finite()) {
                 let requirement =
                     format!("so small that no step leaves the positive numbers (step {} led to {sigma})", step + 1);
                 return Err(Error::invalid("eta", requirement, self.eta));
             }
             path.push(sigma);
+            if change.abs() <= self.tolerance * sigma {
+                break;
+            }
         }
         Ok(path)
     }

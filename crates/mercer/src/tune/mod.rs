@@ -39,6 +39,7 @@
 mod ard;
 mod ascent;
 mod chains;
+mod climb;
 mod dense;
 mod grid;
 mod landscape;
@@ -59,4 +60,4 @@ pub use ascent::{Ascent, StepFactor};
 pub use landscape::{Landscape, landscape};
 pub use result::{Maximum, Tuning};
 pub use settings::{Criterion, KernelTuner, TuneMethod};
-pub use several::{ParameterBox, ParameterTuning, Parameters, evaluate, tune_parameters};
+pub use several::{ParameterBox, ParameterTuning, Parameters, check_ranges, evaluate, tune_parameters};

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::climb::{Slope, climb};
 use super::grid::some_scalars;
 use super::pass::Evaluator;
 use super::rounding;
@@ -11,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Parameter};
 use crate::watch::{Context, Phase, Threads, Watch};
 
-/// Halvings of a step before it is given up.
-const HALVINGS: usize = 30;
+/// The relative slope by all coordinates that counts as none.
+const TOLERANCE: f64 = 1e-6;
 
 /// The variance of the variances at one kernel, and its derivative by each parameter asked for.
 ///
@@ -44,16 +45,17 @@ pub struct Parameters {
 ///     let range = ParameterBox { parameter: Parameter::Gamma, low, high };
 ///     tune_parameters(&points, &Kernel::gaussian(0.1)?, &[range], 200, &Threads::new(1)?, &Watch::new())
 /// };
-/// assert!(within(1e-4, 10.0).is_ok());
-/// // The search cannot start outside its range.
-/// assert!(within(0.5, 10.0).is_err());
+/// assert_eq!(within(1e-4, 10.0)?.is_at_bound, [false]);
+/// assert_eq!(within(0.5, 10.0)?.is_at_bound, [true]);
+/// // The inverse width is a scale, and has no logarithm at zero.
+/// assert!(within(0.0, 10.0).is_err());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParameterBox {
     /// The parameter.
     pub parameter: Parameter,
-    /// The smallest value; positive.
+    /// The smallest value; positive, unless the parameter is [`Parameter::Coef0`].
     pub low: f64,
     /// The largest value.
     pub high: f64,
@@ -80,7 +82,7 @@ pub struct ParameterTuning {
     pub kernel: Kernel,
     /// The criterion there.
     pub value: f64,
-    /// Its derivatives by the logarithms of the parameters.
+    /// Its derivatives by the parameters, in the order of their ranges.
     pub gradient: Vec<f64>,
     /// For each parameter, whether it lies at an end of its range: the criterion may grow beyond.
     pub is_at_bound: Vec<bool>,
@@ -113,7 +115,8 @@ pub fn evaluate(
     threads: &Threads,
     watch: &Watch<'_>,
 ) -> Result<Parameters> {
-    check(points, kernel, parameters)?;
+    check_points(points)?;
+    check_parameters(kernel, parameters)?;
     let context = Context::new(threads, watch, Phase::Tuning);
     let unit = unit(points, kernel)?;
     let precision = rounding::precision(points, kernel, unit, &context)?;
@@ -122,15 +125,16 @@ pub fn evaluate(
     Ok(Parameters { value: sums.variance(), gradient: gradient(&sums, parameters) })
 }
 
-/// Climbs from `kernel` to a maximum of the variance of the variances over some of its parameters, each within its range.
+/// Climbs from `kernel` to a maximum of the variance of the variances over some of its parameters, each within its range. A parameter that lies outside
+/// starts from the nearest end.
 ///
-/// Steps are along the gradient by the logarithms of the parameters, as long as they lead up enough (Armijo's rule); what would
+/// Steps are along the gradient by the logarithms of the parameters (by `coef0` itself, which may be zero or negative), as long as they lead up enough; what would
 /// leave a range is held at its end. Kernels without bound, such as the polynomial one, have their maximum there, and
-/// [`ParameterTuning::is_at_bound`] says so.
+/// [`ParameterTuning::is_at_bound`] says so. The degree of the polynomial kernel is a whole number and has no slope: each is climbed by itself.
 ///
 /// # Errors
 ///
-/// As [`evaluate`], and if a range is empty, not positive, or does not hold the value that the kernel has.
+/// As [`evaluate`], and if there is no range, or one is empty, not finite or not positive.
 ///
 /// ```
 /// use mercer::{Kernel, Points, Watch, kernel::Parameter, tune::{ParameterBox, tune_parameters}, watch::Threads};
@@ -153,85 +157,114 @@ pub fn tune_parameters(
     threads: &Threads,
     watch: &Watch<'_>,
 ) -> Result<ParameterTuning> {
+    check_ranges(kernel, ranges)?;
+    check_points(points)?;
     let parameters: Vec<Parameter> = ranges.iter().map(|range| range.parameter).collect();
-    check(points, kernel, &parameters)?;
-    for range in ranges {
-        let (own, name) = (kernel.parameter(range.parameter).unwrap_or(f64::NAN), range.parameter.name());
-        if !(range.low > 0.0 && range.low <= own && own <= range.high && range.high.is_finite()) {
-            let requirement = format!("within its range, which must be positive ({} to {})", range.low, range.high);
-            return Err(Error::invalid(name, requirement, own));
-        }
-    }
+    let axes: Vec<Axis> = ranges.iter().map(|range| Axis::new(kernel, range)).collect();
     let context = Context::new(threads, watch, Phase::Tuning);
     let unit = unit(points, kernel)?;
     let precision = rounding::precision(points, kernel, unit, &context)?;
-    let evaluator = Evaluator::new(points, kernel, unit, precision)?;
-    let at = |logs: &[f64]| -> Result<(Kernel, f64, Vec<f64>)> {
-        let mut kernel = kernel.clone();
-        for (range, log) in ranges.iter().zip(logs) {
-            kernel = kernel.with(range.parameter, log.exp())?;
-        }
-        let sums = evaluator.at(std::slice::from_ref(&kernel), &parameters, &context)?.remove(0);
-        let gradient = gradient(&sums, &parameters).iter().zip(logs).map(|(slope, log)| slope * log.exp()).collect();
-        Ok((kernel, sums.variance(), gradient))
+    let evaluator = threads.run(|| Evaluator::new(points, kernel, unit, precision))?;
+    let kernel_at = |place: &[f64]| {
+        let mut parameters = axes.iter().zip(place).zip(&parameters);
+        parameters.try_fold(kernel.clone(), |kernel, ((axis, &x), &parameter)| kernel.with(parameter, axis.value(x)))
     };
-    let clamp = |log: f64, range: &ParameterBox| log.clamp(range.low.ln(), range.high.ln());
-    let mut logs: Vec<f64> =
-        ranges.iter().map(|range| kernel.parameter(range.parameter).unwrap_or(range.low).ln()).collect();
-    let mut now = at(&logs)?;
-    let (mut steps, mut converged, mut length) = (0, false, 0.5);
-    let tolerance = 1e-6;
-    while steps < max_steps && !converged {
-        // What is left of the gradient when directions out of the ranges are taken away, relative to the value.
-        let scale = now.1.abs().max(f64::MIN_POSITIVE);
-        let direction: Vec<f64> = ranges
-            .iter()
-            .zip(&logs)
-            .zip(&now.2)
-            .map(|((range, &log), &slope)| clamp(log + slope / scale, range) - log)
-            .collect();
-        let norm = direction.iter().map(|x| x * x).sum::<f64>().sqrt();
-        if norm <= tolerance {
-            converged = true;
-            break;
-        }
-        let mut moved = false;
-        for _ in 0..HALVINGS {
-            let next: Vec<f64> = logs
-                .iter()
-                .zip(&direction)
-                .zip(ranges)
-                .map(|((&log, step), range)| clamp(log + length * step / norm, range))
-                .collect();
-            let gain = next.iter().zip(&logs).zip(&now.2).map(|((a, b), slope)| (a - b) * slope).sum::<f64>();
-            let found = at(&next)?;
-            if found.1 > now.1 + 1e-4 * gain.max(0.0) {
-                (logs, now, moved) = (next, found, true);
-                length *= 1.5;
-                break;
-            }
-            length *= 0.5;
-        }
-        if !moved {
-            // Rounding is all that is left of the slope.
-            converged = norm <= tolerance.sqrt();
-            break;
-        }
-        steps += 1;
-    }
-    let is_at_bound = ranges
-        .iter()
-        .zip(&logs)
-        .map(|(range, &log)| log <= range.low.ln() + 1e-9 || log >= range.high.ln() - 1e-9)
-        .collect();
-    Ok(ParameterTuning { kernel: now.0, value: now.1, gradient: now.2, is_at_bound, steps, converged })
+    let start: Vec<f64> = axes.iter().map(|axis| axis.start).collect();
+    let ends: Vec<(f64, f64)> = axes.iter().map(|axis| axis.ends).collect();
+    let summit = climb(&start, &ends, TOLERANCE, max_steps, |place| {
+        let sums = evaluator.at(&[kernel_at(place)?], &parameters, &context)?.remove(0);
+        let slopes = gradient(&sums, &parameters).into_iter().zip(&axes).zip(place);
+        let gradient = slopes.map(|((slope, axis), &x)| slope * axis.speed(x)).collect();
+        Ok(Slope { value: sums.variance(), gradient })
+    })?;
+    let slopes = summit.there.gradient.iter().zip(&axes).zip(&summit.place);
+    let by_parameter = slopes.map(|((slope, axis), &x)| slope / axis.speed(x)).collect();
+    let is_at = |(x, (low, high)): (&f64, &(f64, f64))| *x <= low + 1e-9 || *x >= high - 1e-9;
+    Ok(ParameterTuning {
+        kernel: kernel_at(&summit.place)?,
+        value: summit.there.value,
+        gradient: by_parameter,
+        is_at_bound: summit.place.iter().zip(&ends).map(is_at).collect(),
+        steps: summit.steps,
+        converged: summit.converged,
+    })
 }
 
-fn check(points: &Points, kernel: &Kernel, parameters: &[Parameter]) -> Result<()> {
+/// Checks what [`tune_parameters`] would say of some ranges before there are points.
+///
+/// # Errors
+///
+/// If there is no range, one is empty, not finite or not positive, or the kernel lacks a parameter.
+///
+/// ```
+/// use mercer::{Kernel, kernel::Parameter, tune::{ParameterBox, check_ranges}};
+///
+/// let range = ParameterBox { parameter: Parameter::Alpha, low: 0.2, high: 20.0 };
+/// assert!(check_ranges(&Kernel::rational_quadratic(1.0, 1.0)?, &[range]).is_ok());
+/// assert!(check_ranges(&Kernel::gaussian(1.0)?, &[range]).is_err());
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub fn check_ranges(kernel: &Kernel, ranges: &[ParameterBox]) -> Result<()> {
+    if ranges.is_empty() {
+        return Err(Error::invalid("ranges", "at least one parameter and its range", "none"));
+    }
+    check_parameters(kernel, &ranges.iter().map(|range| range.parameter).collect::<Vec<_>>())?;
+    ranges.iter().try_for_each(|&ParameterBox { parameter, low, high }| {
+        let is_scale = parameter != Parameter::Coef0;
+        if low.is_finite() && high.is_finite() && low <= high && (!is_scale || low > 0.0) {
+            return Ok(());
+        }
+        let domain = if is_scale { "positive numbers" } else { "numbers" };
+        let requirement = format!("looked for between two {domain}, the smaller one first");
+        Err(Error::invalid(parameter.name(), requirement, format!("{low} to {high}")))
+    })
+}
+
+/// A parameter as a coordinate of the ascent.
+struct Axis {
+    range: (f64, f64),
+    start: f64,
+    ends: (f64, f64),
+    /// What one step of the coordinate is, for a parameter that is not a scale and so has no logarithm.
+    unit: Option<f64>,
+}
+
+impl Axis {
+    /// The coordinate of a parameter in a range that was checked.
+    fn new(kernel: &Kernel, &ParameterBox { parameter, low, high }: &ParameterBox) -> Self {
+        let own = kernel.parameter(parameter).unwrap_or(low).clamp(low, high);
+        if parameter != Parameter::Coef0 {
+            return Self { range: (low, high), start: own.ln(), ends: (low.ln(), high.ln()), unit: None };
+        }
+        // Some steps from one end to the other, as in a range of scales that is worth a search.
+        let unit = if high > low { 0.25 * (high - low) } else { 1.0 };
+        Self { range: (low, high), start: own / unit, ends: (low / unit, high / unit), unit: Some(unit) }
+    }
+
+    /// The parameter at a place; at an end of the range, that end to the last digit.
+    fn value(&self, x: f64) -> f64 {
+        let ((low, high), (first, last)) = (self.range, self.ends);
+        match x {
+            _ if x <= first => low,
+            _ if x >= last => high,
+            _ => self.unit.map_or_else(|| x.exp(), |unit| x * unit).clamp(low, high),
+        }
+    }
+
+    /// The derivative of the parameter by the coordinate.
+    fn speed(&self, x: f64) -> f64 {
+        self.unit.unwrap_or_else(|| x.exp())
+    }
+}
+
+fn check_points(points: &Points) -> Result<()> {
     if points.n_samples() < 2 {
         return Err(Error::TooFewRows { needed: 2, found: points.n_samples() });
     }
-    points.check_finite()?;
+    points.check_finite()
+}
+
+fn check_parameters(kernel: &Kernel, parameters: &[Parameter]) -> Result<()> {
     for (index, &parameter) in parameters.iter().enumerate() {
         if parameters[..index].contains(&parameter) {
             return Err(Error::invalid("parameters", "each named once", parameter.name()));

@@ -1,9 +1,9 @@
 //! Input that no width can be found for, and settings that make no sense.
 
-use mercer::kernel::{KernelSpec, Width};
-use mercer::tune::{Ascent, Criterion, KernelTuner, TuneMethod, ard_gradient};
+use mercer::kernel::{KernelSpec, Parameter, Width};
+use mercer::tune::{Ascent, Criterion, KernelTuner, ParameterBox, TuneMethod, ard_gradient, tune_ard, tune_parameters};
 use mercer::watch::Threads;
-use mercer::{Error, ErrorKind, KernelPca, Points, Result, Watch};
+use mercer::{Error, ErrorKind, Kernel, KernelPca, Points, Result, Watch};
 use mercer_testkit::Format;
 use mercer_testkit::generate::gaussian_cloud;
 
@@ -97,6 +97,7 @@ fn an_ascent_that_leaves_its_domain_says_which_step_did() {
     let data = gaussian_cloud(18, 2, 1).points(Format::F64);
     assert_refused(Ascent::new(15.0, 1e9).run(&data), &["eta", "step", "1000000000"]);
     assert_refused(Ascent::new(-1.0, 1.0).run(&data), &["start", "positive"]);
+    assert_refused(Ascent::new(1.0, 1.0).tolerance(-0.1).run(&data), &["tolerance", "at least 0", "-0.1"]);
 }
 
 #[test]
@@ -105,6 +106,28 @@ fn widths_per_feature_must_be_as_many_as_features() {
     let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
     assert_refused(ard_gradient(&data, &[1.0], &threads, &watch), &["gammas", "one number per feature (2)", "1"]);
     assert_refused(ard_gradient(&data, &[1.0, 0.0], &threads, &watch), &["gammas", "positive"]);
+    let equal = Points::from_f64([3.0, 1.0].repeat(9), 9, 2).unwrap();
+    let words = ["all 9 rows are equal"];
+    assert_refused(ard_gradient(&equal, &[1.0, 1.0], &threads, &watch), &words);
+    assert_refused(tune_ard(&equal, &[1.0, 1.0], 10, &threads, &watch), &words);
+}
+
+#[test]
+fn ranges_of_parameters_that_make_no_sense() {
+    let data = gaussian_cloud(18, 2, 1).points(Format::F64);
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    let kernel = Kernel::rational_quadratic(0.5, 1.0).unwrap();
+    let with = |ranges: &[(Parameter, f64, f64)]| {
+        let boxes: Vec<ParameterBox> =
+            ranges.iter().map(|&(parameter, low, high)| ParameterBox { parameter, low, high }).collect();
+        tune_parameters(&data, &kernel, &boxes, 10, &threads, &watch)
+    };
+    assert_refused(with(&[]), &["ranges", "at least one parameter"]);
+    assert_refused(with(&[(Parameter::Gamma, 0.0, 2.0)]), &["gamma", "two positive numbers", "0 to 2"]);
+    assert_refused(with(&[(Parameter::Gamma, 0.1, f64::INFINITY)]), &["gamma", "0.1 to inf"]);
+    assert_refused(with(&[(Parameter::Alpha, 2.0, 0.5)]), &["alpha", "smaller one first", "2 to 0.5"]);
+    assert_refused(with(&[(Parameter::Coef0, 0.0, 2.0)]), &["coef0", "rational-quadratic"]);
+    assert_refused(with(&[(Parameter::Alpha, 0.5, 2.0), (Parameter::Alpha, 0.5, 2.0)]), &["alpha", "once"]);
 }
 
 #[test]

@@ -111,4 +111,10 @@ fn the_published_ascent_takes_the_published_path() {
     // The box's factor makes the first step half as long.
     let half = ascent.factor(StepFactor::AlgorithmBox).run(&points("in_X")).unwrap();
     assert!((2.0 * (half[0] - start) - (full[0] - start)).abs() < 1e-12);
+    // Until the bandwidth hardly changes: the same path, ended where a step is short enough for the first time.
+    let ended = ascent.tolerance(1e-3).run(&points("in_X")).unwrap();
+    assert!(ended.len() > 1 && ended.len() < 50, "{} steps", ended.len());
+    assert_eq!(ended[..], full[..ended.len()]);
+    let is_short = |at: usize| (full[at] - full[at - 1]).abs() <= 1e-3 * full[at];
+    assert!(is_short(ended.len() - 1) && (1..ended.len() - 1).all(|at| !is_short(at)));
 }

@@ -1,0 +1,157 @@
+//! Ascent of several parameters at once, each within a range.
+//!
+//! # Method
+//!
+//! The spectral projected gradient \[BMR00\] of the criterion's logarithm, whose steps do not depend on the criterion's scale: along the gradient, as far as the
+//! change of the gradient over the last step suggests (the step of Barzilai and Borwein), what would leave a range held at its end, and halved until the criterion rises
+//! enough (Armijo's rule). No step is longer than [`LONGEST`] in any coordinate: a criterion can have more than one maximum, and the one uphill of the start is meant.
+//!
+//! # References
+//!
+//! - \[BMR00\] Birgin, Martínez, Raydan: Nonmonotone spectral projected gradient methods on convex sets; here every step leads up.
+
+use crate::error::Result;
+
+/// Halvings of a step before it is given up.
+const HALVINGS: usize = 30;
+/// The share of the rise that the slope promises which is enough.
+const ENOUGH: f64 = 1e-4;
+/// The longest step in a coordinate; most coordinates are logarithms.
+const LONGEST: f64 = 1.0;
+/// Where rounding lets no step lead up, slopes up to this count as none.
+const ROUNDING: f64 = 1e-3;
+
+/// A criterion somewhere, and its derivative by each coordinate.
+#[derive(Clone, Debug)]
+pub(super) struct Slope {
+    pub(super) value: f64,
+    pub(super) gradient: Vec<f64>,
+}
+
+/// Where an ascent has ended.
+#[derive(Clone, Debug)]
+pub(super) struct Summit {
+    pub(super) place: Vec<f64>,
+    pub(super) there: Slope,
+    /// The criterion where it began.
+    pub(super) start_value: f64,
+    pub(super) steps: usize,
+    /// Whether nothing within the ranges leads up any more.
+    pub(super) converged: bool,
+}
+
+/// Climbs from `start` within `ranges` until the relative slope is below `tolerance`; `at` gives the criterion at a place.
+///
+/// # Errors
+///
+/// As `at`.
+pub(super) fn climb(
+    start: &[f64],
+    ranges: &[(f64, f64)],
+    tolerance: f64,
+    max_steps: usize,
+    mut at: impl FnMut(&[f64]) -> Result<Slope>,
+) -> Result<Summit> {
+    let mut place = start.to_vec();
+    let mut now = at(&place)?;
+    let start_value = now.value;
+    let mut slopes = relative(&now);
+    let (mut steps, mut length) = (0, 1.0);
+    let converged = loop {
+        // What is left of the slope when directions out of the ranges are taken away.
+        let left = norm(&towards(&place, &slopes, 1.0, ranges));
+        if left <= tolerance || steps == max_steps {
+            break left <= tolerance;
+        }
+        let direction = towards(&place, &slopes, length, ranges);
+        let rise: f64 = direction.iter().zip(&now.gradient).map(|(step, slope)| step * slope).sum();
+        let mut share = 1.0;
+        let mut found = None;
+        for _ in 0..HALVINGS {
+            let next: Vec<f64> = place.iter().zip(&direction).map(|(x, step)| x + share * step).collect();
+            let there = at(&next)?;
+            if there.value > now.value && there.value >= now.value + ENOUGH * share * rise {
+                found = Some((next, there));
+                break;
+            }
+            share *= 0.5;
+        }
+        let Some((next, there)) = found else { break left <= ROUNDING };
+        let changed = relative(&there);
+        let (mut square, mut bend) = (0.0, 0.0);
+        for i in 0..place.len() {
+            let step = next[i] - place[i];
+            square += step * step;
+            bend -= step * (changed[i] - slopes[i]);
+        }
+        length = if bend > 0.0 { (square / bend).clamp(1e-6, 1e6) } else { 1e6 };
+        (place, now, slopes) = (next, there, changed);
+        steps += 1;
+    };
+    Ok(Summit { place, there: now, start_value, steps, converged })
+}
+
+/// The derivatives of the criterion's logarithm.
+fn relative(slope: &Slope) -> Vec<f64> {
+    let scale = slope.value.abs().max(f64::MIN_POSITIVE);
+    slope.gradient.iter().map(|x| x / scale).collect()
+}
+
+/// The way along some slopes that stays within the ranges, shortened to what one step may be. What stands at the end of its range and would leave it does not
+/// count: the others would hardly move beside a slope that is large there.
+fn towards(place: &[f64], slopes: &[f64], length: f64, ranges: &[(f64, f64)]) -> Vec<f64> {
+    let is_held =
+        |i: usize| (slopes[i] < 0.0 && place[i] <= ranges[i].0) || (slopes[i] > 0.0 && place[i] >= ranges[i].1);
+    let free: Vec<f64> = (0..place.len()).map(|i| if is_held(i) { 0.0 } else { slopes[i] }).collect();
+    let largest = free.iter().fold(0.0_f64, |largest, slope| largest.max((length * slope).abs()));
+    let factor = length * (LONGEST / largest).min(1.0);
+    (0..place.len()).map(|i| (place[i] + factor * free[i]).clamp(ranges[i].0, ranges[i].1) - place[i]).collect()
+}
+
+fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A long ridge, askew: its top is at (1, 2).
+    fn ridge(x: &[f64]) -> Result<Slope> {
+        let (u, v) = (x[0] - 1.0 + (x[1] - 2.0), x[0] - 1.0 - (x[1] - 2.0));
+        let value = (-(50.0 * u * u + 0.5 * v * v)).exp();
+        Ok(Slope { value, gradient: vec![-value * (100.0 * u + v), -value * (100.0 * u - v)] })
+    }
+
+    #[test]
+    fn the_top_of_a_ridge_is_found_in_few_steps() {
+        let found = climb(&[0.0, 1.5], &[(-5.0, 5.0); 2], 1e-8, 200, ridge).expect("the ridge never fails");
+        assert!(found.converged && found.steps <= 60, "{found:?}");
+        assert!((found.place[0] - 1.0).abs() < 1e-7 && (found.place[1] - 2.0).abs() < 1e-7, "{found:?}");
+    }
+
+    #[test]
+    fn what_lies_beyond_a_range_is_held_at_its_end() {
+        let found = climb(&[0.0, 1.5], &[(-5.0, 0.5), (-5.0, 5.0)], 1e-8, 200, ridge).expect("the ridge never fails");
+        // Best with the first at its end: the slope by the second is 100 u - v = 0 there.
+        let v = -0.5 / 101.0 * 99.0;
+        assert!(found.converged && found.place[0] == 0.5, "{found:?}");
+        assert!((found.place[1] - (2.0 - v)).abs() < 1e-7, "{found:?}");
+    }
+
+    #[test]
+    fn a_steep_coordinate_at_its_end_does_not_hold_the_others_back() {
+        let slope = |x: &[f64]| {
+            let value = (1000.0 * x[0] - 0.01 * (x[1] - 3.0) * (x[1] - 3.0)).exp();
+            Ok(Slope { value, gradient: vec![1000.0 * value, -0.02 * (x[1] - 3.0) * value] })
+        };
+        let found = climb(&[0.0, 0.0], &[(-1.0, 0.1), (-5.0, 5.0)], 1e-8, 20, slope).expect("it never fails");
+        assert!(found.converged && found.place[0] == 0.1 && (found.place[1] - 3.0).abs() < 1e-5, "{found:?}");
+    }
+
+    #[test]
+    fn a_climb_that_was_cut_off_says_so() {
+        let found = climb(&[0.0, 1.5], &[(-5.0, 5.0); 2], 1e-8, 2, ridge).expect("the ridge never fails");
+        assert!(!found.converged && found.steps == 2);
+    }
+}
