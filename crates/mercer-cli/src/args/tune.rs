@@ -9,6 +9,7 @@ use super::data::DataArgs;
 use super::fit::{choice, kernel_names};
 use super::numbers::whole;
 use super::report::{ProgressArgs, ReportArgs};
+use super::values::ParameterRange;
 
 /// Arguments of `mercer tune`.
 #[derive(Debug, Args)]
@@ -17,7 +18,11 @@ Example:
   mercer tune digits.csv --label digit --scale 1/16
 
 What other criteria would choose, with pictures of the curve and of the components' variances:
-  mercer tune points.csv --compare --report tuning")]
+  mercer tune points.csv --compare --report tuning
+
+Several parameters together, each within a range; and a width for every column:
+  mercer tune points.csv --kernel rational-quadratic --parameters gamma=0.001:10,alpha=0.2:20
+  mercer tune points.csv --per-column")]
 pub(crate) struct TuneArgs {
     /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
     /// standard input
@@ -39,6 +44,8 @@ pub(crate) struct TuneArgs {
     pub(crate) alpha: Option<f64>,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
+    #[command(flatten)]
+    pub(crate) climb: ClimbArgs,
     /// Directory for the curve and the components' variances, as two pictures and JSON; made if it is not there
     #[arg(long = "report", value_name = "DIR", help_heading = "Output")]
     pub(crate) report_dir: Option<PathBuf>,
@@ -78,4 +85,20 @@ pub(crate) struct SearchArgs {
     /// Number of threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,
+}
+
+/// What a climb does not take: it has one criterion, looks at all pairs, and ends where there is no slope.
+const NOT_FOR_CLIMBS: [&str; 7] =
+    ["criterion", "compare", "bandwidths", "method", "tolerance", "n_components", "report_dir"];
+
+/// Flags that ask for more than one width.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "More than a width")]
+pub(crate) struct ClimbArgs {
+    /// Parameters to climb in together from the best width, each within a range: `gamma`, `coef0` and `alpha`, as the kernel has them
+    #[arg(long, value_name = "NAME=LOW:HIGH,...", value_delimiter = ',', conflicts_with_all = NOT_FOR_CLIMBS)]
+    pub(crate) parameters: Vec<ParameterRange>,
+    /// A width for every column of the gaussian kernel, climbing from the best common one: the wider, the less the column matters
+    #[arg(long, conflicts_with_all = NOT_FOR_CLIMBS, conflicts_with = "parameters")]
+    pub(crate) per_column: bool,
 }

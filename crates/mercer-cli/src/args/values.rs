@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use mercer::kernel::Parameter;
+use mercer::tune::ParameterBox;
 use mercer::{GramChoice, SolverChoice};
 
 use crate::spelling::nearest;
@@ -39,6 +41,30 @@ impl FromStr for Gamma {
                 }
             }),
         }
+    }
+}
+
+/// A parameter of a kernel and the range that it is looked for in, such as `gamma=0.001:10`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ParameterRange(pub(crate) ParameterBox);
+
+impl FromStr for ParameterRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        const ALL: [Parameter; 3] = [Parameter::Gamma, Parameter::Coef0, Parameter::Alpha];
+        let wrong = || "give a name and a range, such as gamma=0.001:10".to_owned();
+        let (name, range) = text.split_once('=').ok_or_else(wrong)?;
+        let (low, high) = range.split_once(':').ok_or_else(wrong)?;
+        let number = |text: &str| text.trim().parse::<f64>().map_err(|_| wrong());
+        let Some(parameter) = ALL.into_iter().find(|parameter| parameter.name() == name.trim()) else {
+            let allowed = "parameters are `gamma`, `coef0` and `alpha`";
+            return Err(match nearest(name, ALL.map(Parameter::name)) {
+                Some(near) => format!("{allowed}; `{near}` is similar"),
+                None => allowed.to_owned(),
+            });
+        };
+        Ok(Self(ParameterBox { parameter, low: number(low)?, high: number(high)? }))
     }
 }
 

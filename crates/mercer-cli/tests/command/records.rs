@@ -146,6 +146,11 @@ fn records() -> Vec<(&'static str, Value)> {
         ("stream", "stream --budget 3 --checkpoint state -o learned.mercer"),
         ("compare", "compare points.csv --label half --methods dense,krylov"),
         ("tune", "tune points.csv --label half --bandwidths 0.5,1,2,4 --compare --report tuning"),
+        (
+            "tune-parameters",
+            "tune points.csv --label half --kernel rational-quadratic --parameters gamma=0.01:10,alpha=0.5:5",
+        ),
+        ("tune-per-column", "tune points.csv --label half --per-column"),
         ("classify", "classify points.csv --label half --folds 3 --repeats 1"),
         ("info", "info points.mercer"),
         ("demo", "demo"),
@@ -179,7 +184,11 @@ fn records_have_the_shape_they_had() {
 #[test]
 fn every_record_says_who_made_it_and_how_it_ended() {
     for (name, record) in records() {
-        let command = if ["error", "hebbian", "nystrom", "autoencoder"].contains(&name) { "fit" } else { name };
+        let command = match name {
+            "error" | "hebbian" | "nystrom" | "autoencoder" => "fit",
+            "tune-parameters" | "tune-per-column" => "tune",
+            _ => name,
+        };
         assert_eq!(record["command"], command);
         assert_eq!(record["exit_code"], if name == "error" { 2 } else { 0 }, "{name}");
         assert_eq!((&record["record_version"], &record["version"]), (&1.into(), &env!("CARGO_PKG_VERSION").into()));

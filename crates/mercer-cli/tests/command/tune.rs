@@ -157,6 +157,60 @@ fn a_report_is_two_pictures_and_a_record() {
 }
 
 #[test]
+fn kernels_of_inner_products_are_tried_at_the_bandwidths_that_are_given() {
+    let directory = directory();
+    let value = |flags: &str| -> Vec<f64> {
+        let words = format!("tune points.csv --label half --bandwidths 1,2,4 --json {flags}");
+        let values = record(&directory, &words)["tuning"]["values"].as_array().unwrap().clone();
+        values.iter().map(|value| value.as_f64().unwrap()).collect()
+    };
+    let plain = value("--kernel polynomial");
+    assert!(plain.len() == 3 && plain.is_sorted_by(|a, b| a > b), "a narrow one is larger: {plain:?}");
+    for flags in ["--kernel polynomial --degree 2", "--kernel polynomial --coef0 0.5", "--kernel sigmoid"] {
+        let other = value(flags);
+        assert!(plain.iter().zip(&other).all(|(a, b)| (a - b).abs() > 1e-6 * a), "{flags} changes nothing: {other:?}");
+    }
+}
+
+#[test]
+fn several_parameters_are_climbed_in_from_the_best_width() {
+    let directory = directory();
+    let words = "tune points.csv --label half --kernel rational-quadratic --parameters gamma=0.001:100,alpha=0.5:5";
+    let found = record(&directory, &format!("{words} --json"));
+    assert_eq!((&found["kernel"], &found["converged"]), (&"rational-quadratic".into(), &true.into()));
+    let [gamma, alpha] = ["gamma", "alpha"].map(|name| &found["parameters"][name]);
+    assert!((0.001..=100.0).contains(&gamma["value"].as_f64().unwrap()), "{found}");
+    assert!((0.5..=5.0).contains(&alpha["value"].as_f64().unwrap()), "{found}");
+    // With the tail exponent as it starts, the best width alone is no better.
+    let start = record(&directory, "tune points.csv --label half --kernel rational-quadratic --json");
+    let (best, alone) = (found["best_value"].as_f64().unwrap(), start["tuning"]["best_value"].as_f64().unwrap());
+    assert!(best >= alone * (1.0 - 1e-9), "{best} is less than {alone}");
+    let table = directory.run(words).done().stdout;
+    assert!(table.starts_with("alpha ") && table.contains("\ngamma ") && table.contains("\nclimbed "), "{table}");
+    let grown = "tune points.csv --label half --kernel polynomial --parameters gamma=0.01:1,coef0=0:2";
+    let table = directory.run(grown).done().stdout;
+    assert!(table.contains("gamma       1, at an end of its range"), "{table}");
+}
+
+#[test]
+fn a_column_of_noise_gets_a_wide_width() {
+    let directory = Directory::new();
+    let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
+    let rows = (0..80).map(|i| format!("{},{}\n", f64::from(i % 2) * 5.0 + 0.3 * noise(2 * i), noise(2 * i + 1)));
+    directory.write("points.csv", format!("group,noise\n{}", rows.collect::<String>()));
+    let found = record(&directory, "tune points.csv --per-column --json");
+    let columns = found["columns"].as_array().unwrap();
+    let names: Vec<&str> = columns.iter().map(|column| column["name"].as_str().unwrap()).collect();
+    assert_eq!((names.as_slice(), &found["converged"]), (&["group", "noise"][..], &true.into()));
+    let [group, noise] = [0, 1].map(|at| columns[at]["bandwidth"].as_f64().unwrap());
+    assert!(noise > 10.0 * group, "{found}");
+    let gamma = columns[0]["gamma"].as_f64().unwrap();
+    assert!((gamma - 0.5 / (group * group)).abs() < 1e-12 * gamma);
+    let table = directory.run("tune points.csv --per-column").done().stdout;
+    assert!(table.contains("\ngroup ") && table.contains("\nnoise "), "{table}");
+}
+
+#[test]
 fn what_cannot_be_tuned_is_refused_with_the_reason() {
     let directory = directory();
     directory.write("equal.csv", "x,y\n1,2\n1,2\n1,2\n");
@@ -165,7 +219,26 @@ fn what_cannot_be_tuned_is_refused_with_the_reason() {
         ("tune equal.csv", "equal.csv: all 3 rows are equal"),
         ("tune pair.csv", "pair.csv: the criterion \"variance\" has no maximum"),
         ("tune points.csv --label half --kernel linear", "--kernel linear has no width to tune"),
-        ("tune points.csv --label half --kernel polynomial", "not a function of a distance"),
+        (
+            "tune points.csv --label half --kernel polynomial",
+            "--kernel polynomial is not a function of a distance, as gaussian, laplacian,",
+        ),
+        ("tune points.csv --label half --parameters gamma", "give a name and a range, such as gamma=0.001:10"),
+        ("tune points.csv --label half --parameters gama=1:2", "`gamma` is similar"),
+        ("tune points.csv --label half --parameters gamma=2:1", "between two positive numbers, the smaller one first"),
+        (
+            "tune points.csv --label half --parameters alpha=1:2",
+            "--parameters alpha: the gaussian kernel has no alpha; it has gamma",
+        ),
+        (
+            "tune points.csv --label half --kernel linear --parameters gamma=1:2",
+            "the linear kernel has no gamma; it has none",
+        ),
+        ("tune points.csv --label half --parameters gamma=1:2,gamma=1:3", "--parameters names gamma twice"),
+        ("tune points.csv --label half --parameters gamma=1:2 --compare", "cannot be used with"),
+        ("tune points.csv --label half --per-column --criterion median", "cannot be used with"),
+        ("tune points.csv --label half --per-column --kernel laplacian", "--per-column is for the gaussian kernel"),
+        ("tune equal.csv --per-column", "equal.csv: all 3 rows are equal"),
         ("tune points.csv --label half --kernel precomputed", "--kernel precomputed has no width to tune"),
         ("tune points.csv --label half --degree 2", "--degree must be left out"),
         ("tune points.csv --label half --bandwidths 1,-2", "--bandwidths must be a positive number, but it is -2"),

@@ -1,12 +1,13 @@
 //! `mercer tune`: the width of a kernel that suits the data.
 
+mod climb;
 mod report;
 
 use std::fmt::Write;
 use std::path::Path;
 
 use mercer::ErrorKind;
-use mercer::kernel::{KernelSpec, NAMES, Pairing};
+use mercer::kernel::{KernelSpec, NAMES, Pairing, Parameter};
 use mercer::tune::{Criterion, KernelTuner, Landscape, TuneMethod, Tuning};
 use mercer::watch::Threads;
 use serde::Serialize;
@@ -62,7 +63,10 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
     let session = Session::start("tune", &args.report, args.progress.progress)?;
     let mut session = session.on_threads(args.search.threads);
     let threads = threads(args.search.threads)?;
-    check_kernel(&args.kernel)?;
+    if args.climb.per_column || !args.climb.parameters.is_empty() {
+        return climb::run(args, session, &threads);
+    }
+    check_kernel(&args.kernel, !args.search.bandwidths.is_empty())?;
     let pictures = args.report_dir.as_deref().map(Report::new).transpose()?;
     let outputs: Vec<&Path> = pictures.iter().flat_map(Report::files).collect();
     session.check_outputs(outputs, &[("data", &args.points)])?;
@@ -113,19 +117,26 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
     session.finish_with(status, &body, &table)
 }
 
-/// Refuses kernels that have no width to find.
-fn check_kernel(name: &str) -> Result<()> {
-    let has_width = |name: &str| {
-        KernelSpec::specimen(name).is_ok_and(|kernel| kernel.pairing().is_some_and(Pairing::is_translation_invariant))
-    };
-    if has_width(name) {
+/// Whether a kernel is a function of a distance, so that the data say where to look for its width.
+fn is_of_distance(name: &str) -> bool {
+    KernelSpec::specimen(name).is_ok_and(|kernel| kernel.pairing().is_some_and(Pairing::is_translation_invariant))
+}
+
+/// Refuses kernels that have no width, and those whose width could be anything if nobody says where to look.
+fn check_kernel(name: &str, has_bandwidths: bool) -> Result<()> {
+    let has_width = KernelSpec::specimen(name).is_ok_and(|kernel| kernel.parameters().contains(&Parameter::Gamma));
+    if is_of_distance(name) || (has_width && has_bandwidths) {
         return Ok(());
     }
-    let others: Vec<&str> = NAMES.into_iter().filter(|name| has_width(name)).collect();
-    Err(Failure::usage(format!(
-        "--kernel {name} has no width to tune: it is not a function of a distance, as {} are",
-        others.join(", ")
-    )))
+    let others: Vec<&str> = NAMES.into_iter().filter(|name| is_of_distance(name)).collect();
+    let others = others.join(", ");
+    Err(Failure::usage(if has_width {
+        format!(
+            "--kernel {name} is not a function of a distance, as {others} are: say with --bandwidths which widths to try"
+        )
+    } else {
+        format!("--kernel {name} has no width to tune: it is not a function of a distance, as {others} are")
+    }))
 }
 
 /// A warning of the library, with the parameter's name as it is typed here.
@@ -249,12 +260,20 @@ mod tests {
     #[test]
     fn every_kernel_is_tuned_or_refused_by_its_own_name() {
         for name in ["gaussian", "laplacian", "exponential", "matern32"] {
-            assert!(check_kernel(name).is_ok(), "{name}");
+            assert!(check_kernel(name, false).is_ok(), "{name}");
         }
-        for name in ["linear", "polynomial", "cosine", "sigmoid", "precomputed"] {
-            let message = check_kernel(name).unwrap_err().to_string();
-            assert!(message.starts_with(&format!("--kernel {name} has no width to tune")), "{message}");
-            assert!(message.contains("gaussian") && !message.contains("gamma"), "{message}");
+        for name in ["polynomial", "sigmoid"] {
+            assert!(check_kernel(name, true).is_ok(), "{name}");
+            let message = check_kernel(name, false).unwrap_err().to_string();
+            assert!(message.starts_with(&format!("--kernel {name} is not a function of a distance")), "{message}");
+            assert!(message.ends_with("say with --bandwidths which widths to try"), "{message}");
+        }
+        for name in ["linear", "cosine", "precomputed"] {
+            for has_bandwidths in [false, true] {
+                let message = check_kernel(name, has_bandwidths).unwrap_err().to_string();
+                assert!(message.starts_with(&format!("--kernel {name} has no width to tune")), "{message}");
+                assert!(message.contains("gaussian") && !message.contains("gamma"), "{message}");
+            }
         }
     }
 }
