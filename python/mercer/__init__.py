@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from . import metrics
     from ._autoencoder import AutoencoderKernelPCA
     from ._base import ConvergenceWarning
+    from ._climb import ArdResult, ParameterResult, tune_ard, tune_parameters
     from ._cluster import SpectralClustering
     from ._denoise import denoise_image, denoise_rows
     from ._fourier import FourierFeatures
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 # Where each name that is imported on first use lives.
 _LAZY = {
+    "ArdResult": "_climb",
     "AutoencoderKernelPCA": "_autoencoder",
     "ConvergenceWarning": "_base",
     "FourierFeatures": "_fourier",
@@ -37,6 +39,7 @@ _LAZY = {
     "KernelTuner": "_tune",
     "Nystroem": "_nystroem",
     "OnlineKernelPCA": "_online",
+    "ParameterResult": "_climb",
     "Plan": "_functions",
     "RankWarning": "_kernel_pca",
     "SpectralClustering": "_cluster",
@@ -48,13 +51,16 @@ _LAZY = {
     "load": "_load",
     "plan": "_functions",
     "show_versions": "_versions",
+    "tune_ard": "_climb",
     "tune_kernel": "_tune",
+    "tune_parameters": "_climb",
     "upscale": "_upscale",
 }
 # Modules that are part of the interface.
 _MODULES = ("metrics",)
 
 __all__ = [
+    "ArdResult",
     "AutoencoderKernelPCA",
     "ConvergenceError",
     "ConvergenceWarning",
@@ -65,6 +71,7 @@ __all__ = [
     "MemoryBudgetError",
     "Nystroem",
     "OnlineKernelPCA",
+    "ParameterResult",
     "Plan",
     "RankWarning",
     "SpectralClustering",
@@ -78,7 +85,9 @@ __all__ = [
     "metrics",
     "plan",
     "show_versions",
+    "tune_ard",
     "tune_kernel",
+    "tune_parameters",
     "upscale",
 ]
 

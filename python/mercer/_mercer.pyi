@@ -53,7 +53,9 @@ __all__ = [
     "preimages",
     "ridge_coefficients",
     "snr",
+    "tune_ard",
     "tune_kernel",
+    "tune_parameters",
     "upscale",
 ]
 
@@ -386,7 +388,9 @@ def nystrom_map(
 ) -> tuple[NDArray[Any], list[int] | None, NDArray[Any], int, str, list[str]]: ...
 def nystrom_features(x: NDArray[Any], map: dict[str, Any], *, threads: int | None = None) -> NDArray[Any]: ...
 def nystrom_trace_error(x: NDArray[Any], map: dict[str, Any], *, threads: int | None = None) -> float: ...
+def tune_ard(x: NDArray[Any], settings: dict[str, Any]) -> str: ...
 def tune_kernel(x: NDArray[Any], settings: dict[str, Any]) -> str: ...
+def tune_parameters(x: NDArray[Any], settings: dict[str, Any]) -> str: ...
 def upscale(
     images: NDArray[np.float64],
     small: tuple[int, ...],

@@ -7,7 +7,10 @@ import xml.etree.ElementTree
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from mercer import KernelPCA, KernelTuner, TuneResult, tune_kernel
@@ -137,6 +140,19 @@ def test_the_estimator_works_in_a_pipeline_and_is_cloned_and_pickled(points):
     assert again.gamma_ == tuner.gamma_
     np.testing.assert_array_equal(again.transform(points), tuner.transform(points))
     assert list(tuner.get_feature_names_out()) == [f"x{i}" for i in range(points.shape[1])]
+
+
+def test_kernel_pca_of_a_found_width_classifies_in_a_pipeline():
+    # A disc and a ring around it: no line separates them.
+    angles, radii = 2.4 * np.arange(120), np.where(np.arange(120) % 2, 3.0, 0.5)
+    X = np.column_stack([radii * np.cos(angles), radii * np.sin(angles)]) + 0.15 * np.random.default_rng(0).normal(size=(120, 2))
+    y = np.where(np.arange(120) % 2, "ring", "disc")
+    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
+
+    def accuracy(*steps):
+        return cross_val_score(make_pipeline(StandardScaler(), *steps, LogisticRegression(C=10)), X, y, cv=folds).mean()
+
+    assert accuracy(KernelPCA(10, kernel="rbf", gamma="auto")) > 0.98 > 0.8 > accuracy()
 
 
 def test_results_do_not_depend_on_threads_or_layout(points):

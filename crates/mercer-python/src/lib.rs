@@ -57,7 +57,7 @@ mod _mercer {
     #[pymodule_export]
     use crate::ridge::{check_ridge_memory, ridge_coefficients};
     #[pymodule_export]
-    use crate::tune::tune_kernel;
+    use crate::tune::{tune_ard, tune_kernel, tune_parameters};
     #[pymodule_export]
     use crate::upscale::upscale;
 

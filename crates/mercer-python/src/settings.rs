@@ -39,6 +39,11 @@ enum Gamma {
 }
 
 impl KernelSettings<'_> {
+    /// Whether anything was said of the width.
+    pub(crate) fn has_width(&self) -> bool {
+        self.gamma.is_some() || self.bandwidth.is_some()
+    }
+
     /// The kernel or its specification. Parameters that a kernel does not have are left out, as scikit-learn does.
     pub(crate) fn choice(&self) -> PyResult<KernelChoice> {
         let Ok(name) = self.kernel.extract::<String>() else {

@@ -1,10 +1,12 @@
 //! The width of a kernel from the spectrum.
 
 use mercer::KernelChoice;
-use mercer::tune::{Criterion, KernelTuner, TuneMethod};
+use mercer::kernel::{KernelSpec, Pairing, Parameter, Width};
+use mercer::tune::{Criterion, KernelTuner, ParameterBox, TuneMethod};
 use mercer::watch::Threads;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use serde_json::json;
 
 use crate::convert::points;
 use crate::error::to_python;
@@ -30,11 +32,7 @@ pub(crate) struct TuneSettings<'py> {
 #[pyo3(signature = (x, settings))]
 pub(crate) fn tune_kernel(py: Python<'_>, x: &Bound<'_, PyAny>, settings: TuneSettings<'_>) -> PyResult<String> {
     let points = points(x)?;
-    let KernelChoice::Spec(spec) = settings.kernel.choice()? else {
-        return Err(PyValueError::new_err(
-            "a kernel that is a function has no width that could be found: give its name",
-        ));
-    };
+    let spec = named(&settings.kernel)?;
     let mut tuner = KernelTuner::new(spec)
         .criterion(settings.criterion.parse::<Criterion>().map_err(to_python)?)
         .method(settings.method.parse::<TuneMethod>().map_err(to_python)?)
@@ -54,4 +52,100 @@ pub(crate) fn tune_kernel(py: Python<'_>, x: &Bound<'_, PyAny>, settings: TuneSe
         tuner.tune_watched(&points, &threads, watch)
     })?;
     serde_json::to_string(&tuning).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// What a climb in several parameters is asked for.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ClimbSettings<'py> {
+    kernel: KernelSettings<'py>,
+    /// Names with the smallest and the largest value.
+    ranges: Vec<(String, f64, f64)>,
+    max_steps: usize,
+    threads: Option<usize>,
+}
+
+/// Parameters of a kernel within ranges, as JSON.
+#[pyfunction]
+#[pyo3(signature = (x, settings))]
+pub(crate) fn tune_parameters(py: Python<'_>, x: &Bound<'_, PyAny>, settings: ClimbSettings<'_>) -> PyResult<String> {
+    let points = points(x)?;
+    let spec = named(&settings.kernel)?;
+    let specimen = spec.resolve_without_points().map_err(to_python)?;
+    let is_of_distance = specimen.pairing().is_some_and(Pairing::is_translation_invariant);
+    let spec = if settings.kernel.has_width() || !is_of_distance { spec } else { spec.width(Width::Auto) };
+    let ranges = settings.ranges.iter().map(|range| parameter_box(range)).collect::<PyResult<Vec<_>>>()?;
+    // Before the search for a width, which may take long.
+    mercer::tune::check_ranges(&specimen, &ranges).map_err(to_python)?;
+    let (max_steps, threads) = (settings.max_steps, settings.threads);
+    let found = run_through(py, None, None, move |watch| {
+        let threads = threads.map_or_else(Threads::all, Threads::new)?;
+        let start = spec.resolve_watched(&points, &threads, watch)?;
+        let found = mercer::tune::tune_parameters(&points, &start, &ranges, max_steps, &threads, watch)?;
+        Ok((ranges, found))
+    })?;
+    let (ranges, found) = found;
+    let parameters = ranges.iter().zip(&found.gradient).zip(&found.is_at_bound).map(|((range, slope), is_at_bound)| {
+        let value = found.kernel.parameter(range.parameter);
+        (range.parameter.name().to_owned(), json!({ "value": value, "slope": slope, "is_at_bound": is_at_bound }))
+    });
+    Ok(json!({
+        "parameters": parameters.collect::<serde_json::Map<_, _>>(),
+        "value": found.value,
+        "n_iter": found.steps,
+        "converged": found.converged,
+    })
+    .to_string())
+}
+
+/// What a climb in one width per feature is asked for.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct ArdSettings {
+    /// Inverse widths to start from; the best common one if there are none.
+    gammas: Option<Vec<f64>>,
+    max_steps: usize,
+    threads: Option<usize>,
+}
+
+/// One inverse width per feature, as JSON.
+#[pyfunction]
+#[pyo3(signature = (x, settings))]
+pub(crate) fn tune_ard(py: Python<'_>, x: &Bound<'_, PyAny>, settings: ArdSettings) -> PyResult<String> {
+    let points = points(x)?;
+    let found = run_through(py, None, None, move |watch| {
+        let threads = settings.threads.map_or_else(Threads::all, Threads::new)?;
+        let start = match settings.gammas {
+            Some(gammas) => gammas,
+            None => {
+                let tuner = KernelTuner::new(KernelSpec::new("gaussian"));
+                vec![tuner.tune_watched(&points, &threads, watch)?.best_gamma; points.n_features()]
+            }
+        };
+        mercer::tune::tune_ard(&points, &start, settings.max_steps, &threads, watch)
+    })?;
+    Ok(json!({
+        "gammas": found.gammas,
+        "value": found.value,
+        "start_value": found.start_value,
+        "n_iter": found.steps,
+        "converged": found.converged,
+    })
+    .to_string())
+}
+
+/// A kernel that has a name: those that are functions have no parameters that could be found.
+fn named(kernel: &KernelSettings<'_>) -> PyResult<KernelSpec> {
+    match kernel.choice()? {
+        KernelChoice::Spec(spec) => Ok(spec),
+        _ => Err(PyValueError::new_err("a kernel that is a function has no width that could be found: give its name")),
+    }
+}
+
+fn parameter_box((name, low, high): &(String, f64, f64)) -> PyResult<ParameterBox> {
+    let parameter = [Parameter::Gamma, Parameter::Coef0, Parameter::Alpha]
+        .into_iter()
+        .find(|parameter| parameter.name() == name)
+        .ok_or_else(|| PyValueError::new_err(format!("ranges are of gamma, coef0 and alpha, not of {name:?}")))?;
+    Ok(ParameterBox { parameter, low: *low, high: *high })
 }
