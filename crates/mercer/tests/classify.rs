@@ -120,6 +120,18 @@ fn folds_side_by_side_give_what_folds_one_by_one_give() {
 }
 
 #[test]
+fn what_folds_have_to_say_is_said_once_with_their_number() {
+    // Three groups of copies: the search for the width warns in every fold.
+    let labels: Vec<usize> = (0..60).map(|i| i % 3).collect();
+    let cloud = Cloud::from_fn(60, 1, |i, _| [0.0, 1.0, 100.0][i % 3]);
+    let found = auto().cross_validate(&cloud.points(Format::F64), &labels, 5, 2).unwrap();
+    let [said] = &found.warnings[..] else { panic!("{:?}", found.warnings) };
+    assert!(said.starts_with("in 10 of 10 folds: gamma auto: the best bandwidth "), "{said}");
+    let (points, labels) = disc_and_ring(40);
+    assert!(auto().cross_validate(&points, &labels, 4, 1).unwrap().warnings.is_empty());
+}
+
+#[test]
 fn folds_share_out_every_class_and_differ_by_the_seed() {
     let labels: Vec<usize> = (0..97).map(|i| usize::from(i % 5 == 0)).collect();
     let folds = stratified_folds(&labels, 7, 1).unwrap();

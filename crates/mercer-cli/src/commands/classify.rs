@@ -67,6 +67,9 @@ pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
         };
         watched(session, &data, None, work).map(|(result, _)| result).map_err(|failure| named(failure, &classes))
     })?;
+    for warning in &result.warnings {
+        session.warn(warning.clone());
+    }
     let table = table(&result, args, &classes);
     let body = ClassifyBody {
         common: session.common(),

@@ -42,6 +42,8 @@ pub struct CrossValidation {
     pub n_components: Vec<Vec<usize>>,
     /// Members of each class.
     pub class_counts: Vec<usize>,
+    /// What to be careful about, with the number of folds in which it was said; the first of several that differ by numbers only.
+    pub warnings: Vec<String>,
     /// Seconds that it took.
     pub seconds: f64,
 }
@@ -124,6 +126,7 @@ pub(super) fn cross_validate(
         standard_deviation: (scatter / (count - 1.0).max(1.0)).sqrt(),
         accuracies,
         gammas: trials.iter().map(|trial| trial.gammas.clone()).collect(),
+        warnings: in_folds(&trials),
         n_components: trials.into_iter().map(|trial| trial.n_components).collect(),
         class_counts,
         seconds: stopwatch.seconds(),
@@ -153,6 +156,24 @@ struct Trial {
     held: usize,
     gammas: Vec<f64>,
     n_components: Vec<usize>,
+    warnings: Vec<String>,
+}
+
+/// The warnings of all folds: each kind once, with the number of folds that it comes from.
+fn in_folds(trials: &[Trial]) -> Vec<String> {
+    let mut kinds: Vec<(String, &str, Vec<usize>)> = Vec::new();
+    for trial in trials {
+        for warning in &trial.warnings {
+            let kind: String = warning.chars().filter(|c| !c.is_ascii_digit() && !".-+e".contains(*c)).collect();
+            match kinds.iter_mut().find(|(known, ..)| *known == kind) {
+                Some((.., folds)) if folds.last() == Some(&trial.number) => {}
+                Some((.., folds)) => folds.push(trial.number),
+                None => kinds.push((kind, warning, vec![trial.number])),
+            }
+        }
+    }
+    let all = trials.len();
+    kinds.into_iter().map(|(_, warning, folds)| format!("in {} of {all} folds: {warning}", folds.len())).collect()
 }
 
 impl Trials<'_> {
@@ -189,6 +210,31 @@ impl Trials<'_> {
             held: held.len(),
             gammas: classifier.gammas(),
             n_components: classifier.n_components(),
+            warnings: classifier.warnings(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_that_differ_by_numbers_only_are_one() {
+        let trial = |number: usize, warnings: &[&str]| Trial {
+            number,
+            hits: 0,
+            held: 1,
+            gammas: Vec::new(),
+            n_components: Vec::new(),
+            warnings: warnings.iter().map(|&warning| warning.to_owned()).collect(),
+        };
+        let trials = [
+            trial(0, &["bandwidth 1.5e-3 is at the edge", "stopped after 500 steps"]),
+            trial(1, &[]),
+            trial(2, &["bandwidth 0.25 is at the edge", "bandwidth 7 is at the edge"]),
+        ];
+        let expected = ["in 2 of 3 folds: bandwidth 1.5e-3 is at the edge", "in 1 of 3 folds: stopped after 500 steps"];
+        assert_eq!(in_folds(&trials), expected);
     }
 }
