@@ -185,7 +185,7 @@ fn early(problem: &Problem<'_>, pictures: &[Vec<f64>], stage: &Stage<'_>) -> Res
     let mut all = Vec::new();
     for (rule, passes) in EARLY {
         stage.begin(&format!("{}, {passes} passes", RULES[rule].gain));
-        let model = problem.run(RULES[rule], passes, 0, stage)?.learner.model()?;
+        let model = problem.run_unmeasured(RULES[rule], passes, stage)?.learner.model()?;
         all.push(pictures.iter().map(|values| projection(&model, values, stage)).collect::<Result<_>>()?);
     }
     Ok(all)

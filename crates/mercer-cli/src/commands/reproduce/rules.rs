@@ -41,12 +41,29 @@ pub(super) struct Run {
 }
 
 impl Problem<'_> {
-    /// Runs a rule; where its gains diverge, with gains that are found by trying.
+    /// Runs a rule, and measures its error after every pass; where its gains diverge, with gains that are found by trying.
     pub(super) fn run(&self, rule: Rule, passes: usize, seed: u64, stage: &Stage<'_>) -> Result<Run> {
-        let given = self.settings(rule, passes, seed, stage).eta0(rule.eta0).mu(rule.mu);
+        self.run_recording(rule, passes, seed, RecordError::Yes, stage)
+    }
+
+    /// The same, without the errors: each of them is a look at all pairs of points.
+    pub(super) fn run_unmeasured(&self, rule: Rule, passes: usize, stage: &Stage<'_>) -> Result<Run> {
+        self.run_recording(rule, passes, 0, RecordError::No, stage)
+    }
+
+    fn run_recording(
+        &self,
+        rule: Rule,
+        passes: usize,
+        seed: u64,
+        errors: RecordError,
+        stage: &Stage<'_>,
+    ) -> Result<Run> {
+        let settings = self.settings(rule, passes, seed, stage).record_error(errors);
+        let given = settings.clone().eta0(rule.eta0).mu(rule.mu);
         match stage.watched(|watch| given.fit_from(self.points, &mercer::hebbian::Start::default(), watch)) {
             Err(Error::Diverged { .. }) => {
-                let tuned = self.settings(rule, passes, seed, stage).eta0(Gain::Auto).mu(Gain::Auto);
+                let tuned = settings.eta0(Gain::Auto).mu(Gain::Auto);
                 let fit =
                     |watch: &mercer::Watch<'_>| tuned.fit_from(self.points, &mercer::hebbian::Start::default(), watch);
                 Ok(Run { learner: stage.watched(fit)?, was_tuned: true })
@@ -66,7 +83,6 @@ impl Problem<'_> {
             .passes(passes)
             .seed(seed)
             .threads(stage.threads)
-            .record_error(RecordError::Yes)
     }
 }
 
@@ -75,6 +91,13 @@ pub(super) fn excess(run: &Run, exact: &Model, stage: &Stage<'_>) -> Result<Vec<
     let smallest = stage.watched(|watch| run.learner.reconstruction_error_of(exact, watch))?;
     let errors = run.learner.history().iter().filter_map(|entry| entry.error);
     Ok(errors.map(|error| excess_relative_error(error, smallest)).collect())
+}
+
+/// The excess at the end of a run whose errors were not measured.
+pub(super) fn excess_at_end(run: &Run, exact: &Model, stage: &Stage<'_>) -> Result<f64> {
+    let smallest = stage.watched(|watch| run.learner.reconstruction_error_of(exact, watch))?;
+    let error = stage.watched(|watch| run.learner.reconstruction_error(watch))?;
+    Ok(excess_relative_error(error, smallest))
 }
 
 /// The median of several curves, point by point.

@@ -70,12 +70,13 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
         [("dot product", Kernel::linear(), &DOT[..]), ("RBF", Kernel::gaussian(GAMMA)?, &GAUSSIAN[..])]
     {
         let exact = experiment.exact(&kernel)?;
-        let results = experiment.curves(&mut findings, name, &kernel, &exact, rules, Refresh::Pass)?;
+        let (results, star) = experiment.curves(&mut findings, name, &kernel, &exact, rules, Refresh::Pass)?;
         judge(&mut findings, name, &results, experiment.passes);
         findings.figure(&name.replace(' ', "-"), &format!("Figure 2: excess relative error, {name} kernel."));
         figures.push(picture(&format!("Excess error, {name} kernel"), PAPER, &results));
         if name == "RBF" {
-            let others = experiment.curves(&mut findings, name, &kernel, &exact, &EVERY_UPDATE, Refresh::Iteration)?;
+            let (others, _) =
+                experiment.curves(&mut findings, name, &kernel, &exact, &EVERY_UPDATE, Refresh::Iteration)?;
             judge_refresh(&mut findings, &results, &others);
             findings.figure("every-update", "Figure 4: eigenvalues refreshed after every update, RBF kernel.");
             figures.push(picture("Excess error, eigenvalues after every update", PAPER, &others));
@@ -84,7 +85,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
             &format!("{}-eigenvectors", name.replace(' ', "-")),
             &format!("Figure 3: the first eigenvectors found by et*, {name} kernel, as combinations of the digits."),
         );
-        figures.push(experiment.eigenvectors(name, &kernel, rules)?);
+        figures.push(experiment.eigenvectors(name, &star));
     }
     findings.note("Log-gains of SMD start at zero; at one, as the paper prints it, these gains diverge.");
     Ok((findings, figures))
@@ -109,6 +110,7 @@ impl Experiment<'_> {
         }
     }
 
+    /// The curves of some rules, and what `et*` found from the first seed.
     fn curves(
         &self,
         findings: &mut Findings,
@@ -117,15 +119,18 @@ impl Experiment<'_> {
         exact: &Model,
         rules: &[Rule],
         refresh: Refresh,
-    ) -> Result<Results> {
+    ) -> Result<(Results, Model)> {
         let problem = self.problem(kernel, refresh);
-        let mut results = Results::new();
+        let (mut results, mut star) = (Results::new(), None);
         for &rule in rules {
             let (mut curves, mut tuned) = (Vec::new(), 0);
             for seed in 0..self.seeds {
                 self.stage.begin(&format!("{name}, {}, seed {seed}", rule.gain));
                 let run = problem.run(rule, self.passes, seed, self.stage)?;
                 tuned += usize::from(run.was_tuned);
+                if star.is_none() && rule.gain == GainRule::EigenvalueStar {
+                    star = Some(run.learner.model()?);
+                }
                 curves.push(excess(&run, exact, self.stage)?);
             }
             if tuned > 0 {
@@ -139,15 +144,11 @@ impl Experiment<'_> {
             findings.series(format!("{name}, {}{when}", rule.gain), curve.clone());
             results.push((rule.gain, curve));
         }
-        Ok(results)
+        Ok((results, star.expect("it is one of the rules")))
     }
 
     /// The directions that `et*` found, as pictures.
-    fn eigenvectors(&self, name: &str, kernel: &Kernel, rules: &[Rule]) -> Result<String> {
-        let rule = rules.iter().copied().find(|rule| rule.gain == GainRule::EigenvalueStar).unwrap_or(rules[0]);
-        self.stage.begin(&format!("{name}, eigenvectors"));
-        let run = self.problem(kernel, Refresh::Pass).run(rule, self.passes, 0, self.stage)?;
-        let model = run.learner.model()?;
+    fn eigenvectors(&self, name: &str, model: &Model) -> String {
         let coefficients = model.dual_coefficients();
         let shown = model.n_components().min(10);
         let pictures: Vec<Vec<f64>> = (0..shown)
@@ -164,7 +165,7 @@ impl Experiment<'_> {
         let maps: Vec<Map<'_>> =
             pictures.iter().zip(&captions).map(|(values, caption)| Map { caption, width: SIDE, values }).collect();
         let title = format!("Eigenvectors, {name} kernel");
-        Ok(Gallery { title: &title, subtitle: PAPER, maps: &maps }.to_svg())
+        Gallery { title: &title, subtitle: PAPER, maps: &maps }.to_svg()
     }
 }
 

@@ -37,7 +37,7 @@ impl<'a> Early<'a> {
         for (at, picture) in self.pictures.iter_mut().enumerate() {
             let (rule, passes) = (RULES[at / PASSES], at % PASSES + 1);
             stage.begin(&format!("{}, {passes} passes", rule.gain));
-            let run = problem.run(rule, passes, 0, stage)?;
+            let run = problem.run_unmeasured(rule, passes, stage)?;
             picture.put(part, kept(&run.learner.model()?, problem.points, stage)?.as_ref())?;
         }
         Ok(())

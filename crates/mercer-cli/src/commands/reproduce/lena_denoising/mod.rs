@@ -15,7 +15,7 @@ use self::early::{Early, Seen};
 use self::factors::Factors;
 use super::convergence::{Results, exact, last, picture, problem, run_all};
 use super::findings::{Findings, Found};
-use super::rules::{Rule, excess};
+use super::rules::{Rule, excess_at_end};
 use super::stage::Stage;
 use crate::failure::{Failure, InputError, Result};
 use crate::input::read_picture;
@@ -153,8 +153,8 @@ fn quarters(stage: &Stage<'_>, noisy: &Image, sizes: Sizes, findings: &mut Findi
         factors.add(&problem, &best, findings, stage)?;
         early.add(part, &problem, stage)?;
         stage.begin(&format!("constant, {many} passes"));
-        let run = problem.run(RULES[0], many, 0, stage)?;
-        excess_constant += excess(&run, &best, stage)?.last().copied().unwrap_or(f64::NAN) / QUARTERS;
+        let run = problem.run_unmeasured(RULES[0], many, stage)?;
+        excess_constant += excess_at_end(&run, &best, stage)? / QUARTERS;
         by_constant.put(part, kept(&run.learner.model()?, &points, stage)?.as_ref())?;
     }
     Ok(Quarters {
