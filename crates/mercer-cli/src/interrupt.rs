@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use mercer::aside::remove_own;
+
 use crate::console::Console;
 use crate::failure::{ExitStatus, Failure, Result};
 
@@ -89,7 +91,7 @@ impl Interrupt {
     fn quit(&self) -> ! {
         // Nobody holds the lock for longer than a moment; who waits for it all the same would not quit.
         if let Ok(places) = self.0.places.try_lock() {
-            places.iter().for_each(|place| remove_parts(place));
+            places.iter().for_each(|place| remove_own(place));
         }
         std::process::exit(i32::from(ExitStatus::Interrupted.code()))
     }
@@ -110,23 +112,6 @@ impl Interrupt {
     }
 }
 
-/// How the names end of files that this process writes aside; the library names its own in the same way.
-pub(crate) fn part_ending() -> String {
-    format!(".{}.part", std::process::id())
-}
-
-/// Removes what this process was writing in a directory.
-fn remove_parts(directory: &Path) {
-    let ending = part_ending();
-    let Ok(entries) = std::fs::read_dir(directory) else { return };
-    for entry in entries.filter_map(std::result::Result::ok) {
-        if entry.file_name().to_string_lossy().ends_with(&ending) {
-            // What cannot be removed stays; there is nobody left to tell.
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,21 +126,6 @@ mod tests {
         // As `timeout` does it.
         assert_eq!(interrupt.respond(), Response::Nothing);
         assert_eq!(interrupt.respond_at(Instant::now() + AT_ONCE), Response::Quit);
-    }
-
-    #[test]
-    fn what_this_process_was_writing_is_removed_and_nothing_else() {
-        let directory = tempfile::tempdir().unwrap();
-        let own = format!("model.mercer{}", part_ending());
-        for name in [own.as_str(), "model.mercer.1.part", "scores.csv"] {
-            std::fs::write(directory.path().join(name), "half").unwrap();
-        }
-        remove_parts(directory.path());
-        remove_parts(&directory.path().join("nowhere"));
-        let left = std::fs::read_dir(directory.path()).unwrap();
-        let mut left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
-        left.sort_unstable();
-        assert_eq!(left, ["model.mercer.1.part", "scores.csv"]);
     }
 
     #[test]

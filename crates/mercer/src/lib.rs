@@ -54,6 +54,7 @@
 
 pub mod agreement;
 mod any;
+pub mod aside;
 pub mod autoencoder;
 mod choices;
 pub mod classify;

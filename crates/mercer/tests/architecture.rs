@@ -11,6 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("simd", &["scalar"]),
     ("error", &["scalar"]),
     ("memory", &[]),
+    ("aside", &[]),
     ("watch", &["error"]),
     ("data", &["error", "scalar", "watch"]),
     ("kernel", &["data", "error", "simd"]),
@@ -25,6 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "model",
         &[
+            "aside",
             "choices",
             "data",
             "eigen",

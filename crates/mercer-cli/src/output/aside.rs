@@ -4,23 +4,20 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Stdout, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use mercer::aside::AsideFile;
 
 use crate::failure::{Failure, Result};
-use crate::interrupt::part_ending;
 
 /// A file that appears under its name only when it is complete. Dropped before [`commit`](Self::commit), it leaves nothing.
 pub(crate) struct OutputFile {
     /// The name as it was typed, for messages.
     path: PathBuf,
-    /// What that leads to.
-    place: PathBuf,
     target: Target,
 }
 
 enum Target {
     /// A file beside the wanted one.
-    Aside(BufWriter<NamedTempFile>),
+    Aside(BufWriter<AsideFile>),
     /// Something that is not a file and cannot be replaced: a pipe, a device.
     InPlace(BufWriter<File>),
     StandardOutput(BufWriter<Stdout>),
@@ -35,21 +32,19 @@ impl OutputFile {
     pub(crate) fn create(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
             let target = Target::StandardOutput(BufWriter::new(io::stdout()));
-            return Ok(Self { path: path.to_owned(), place: path.to_owned(), target });
+            return Ok(Self { path: path.to_owned(), target });
         }
-        // A link keeps pointing where it did: what it points to is replaced.
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let target = match fs::metadata(&place) {
+        let target = match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
                 return Err(Failure::usage(format!("{} is a directory; give the name of a file", path.display())));
             }
             Ok(found) if !found.is_file() => {
-                let file = File::options().write(true).open(&place).map_err(Failure::file("writing", path))?;
+                let file = File::options().write(true).open(path).map_err(Failure::file("writing", path))?;
                 Target::InPlace(BufWriter::new(file))
             }
-            _ => Target::Aside(BufWriter::new(temporary_beside(&place).map_err(Failure::file("writing", path))?)),
+            _ => Target::Aside(BufWriter::new(AsideFile::create(path).map_err(Failure::file("writing", path))?)),
         };
-        Ok(Self { path: path.to_owned(), place, target })
+        Ok(Self { path: path.to_owned(), target })
     }
 
     /// As [`create`](Self::create), for what is written while it is not known yet whether all will be well: what cannot be taken back is
@@ -96,19 +91,15 @@ impl OutputFile {
                     .map_err(io::IntoInnerError::into_error)
                     .and_then(|mut kept| kept.rewind().map(|()| kept))
                     .map_err(Failure::file("reading", &folder))?;
-                let mut file = Self { target: *target, path: self.path, place: self.place };
+                let mut file = Self { target: *target, path: self.path };
                 io::copy(&mut kept, &mut file).map_err(|error| file.failure(error))?;
                 file.commit()
             }
-            Target::Aside(writer) => {
-                let finish = || -> io::Result<()> {
-                    let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
-                    // Before the rename: a crash must not leave the new name with none of the new bytes.
-                    file.as_file().sync_all()?;
-                    file.persist(&self.place).map(drop).map_err(|error| error.error)
-                };
-                finish().map_err(Failure::file("writing", &self.path))
-            }
+            Target::Aside(writer) => writer
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)
+                .and_then(AsideFile::commit)
+                .map_err(Failure::file("writing", &self.path)),
         }
     }
 
@@ -149,26 +140,6 @@ impl Write for OutputFile {
             Target::StandardOutput(writer) => writer.flush(),
         }
     }
-}
-
-/// An empty file in the same directory, so that renaming never has to copy.
-fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    let ending = part_ending();
-    builder.prefix(".mercer-").suffix(&ending);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // As for any new file: the user's mask takes off what it takes off.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    // Asked first, because the error that names the temporary file would only confuse.
-    fs::metadata(directory)?;
-    builder.tempfile_in(directory).map_err(|error| error.kind().into())
 }
 
 #[cfg(test)]

@@ -84,9 +84,47 @@ fn a_killed_process_leaves_the_old_scores() {
     let scores = directory.read("scores.csv");
     if status.success() {
         assert_eq!(scores.lines().count(), 300_001, "it was done before it was killed: then it is complete");
-    } else {
-        assert_eq!(scores, "old");
+        return;
     }
+    assert_eq!(scores, "old");
+    // What it was writing is cleared away by the next one that writes the same file, and by nobody else.
+    let parts = || directory.files().into_iter().filter(|name| name.contains(".part")).collect::<Vec<_>>();
+    let left = parts();
+    assert!(left.len() == 1 && left[0].starts_with("scores.csv."), "{left:?}");
+    let words = "transform points.mercer points.csv --label half --quiet -o";
+    directory.run(&format!("{words} other.csv")).done();
+    assert_eq!(parts(), left);
+    directory.run(&format!("{words} scores.csv")).done();
+    assert!(parts().is_empty() && directory.read("scores.csv").lines().count() == 13);
+}
+
+#[test]
+fn a_run_clears_away_what_killed_ones_left_of_its_files_and_nothing_else() {
+    let directory = with_old_scores(10);
+    let left = ["m.mercer.12-0.part", "m.json.12-0.part", "m.checkpoint.12-3.part"];
+    let others = ["n.mercer.12-0.part", "m.mercer.12.part", "m.mercer.part"];
+    for name in left.iter().chain(&others) {
+        directory.write(name, "half");
+    }
+    let words = "fit points.csv --label half -n 2 --solver lanczos --quiet -o m.mercer --record m.json --checkpoint";
+    directory.run(&format!("{words} m.checkpoint")).done();
+    let mut expected = vec!["m.json", "m.mercer", "many.csv", "points.csv", "points.mercer", "scores.csv"];
+    expected.extend(others);
+    expected.sort_unstable();
+    assert_eq!(directory.files(), expected);
+}
+
+#[test]
+fn what_another_run_is_writing_is_not_touched() {
+    let directory = with_old_scores(10);
+    directory.write("new.csv.12-0.part", "half");
+    let other = fs::File::open(directory.path("new.csv.12-0.part")).unwrap();
+    other.lock().unwrap();
+    directory.run("transform points.mercer points.csv --label half --quiet -o new.csv").done();
+    assert_eq!(directory.read("new.csv.12-0.part"), "half");
+    drop(other);
+    directory.run("transform points.mercer points.csv --label half --quiet -o new.csv").done();
+    assert!(!directory.path("new.csv.12-0.part").exists());
 }
 
 /// The command as somebody who may not do everything: for the superuser, permissions are no obstacle.

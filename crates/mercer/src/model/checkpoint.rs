@@ -15,7 +15,8 @@ use safetensors::tensor::{Dtype, SafeTensors, View};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::file::{bad, digest, from_bytes, hex, read_checked, write_tensors};
+use super::container::write_tensors;
+use super::file::{bad, digest, from_bytes, hex, read_checked};
 use crate::choices::{Center, Components, Negative};
 use crate::data::{Points, RowsRef};
 use crate::eigen::{Counts, Keeper, Snapshot};

@@ -13,17 +13,17 @@
 //! model does is refused before its contents are read, and a digest of header and tensors tells an altered file from a whole one.
 
 use std::collections::HashMap;
-use std::fmt::{Display, Write as _};
-use std::fs::{self, File};
+use std::fmt::Write as _;
+use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use faer::Mat;
-use safetensors::SafeTensorError;
-use safetensors::tensor::{Dtype, SafeTensors, TensorView, View};
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::container::{Tensor, views_of, write_tensors};
 use super::{BasisKind, Model, Parts, names};
 use crate::data::{Points, RowsRef, Scaling};
 use crate::error::{Error, Result};
@@ -193,20 +193,6 @@ impl Model {
         tensors.extend(names::tensor(self.feature_names()));
         tensors.sort_by_key(|tensor| tensor.name);
         tensors
-    }
-}
-
-/// A tensor on its way into a file.
-pub(crate) struct Tensor {
-    pub(crate) name: &'static str,
-    pub(crate) dtype: Dtype,
-    pub(crate) shape: Vec<usize>,
-    pub(crate) data: Vec<u8>,
-}
-
-impl Tensor {
-    pub(crate) fn from_f64(name: &'static str, shape: Vec<usize>, values: impl Iterator<Item = f64>) -> Self {
-        Self { name, dtype: Dtype::F64, shape, data: values.flat_map(f64::to_le_bytes).collect() }
     }
 }
 
@@ -407,59 +393,4 @@ pub(crate) fn bad(path: &Path, problem: impl Into<String>) -> Error {
 
 fn not_a_model(path: &Path, why: &str) -> Error {
     bad(path, format!("not a Mercer model, or cut short ({why})"))
-}
-
-/// Tensors as safetensors takes them.
-pub(crate) fn views_of<'a>(tensors: &'a [Tensor], path: &Path) -> Result<Vec<(&'static str, TensorView<'a>)>> {
-    let view = |tensor: &'a Tensor| TensorView::new(tensor.dtype, tensor.shape.clone(), &tensor.data);
-    tensors
-        .iter()
-        .map(|tensor| view(tensor).map(|view| (tensor.name, view)))
-        .collect::<std::result::Result<_, _>>()
-        .map_err(|error| bad(path, error.to_string()))
-}
-
-/// Writes tensors and a header to a file: aside first, then into its place.
-pub(crate) fn write_tensors<S: AsRef<str> + Ord + Display, V: View>(
-    path: &Path,
-    tensors: Vec<(S, V)>,
-    metadata: HashMap<String, String>,
-) -> Result<()> {
-    write_aside(path, |aside| {
-        safetensors::serialize_to_file(tensors, Some(metadata), aside).map_err(|error| match error {
-            SafeTensorError::IoError(source) => Error::Io { doing: "writing", path: path.to_owned(), source },
-            other => bad(path, other.to_string()),
-        })
-    })
-}
-
-/// Lets `write` make a file beside `path`, flushes it to the disk, and moves it into place.
-fn write_aside(path: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    // A link keeps pointing where it did: what it points to is replaced.
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(&place).is_ok_and(|found| !found.is_file()) {
-        return Err(bad(path, "this is not a file, so it cannot be replaced by one"));
-    }
-    let aside = aside_path(&place);
-    let io = |source| Error::Io { doing: "writing", path: path.to_owned(), source };
-    let outcome = (|| {
-        // An empty file first: it has the permissions that new files get here, whatever `write` replaces it by.
-        let permissions = File::create(&aside).and_then(|file| file.metadata()).map_err(io)?.permissions();
-        write(&aside)?;
-        fs::set_permissions(&aside, permissions).map_err(io)?;
-        File::open(&aside).and_then(|file| file.sync_all()).map_err(io)?;
-        fs::rename(&aside, &place).map_err(io)
-    })();
-    if outcome.is_err() {
-        // Whatever was written is of no use; that it cannot be removed either adds nothing to the error.
-        let _ = fs::remove_file(&aside);
-    }
-    outcome
-}
-
-/// A name in the same directory that no other process uses.
-fn aside_path(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    path.with_file_name(name)
 }

@@ -4,6 +4,7 @@
 
 mod angle;
 mod checkpoint;
+mod container;
 mod expanded;
 mod file;
 mod finish;
@@ -23,7 +24,8 @@ mod tests;
 
 pub use checkpoint::Checkpoint;
 pub(crate) use checkpoint::Totals;
-pub(crate) use file::{Tensor, bad, digest, has_entry, read_checked, recorded_kernel, views_of, write_tensors};
+pub(crate) use container::{Tensor, views_of, write_tensors};
+pub(crate) use file::{bad, digest, has_entry, read_checked, recorded_kernel};
 pub(crate) use finish::{Finish, Spectrum, fix_signs, significant_negative};
 pub(crate) use fitted::Parts;
 pub use fitted::{BasisKind, Model};

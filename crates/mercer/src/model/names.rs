@@ -8,7 +8,8 @@ use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors};
 
-use super::file::{Tensor, bad};
+use super::container::Tensor;
+use super::file::bad;
 use super::fitted::Model;
 use crate::error::{Error, Result};
 
