@@ -308,7 +308,7 @@ fn finish(name: &str, raw: Raw, part: Part, options: &ReadOptions) -> Result<Dat
     let n_samples = sampled.as_ref().map_or(range.len(), Vec::len);
     let row_in_file = |row: usize| range.start + sampled.as_ref().map_or(row, |rows| rows[row]);
     if let Finite::Unchecked(columns) = &finite {
-        check_finite(name, &values, columns, row_in_file)?;
+        check_finite(name, &values, columns, row_in_file, options)?;
     }
     let pick = |labels: Labels| Labels { values: pick_rows(labels.values, &range, sampled.as_deref()), ..labels };
     let (labels, ids) = (labels.map(pick), ids.map(pick));
@@ -345,8 +345,15 @@ fn pick_rows(mut values: Vec<String>, range: &Range<usize>, sampled: Option<&[us
 }
 
 /// Refuses the first value that is not finite, by its place as `NumPy` would index it.
-fn check_finite(name: &str, values: &Array, columns: &[usize], row_in_file: impl Fn(usize) -> usize) -> Result<()> {
-    let Some((index, value)) = values.as_rows().first_not_finite() else { return Ok(()) };
+fn check_finite(
+    name: &str,
+    values: &Array,
+    columns: &[usize],
+    row_in_file: impl Fn(usize) -> usize,
+    options: &ReadOptions,
+) -> Result<()> {
+    let found = options.pool()?.run(|| values.as_rows().first_not_finite());
+    let Some((index, value)) = found else { return Ok(()) };
     let (row, column) = (row_in_file(index / columns.len()), columns[index % columns.len()]);
     Err(InputError::new(name, format!("the value at [{row}, {column}] is {value}")).hint(FILL_GAPS).into())
 }

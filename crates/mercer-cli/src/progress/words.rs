@@ -38,9 +38,17 @@ pub(super) fn share(progress: &Progress) -> f64 {
         (Phase::Solving | Phase::Learning, Some(expected)) if progress.pass > 0 => {
             (progress.pass as f64 - 1.0 + fraction) / expected.max(progress.pass) as f64
         }
+        // Passes over the sample, of which nobody knows how many there will be; then the extension to all points, which takes longer.
+        (Phase::Starting, _) if progress.pass > 0 => {
+            SAMPLE_SHARE * (1.0 - (1.0 - progress.pass as f64 - fraction).exp2())
+        }
+        (Phase::Starting, _) => SAMPLE_SHARE + (1.0 - SAMPLE_SHARE) * fraction,
         _ => fraction,
     }
 }
+
+/// The part of a start from a sample that the sample itself takes, about.
+const SAMPLE_SHARE: f64 = 0.1;
 
 /// One line for a terminal: words, perhaps a bar, perhaps the time that is left.
 pub(super) struct Line<'a> {
@@ -137,6 +145,16 @@ mod tests {
         assert!((share(&late) - 6.5 / 7.0).abs() < 1e-12);
         let transforming = Progress { phase: Phase::Transforming, fraction: 0.25, ..PROGRESS };
         assert!((share(&transforming) - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_share_of_a_start_from_a_sample_only_grows() {
+        let starting = |pass, fraction| {
+            share(&Progress { phase: Phase::Starting, pass, expected_passes: None, fraction, residual: None })
+        };
+        let passes = (1..6).flat_map(|pass| [0.0, 0.5, 1.0].map(|fraction| starting(pass, fraction)));
+        let all: Vec<f64> = passes.chain([0.0, 0.5, 1.0].map(|fraction| starting(0, fraction))).collect();
+        assert!(all.is_sorted() && all[0].abs() < 1e-12 && (all[all.len() - 1] - 1.0).abs() < 1e-12, "{all:?}");
     }
 
     #[test]

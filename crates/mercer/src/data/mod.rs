@@ -10,6 +10,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 pub(crate) use alike::Guise;
 pub(crate) use middle::middle;
 pub use moments::Moments;
@@ -18,6 +20,7 @@ pub use scaling::Scaling;
 
 use crate::error::{Error, Result};
 use crate::scalar::Precision;
+use crate::watch::{Threads, is_on_a_pool};
 
 /// Rows of numbers, one point each, shared and never copied.
 ///
@@ -286,7 +289,7 @@ impl Points {
         }
     }
 
-    /// Looks for the first value that is not finite.
+    /// Looks for the first value that is not finite. On a thread of a pool all of its threads help.
     ///
     /// # Errors
     ///
@@ -297,6 +300,20 @@ impl Points {
             Some((index, value)) => {
                 Err(Error::NotFinite { row: index / self.n_features, column: index % self.n_features, value })
             }
+        }
+    }
+}
+
+/// Values that one thread looks at before others are awake.
+const ALONE_UP_TO: usize = 1 << 18;
+
+impl Points {
+    /// As [`check_finite`](Self::check_finite), on these threads if there is work for them.
+    pub(crate) fn check_finite_on(&self, threads: &Threads) -> Result<()> {
+        if self.n_samples * self.n_features <= ALONE_UP_TO {
+            self.check_finite()
+        } else {
+            threads.run(|| self.check_finite())
         }
     }
 }
@@ -316,7 +333,7 @@ impl<'a> RowsRef<'a> {
         self.len() == 0
     }
 
-    /// Place and value of the first number that is infinite or not a number.
+    /// Place and value of the first number that is infinite or not a number. On a thread of a pool all of its threads help.
     ///
     /// ```
     /// use mercer::data::RowsRef;
@@ -373,15 +390,19 @@ fn check_shape(found: usize, n_samples: usize, n_features: usize) -> Result<()> 
 }
 
 /// The place of the first number that is not as it should be.
-fn first_not<T: Copy>(all: &[T], is_good: impl Fn(T) -> bool) -> Option<usize> {
+fn first_not<T: Copy + Sync>(all: &[T], is_good: impl Fn(T) -> bool + Sync) -> Option<usize> {
     // Whole blocks without a branch in between, which is what makes it as fast as memory.
     const BLOCK: usize = 4096;
-    all.chunks(BLOCK).enumerate().find_map(|(block, chunk)| {
+    let in_chunk = |(block, chunk): (usize, &[T])| {
         if chunk.iter().fold(true, |all, &x| all & is_good(x)) {
             return None;
         }
         chunk.iter().position(|&x| !is_good(x)).map(|inside| block * BLOCK + inside)
-    })
+    };
+    if all.len() <= ALONE_UP_TO || !is_on_a_pool() {
+        return all.chunks(BLOCK).enumerate().find_map(in_chunk);
+    }
+    all.par_chunks(BLOCK).enumerate().with_min_len(ALONE_UP_TO / BLOCK).find_map_first(in_chunk)
 }
 
 #[cfg(test)]

@@ -95,6 +95,23 @@ fn the_first_value_that_is_not_finite_is_found_by_row_and_column() {
 }
 
 #[test]
+fn threads_find_the_same_first_value_that_is_not_finite() {
+    let (n, d) = (3 * ALONE_UP_TO / 10, 10);
+    let threads = Threads::new(3).unwrap();
+    for first in [0, ALONE_UP_TO - 1, ALONE_UP_TO, 2 * ALONE_UP_TO + 77, n * d - 1] {
+        let mut values = vec![1.0_f32; n * d];
+        for place in [first, (first + 4096).min(n * d - 1), n * d - 1] {
+            values[place] = f32::INFINITY;
+        }
+        let points = Points::from_f32(values, n, d).unwrap();
+        let expected = points.check_finite().unwrap_err().to_string();
+        assert!(expected.starts_with(&format!("row {}, column {} is inf", first / d, first % d)), "{expected}");
+        assert_eq!(points.check_finite_on(&threads).unwrap_err().to_string(), expected);
+    }
+    assert!(Points::from_f32(vec![1.0; n * d], n, d).unwrap().check_finite_on(&threads).is_ok());
+}
+
+#[test]
 fn rows_of_a_slice_are_counted_from_its_start_in_messages() {
     let points = Points::from_f64(vec![1.0, 2.0, f64::NAN, 4.0], 4, 1).unwrap();
     let error = points.slice(1..4).check_finite().unwrap_err();

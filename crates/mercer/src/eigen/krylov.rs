@@ -183,7 +183,7 @@ impl EigenSolver for BlockKrylov {
 
 /// The basis and what is known of its image.
 struct State<'a> {
-    /// Room for the whole basis; the first `size` columns are in use.
+    /// The basis, with room to grow; the first `size` columns are in use.
     room: Mat<f64>,
     size: usize,
     block: Mat<f64>,
@@ -235,8 +235,11 @@ impl<'a> State<'a> {
         let width = block.ncols();
         // Twice the pairs and a block are the least that a restart can make progress with.
         let max_subspace = solver.max_subspace.max(2 * request.n_pairs.min(n) + width).min(n);
+        // Room that is not touched before it is used: a run that needs few passes never has the rest.
+        let mut room = Mat::with_capacity(n, max_subspace + width);
+        room.resize_with(n, 0, |_, _| 0.0);
         let mut state = Self {
-            room: Mat::zeros(n, max_subspace + width),
+            room,
             size: 0,
             block,
             projected: Mat::zeros(0, 0),
@@ -264,7 +267,7 @@ impl<'a> State<'a> {
         let Snapshot { basis, block, projected, coupling, counts } = earlier;
         let (n, size) = (basis.nrows(), basis.ncols());
         let mut room = basis;
-        room.resize_with(n, (counts.max_subspace + counts.width).max(size + block.ncols()), |_, _| 0.0);
+        room.reserve(n, (counts.max_subspace + counts.width).max(size + block.ncols()));
         Self {
             room,
             size,
@@ -339,7 +342,7 @@ impl<'a> State<'a> {
     /// Copies the block to where it will stand in the basis.
     fn place_block(&mut self) {
         let (end, n) = (self.size + self.block.ncols(), self.room.nrows());
-        // Sets of random vectors can make a block wider than there is room for; that is rare, and then room is made.
+        // Within the room, unless sets of random vectors have made the block wider; that is rare, and then room is made.
         if end > self.room.ncols() {
             self.room.resize_with(n, end, |_, _| 0.0);
         }

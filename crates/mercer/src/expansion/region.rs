@@ -1,7 +1,10 @@
 //! Where points lie.
 
+use rayon::prelude::*;
+
 use super::Targets;
 use crate::data::{Points, sample_rows};
+use crate::watch::is_on_a_pool;
 
 /// A box that holds sources and targets.
 #[derive(Clone, Debug)]
@@ -63,32 +66,45 @@ impl Region {
     }
 }
 
+/// Something found of each block of rows, made one; on all threads of the pool that this thread belongs to, if there is one. For what does not
+/// depend on the order of the blocks.
+fn over_blocks<R: Send>(
+    points: &Points,
+    of_block: impl Fn(&[f64]) -> R + Sync,
+    both: impl Fn(R, R) -> R + Sync + Send,
+) -> Option<R> {
+    /// Numbers of a block: in double precision within the first levels of cache, and little enough that its memory is used again.
+    const AT_ONCE: usize = 1 << 13;
+    let (n, rows) = (points.n_samples(), (AT_ONCE / points.n_features()).max(1));
+    let of = |block: usize| of_block(&points.rows(block * rows..n.min((block + 1) * rows)).to_f64());
+    let blocks = 0..n.div_ceil(rows);
+    if is_on_a_pool() { blocks.into_par_iter().map(of).reduce_with(both) } else { blocks.map(of).reduce(both) }
+}
+
 /// The smallest and largest coordinates.
 pub(super) fn corners(points: &Points) -> (Vec<f64>, Vec<f64>) {
     let d = points.n_features();
-    let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
-    for first in (0..points.n_samples()).step_by(4096) {
-        let end = points.n_samples().min(first + 4096);
-        for x in points.rows(first..end).to_f64().chunks_exact(d) {
-            for (i, &x) in x.iter().enumerate() {
-                low[i] = low[i].min(x);
-                high[i] = high[i].max(x);
-            }
+    let of_block = |values: &[f64]| {
+        let (mut low, mut high) = (vec![f64::INFINITY; d], vec![f64::NEG_INFINITY; d]);
+        for x in values.chunks_exact(d) {
+            low.iter_mut().zip(x).for_each(|(low, &x)| *low = low.min(x));
+            high.iter_mut().zip(x).for_each(|(high, &x)| *high = high.max(x));
         }
-    }
-    if points.n_samples() == 0 { (vec![0.0; d], vec![0.0; d]) } else { (low, high) }
+        (low, high)
+    };
+    let both = |(mut low, mut high): (Vec<f64>, Vec<f64>), other: (Vec<f64>, Vec<f64>)| {
+        low.iter_mut().zip(other.0).for_each(|(low, x)| *low = low.min(x));
+        high.iter_mut().zip(other.1).for_each(|(high, x)| *high = high.max(x));
+        (low, high)
+    };
+    over_blocks(points, of_block, both).unwrap_or_else(|| (vec![0.0; d], vec![0.0; d]))
 }
 
 /// The largest distance of a point from a centre.
 pub(super) fn radius(points: &Points, center: &[f64]) -> f64 {
-    let mut largest = 0.0_f64;
-    for first in (0..points.n_samples()).step_by(4096) {
-        let end = points.n_samples().min(first + 4096);
-        for x in points.rows(first..end).to_f64().chunks_exact(center.len()) {
-            largest = largest.max(squared_distance(x, center));
-        }
-    }
-    largest.sqrt()
+    let of_block =
+        |values: &[f64]| values.chunks_exact(center.len()).map(|x| squared_distance(x, center)).fold(0.0, f64::max);
+    over_blocks(points, of_block, f64::max).unwrap_or(0.0).sqrt()
 }
 
 /// A distance that some point has at least from any centre, from a few of them: half of the largest to one of them.
@@ -128,5 +144,32 @@ impl Cover {
             return Vec::new();
         }
         (0..points.n_samples()).filter(|&row| !is_inside(&points.row(row))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Threads;
+
+    #[test]
+    fn blocks_of_rows_on_any_threads_have_the_same_corners_and_radius() {
+        let (n, d) = (5000, 3);
+        let mut values: Vec<f32> = (0..n * d).map(|i| (i as f32).sin()).collect();
+        // The outermost of all, in the first block, within one, and in the last.
+        (values[1], values[6000], values[n * d - 1]) = (7.0, -3.0, 5.0);
+        let points = Points::from_f32(values, n, d).expect("threes");
+        let (low, high) = corners(&points);
+        assert!(low[0] <= -3.0 && high[1] >= 7.0 && high[2] >= 5.0 && low[1] > -1.1, "{low:?} {high:?}");
+        let center = [0.0, 6.0, 0.0];
+        let slow = (0..n).map(|row| squared_distance(&points.row(row), &center)).fold(0.0, f64::max).sqrt();
+        let threads = Threads::new(3).expect("three threads");
+        assert_eq!(threads.run(|| corners(&points)), (low, high));
+        assert_eq!(
+            [radius(&points, &center), threads.run(|| radius(&points, &center))].map(f64::to_bits),
+            [slow.to_bits(); 2]
+        );
+        let none = Points::from_f64(Vec::<f64>::new(), 0, 2).expect("no rows");
+        assert_eq!((corners(&none), radius(&none, &[0.0; 2]).to_bits()), ((vec![0.0; 2], vec![0.0; 2]), 0));
     }
 }

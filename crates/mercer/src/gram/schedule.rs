@@ -79,7 +79,8 @@ impl Schedule {
     /// together, is less than it takes to wake them up.
     ///
     /// While a tile is visited no other tile of the same block of rows or columns is, and each block sees its tiles in
-    /// the order of the schedule. The first error stops all threads.
+    /// the order of the schedule. The first error stops all threads. That the first tile is about to begin is reported, and then now and then
+    /// the share that is done.
     pub(super) fn visit<W: Send>(
         self,
         context: &Context<'_>,
@@ -94,6 +95,7 @@ impl Schedule {
         // Often enough for a smooth bar, seldom enough to cost nothing.
         let report_every = (total / 200).max(1);
 
+        context.report_fraction(0.0);
         let work = |_| -> Result<()> {
             let _guard = StopOnPanic(&stopped);
             let mut worker = new_worker();
@@ -124,8 +126,9 @@ impl Schedule {
                 for block in meeting.blocks() {
                     finished[block].store(round + 1, Ordering::Release);
                 }
-                if place.is_multiple_of(report_every) {
-                    context.report_fraction(place as f64 / total as f64);
+                let done = place + 1;
+                if done.is_multiple_of(report_every) {
+                    context.report_fraction(done as f64 / total as f64);
                 }
             }
         };
@@ -154,7 +157,7 @@ mod tests {
     use std::thread::ThreadId;
 
     use super::*;
-    use crate::watch::{Phase, Threads, Watch};
+    use crate::watch::{Phase, Progress, Threads, Watch};
 
     #[test]
     fn what_is_soon_done_is_done_where_it_is_and_the_rest_by_all_threads() {
@@ -177,6 +180,27 @@ mod tests {
         assert_eq!(workers(SHARED_FROM - 1.0), (HashSet::from([std::thread::current().id()]), 21));
         let (shared, tiles) = workers(SHARED_FROM);
         assert_eq!((shared.len(), tiles), (3, 21), "every thread makes a worker, and every tile is visited once");
+    }
+
+    #[test]
+    fn that_the_first_tile_begins_is_said_before_it_is_made() {
+        let said = Mutex::new(Vec::new());
+        let observer = |progress: &Progress| {
+            said.lock().expect("nobody panics").push(Some(progress.fraction));
+        };
+        let (threads, watch) = (Threads::new(1).expect("a thread"), Watch::new().observer(&observer));
+        let context = Context::new(&threads, &watch, Phase::Solving);
+        let visit = |(): &mut (), _, _, _| {
+            said.lock().expect("nobody panics").push(None);
+            Ok(())
+        };
+        Schedule::new(2).visit(&context, 0.0, || (), visit).expect("no visit fails");
+        // A tile is none of what is said; after each comes the share that is done.
+        let share = |done: f64| Some(done / 3.0);
+        assert_eq!(
+            said.into_inner().expect("nobody panics"),
+            [share(0.0), None, share(1.0), None, share(2.0), None, share(3.0)]
+        );
     }
 
     #[test]

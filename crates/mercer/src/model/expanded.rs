@@ -57,8 +57,10 @@ impl Prepared {
         }
         let threads = self.threads.clone();
         let context = Context::new(&threads, watch, Phase::Packing);
-        let predict =
-            |memory: u64| expansion::predict(&self.kernel, points, &wanted(self.tolerance, COLUMNS, memory), &context);
+        let predict = |memory: u64| {
+            let wanted = wanted(self.tolerance, COLUMNS, memory);
+            threads.run(|| expansion::predict(&self.kernel, points, &wanted, &context))
+        };
         let is_worth = |found: &Prediction| asked || found.cost <= WORTH * found.direct;
         let best = match predict(u64::MAX)? {
             Ok(found) if is_worth(&found) => found,

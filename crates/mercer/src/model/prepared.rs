@@ -56,8 +56,8 @@ impl Prepared {
         let stopwatch = Stopwatch::start();
         let n = points.n_samples();
         settings.validate(n)?;
-        points.check_finite()?;
         let threads = settings.thread_pool()?;
+        points.check_finite_on(&threads)?;
         let (kernel, mut warnings) = match &settings.kernel {
             KernelChoice::Known(kernel) => (kernel.clone(), Vec::new()),
             KernelChoice::Spec(spec) => spec.resolve_told(points, &threads, watch)?,
