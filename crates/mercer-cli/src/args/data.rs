@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use super::numbers::at_least_one;
 use super::values::{ColumnName, Delimiter, Format, ImageSize, Pixels, RowRange, ScaleFactor};
 
 /// Flags that say how to read a data file.
@@ -25,7 +26,7 @@ pub(crate) struct DataArgs {
     #[arg(long, value_name = "A:B")]
     pub(crate) rows: Option<RowRange>,
     /// As many rows, drawn at random; all of them if there are no more
-    #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) sample: Option<usize>,
     /// Multiply every value by this, such as 1/255; the model remembers it
     #[arg(long, value_name = "FACTOR", conflicts_with = "standardize")]

@@ -45,6 +45,14 @@ pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "give a whole number that is not negative".to_owned())
 }
 
+/// A whole number of something of which there has to be one.
+pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("give a whole number from 1 on".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,8 @@
 //! What probably went wrong, judged from the text that could not be used.
 
+use super::STANDARD_INPUT;
+use super::blocks::line_breaks;
+use crate::failure::{InputError, Place};
 use crate::spelling::nearest;
 
 /// The longest piece of a file that is quoted in a message.
@@ -39,33 +42,75 @@ pub(super) fn shown(name: &str) -> String {
     short.escape_debug().to_string()
 }
 
-/// What a file is, if it begins like something that is not text, and what to do about it.
-pub(super) fn for_foreign_file(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
-    if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
-        Some(("the file is UTF-16", "save it as UTF-8"))
-    } else if beginning.starts_with(b"\x93NUMPY") {
-        Some(("the file is a NumPy array", "read it with --format npy"))
-    } else if beginning.starts_with(b"PAR1") {
-        Some(("the file is a Parquet file", "read it with --format parquet"))
-    } else if beginning.starts_with(b"ARROW1") {
-        Some(("the file is an Arrow file", "read it with --format arrow"))
-    } else if beginning.starts_with(b"PK\x03\x04") {
-        Some(("the file is a zip file", "if NumPy made it, read it with --format npz"))
-    } else if beginning.starts_with(&[0x1f, 0x8b]) {
-        Some(("the file is compressed by gzip", "let its name end in .gz, or unpack it with gunzip"))
-    } else if beginning.contains(&0) {
-        Some(("the file is not text", "say what it is by --format"))
-    } else {
-        None
+/// Bytes from the beginning of a file that say what it is.
+const BEGINNING: usize = 4096;
+/// How a file begins that is compressed by gzip.
+pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// What to do about a byte that is no character.
+const NUL_HINT: &str = "make the file again; if it is not text, say what it is by --format";
+
+/// The complaint about a file that is no text, judged from its beginning.
+pub(super) fn for_foreign_text(file: &str, text: &[u8]) -> Option<InputError> {
+    let beginning = &text[..text.len().min(BEGINNING)];
+    if let Some((problem, hint)) = for_foreign_file(beginning) {
+        let hint = if file == STANDARD_INPUT { for_foreign_pipe(beginning) } else { hint };
+        return Some(InputError::new(file, problem).hint(hint));
     }
+    let place = memchr::memchr(0, beginning)?;
+    let ends_field = |byte: &u8| DELIMITERS.contains(byte) || matches!(byte, b'\n' | b'\r');
+    let start = beginning[..place].iter().rposition(ends_field).map_or(0, |at| at + 1);
+    let end = beginning[place..].iter().position(ends_field).map_or(beginning.len(), |length| place + length);
+    let line = 1 + line_breaks(&beginning[..start]) as u64;
+    Some(nul(
+        file,
+        &beginning[start.max(place.saturating_sub(QUOTED_LENGTH / 2))..end],
+        Place { line, ..Place::default() },
+    ))
+}
+
+/// The complaint about a field with a byte that is no character.
+pub(super) fn nul(file: &str, field: &[u8], place: Place) -> InputError {
+    InputError::new(file, format!("{} has a NUL byte, which no text has", quoted(field))).at(place).hint(NUL_HINT)
+}
+
+/// What a file is, if it begins like something that is known and not text, and what to do about it.
+pub(super) fn for_foreign_file(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
+    if is_utf16(beginning) {
+        return Some(("the file is UTF-16", "save it as UTF-8"));
+    }
+    let kinds: [(&[u8], _, _); 8] = [
+        (b"\x93NUMPY", "the file is a NumPy array", "read it with --format npy"),
+        (b"PAR1", "the file is a Parquet file", "read it with --format parquet"),
+        (b"ARROW1", "the file is an Arrow file", "read it with --format arrow"),
+        (b"PK\x03\x04", "the file is a zip file", "if NumPy made it, read it with --format npz"),
+        (&GZIP, "the file is compressed by gzip", "let its name end in .gz, or unpack it with gunzip"),
+        (b"BZh", "the file is compressed by bzip2", "unpack it with bunzip2"),
+        (b"\xfd7zXZ", "the file is compressed by xz", "unpack it with unxz"),
+        (b"\x28\xb5\x2f\xfd", "the file is compressed by zstd", "unpack it with unzstd"),
+    ];
+    kinds.into_iter().find(|(start, ..)| beginning.starts_with(start)).map(|(_, problem, hint)| (problem, hint))
+}
+
+/// Whether a text has two bytes for each character: it says so, or of its first characters every second byte is zero and no other.
+fn is_utf16(beginning: &[u8]) -> bool {
+    const ENOUGH: usize = 32;
+    let (pairs, _) = beginning.as_chunks::<2>();
+    let pairs = &pairs[..pairs.len().min(ENOUGH)];
+    let are_all = |is: fn(&[u8; 2]) -> bool| pairs.len() > 1 && pairs.iter().all(is);
+    beginning.starts_with(&[0xff, 0xfe])
+        || beginning.starts_with(&[0xfe, 0xff])
+        || are_all(|pair| pair[0] != 0 && pair[1] == 0)
+        || are_all(|pair| pair[0] == 0 && pair[1] != 0)
 }
 
 /// What to do about it if it came from standard input, which is read as text only.
-pub(super) fn for_foreign_pipe(beginning: &[u8]) -> &'static str {
-    if beginning.starts_with(&[0x1f, 0x8b]) {
+fn for_foreign_pipe(beginning: &[u8]) -> &'static str {
+    if beginning.starts_with(&GZIP) {
         "unpack it on the way: gunzip -c FILE | mercer …; or give the file itself"
-    } else if beginning.starts_with(&[0xff, 0xfe]) || beginning.starts_with(&[0xfe, 0xff]) {
+    } else if is_utf16(beginning) {
         "make it UTF-8 on the way: iconv -f UTF-16 -t UTF-8 FILE | mercer …"
+    } else if for_foreign_file(beginning).is_some_and(|(problem, _)| problem.contains("compressed")) {
+        "unpack it on the way"
     } else {
         "only CSV and TSV are read from standard input: give the file itself"
     }
@@ -119,7 +164,10 @@ pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: us
 
 /// The delimiter that would split the text into numbers, or, if it is all that a row has, into fields of which some are.
 fn likely_delimiter(text: &[u8], used: u8, n_columns: usize) -> Option<u8> {
-    let numbers = |delimiter: u8| text.split(move |&byte| byte == delimiter).map(|field| number(field).is_some());
+    // Where fields are quoted, what was not taken apart has its quotes, but for those around all of it.
+    let unquoted = |field: &[u8]| -> Vec<u8> { field.iter().copied().filter(|&byte| byte != b'"').collect() };
+    let numbers =
+        |delimiter: u8| text.split(move |&byte| byte == delimiter).map(move |field| number(&unquoted(field)).is_some());
     let others = || DELIMITERS.into_iter().filter(|&other| other != used && text.contains(&other));
     let all = others().find(|&other| numbers(other).all(|is_number| is_number));
     // Words have blanks between them, and numbers among them.
@@ -197,6 +245,9 @@ mod tests {
         assert!(advice("setosa", b',').contains("--label 2"));
         assert!(for_field(b"setosa", b',', "2", 3, Remedy::Drop).ends_with("--drop 2"));
         assert!(for_field(b"1,5", b';', "1", 1, Remedy::Label).ends_with("use --delimiter ','"), "the only column");
+        let quoted = for_field(b"row 0;\"0.0\";\"-2.0\";\"low\"", b',', "1", 1, Remedy::Label);
+        assert!(quoted.ends_with("use --delimiter ';'"), "{quoted}");
+        assert!(advice("say \"1\"", b',').contains("--label 2"), "a word with a quoted number is no row");
     }
 
     #[test]
@@ -212,6 +263,7 @@ mod tests {
         assert!(for_foreign_pipe(b"\x1f\x8b\x08").contains("gunzip -c"));
         assert!(for_foreign_pipe(b"\xff\xfe1\x00").contains("iconv"));
         assert!(for_foreign_pipe(b"\x93NUMPY\x01").ends_with("give the file itself"));
+        assert_eq!(for_foreign_pipe(b"BZh9"), "unpack it on the way");
     }
 
     #[test]
@@ -221,12 +273,16 @@ mod tests {
             (b"\x93NUMPY\x01", "NumPy"),
             (b"\x1f\x8b\x08", "compressed"),
             (b"PK\x03\x04\x00", "zip"),
-            (b"\x89PNG\x00", "not text"),
+            (b"\x28\xb5\x2f\xfd\x00", "zstd"),
+            (b"1\x00,\x00", "UTF-16"),
+            (b"\x001\x00,\x00", "UTF-16"),
         ] {
             let (problem, _) = for_foreign_file(beginning).unwrap();
             assert!(problem.contains(expected), "{problem}");
         }
-        assert_eq!(for_foreign_file(b"1.5"), None);
+        for beginning in [b"1.5".as_slice(), b"1\x00", b"1\x00,\x002,", b"\x00\x00\x08\x03", b""] {
+            assert_eq!(for_foreign_file(beginning), None, "{beginning:?}");
+        }
     }
 
     #[test]

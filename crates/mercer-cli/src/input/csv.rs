@@ -14,10 +14,7 @@ use super::blocks::{Blocks, line_breaks, pieces};
 use super::columns::Selection;
 use super::header::{header_names, is_header, not_text, refuse_doubt};
 use super::numbers::Numbers;
-use super::{
-    ColumnNames, Finite, Header, Labels, Part, Raw, ReadOptions, STANDARD_INPUT, UNNAMED_ID, UNNAMED_LABEL, advice,
-    source,
-};
+use super::{ColumnNames, Finite, Header, Labels, Part, Raw, ReadOptions, UNNAMED_ID, UNNAMED_LABEL, advice, source};
 use crate::failure::{Failure, InputError, Place, Result};
 
 /// Pieces per thread: a piece that takes longer than the others then matters less.
@@ -48,9 +45,8 @@ pub(super) fn read_in_batches(
     let io = |error| source::unpacking(name.as_ref(), name, error);
     let empty = || Failure::from(InputError::new(name, "the file is empty"));
     let mut block = blocks.next().map_err(io)?.ok_or_else(empty)?;
-    if let Some((problem, hint)) = advice::for_foreign_file(&block[..block.len().min(4096)]) {
-        let hint = if name == STANDARD_INPUT { advice::for_foreign_pipe(&block) } else { hint };
-        return Err(InputError::new(name, problem).hint(hint).into());
+    if let Some(error) = advice::for_foreign_text(name, &block) {
+        return Err(error.into());
     }
     let (first, after_first) = first_record(&block, delimiter).ok_or_else(empty)?;
     let first_line = line_of(&block, 0);
@@ -254,8 +250,8 @@ impl Table {
             }
         }
         let text = |column: usize| match std::str::from_utf8(&record[column]) {
-            Ok(text) => Ok(text.trim().to_owned()),
-            Err(_) => Err(What::NotText(column)),
+            Ok(text) if !text.contains('\0') => Ok(text.trim().to_owned()),
+            _ => Err(What::NotText(column)),
         };
         if let Some(column) = self.selection.label {
             rows.labels.push(text(column)?);
@@ -306,7 +302,7 @@ impl Table {
     }
 
     fn not_a_number(&self, line: u64, column: usize, field: &[u8]) -> InputError {
-        if std::str::from_utf8(field).is_err() {
+        if std::str::from_utf8(field).is_err() || field.contains(&0) {
             return not_text(&self.file, field, self.place(line, column));
         }
         let shown = advice::quoted(field.trim_ascii());

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::images::ENDINGS;
 use super::source::Packing;
 use crate::args::Format;
 use crate::failure::{InputError, Result};
@@ -54,6 +55,10 @@ pub(super) fn of(path: &Path, asked: Option<Format>) -> Result<NamedFormat> {
             let problem = "this is a model, not data";
             let hint = "`mercer info` shows it; transform, reconstruct and score take it before the data";
             Err(InputError::new(&path.display().to_string(), problem).hint(hint).into())
+        }
+        None if ENDINGS.iter().any(|ending| stem.strip_suffix(ending).is_some_and(|name| name.ends_with('.'))) => {
+            let hint = "give a folder of images, or a .list of their names";
+            Err(InputError::new(&path.display().to_string(), "one image is a single point").hint(hint).into())
         }
         None => {
             let problem = "the name does not say what the format is";
@@ -129,5 +134,9 @@ mod tests {
         assert_eq!(failure.to_string(), "points.dat: the name does not say what the format is");
         let hint = "say it by --format: csv, tsv, parquet, arrow, npy, npz, idx, libsvm or images";
         assert_eq!(failure.hint(), Some(hint));
+        let failure = of(Path::new("cat.PNG"), None).unwrap_err();
+        assert_eq!(failure.to_string(), "cat.PNG: one image is a single point");
+        assert_eq!(failure.hint(), Some("give a folder of images, or a .list of their names"));
+        assert!(of(Path::new("png"), None).unwrap_err().to_string().ends_with("what the format is"));
     }
 }

@@ -37,18 +37,18 @@ pub(super) fn refuse_doubt(file: &str, first: &ByteRecord, line: u64, options: &
 
 /// The names that a header tells.
 pub(super) fn header_names(file: &str, first: &ByteRecord, line: u64) -> Result<Vec<String>> {
-    let name = |(column, field)| {
-        let name = std::str::from_utf8(field).map_err(|_| {
-            let place = Place { line, column: Some(column + 1), column_name: None };
-            not_text(file, field, place)
-        })?;
-        Ok(name.trim().to_owned())
+    let name = |(column, field)| match std::str::from_utf8(field) {
+        Ok(name) if !name.contains('\0') => Ok(name.trim().to_owned()),
+        _ => Err(not_text(file, field, Place { line, column: Some(column + 1), column_name: None }).into()),
     };
     first.iter().enumerate().map(name).collect()
 }
 
 /// The complaint about a field that is not text.
 pub(super) fn not_text(file: &str, field: &[u8], place: Place) -> InputError {
+    if field.contains(&0) {
+        return advice::nul(file, field.trim_ascii(), place);
+    }
     let problem = format!("{} is not UTF-8 text", advice::quoted(field.trim_ascii()));
     InputError::new(file, problem).at(place).hint("save the file as UTF-8")
 }

@@ -11,6 +11,11 @@ use crate::failure::{Failure, InputError, Result};
 /// Reads points from an IDX file; `--label` names an IDX file of labels, beside it or by its path.
 pub(super) fn read(path: &Path, name: &str, bytes: Bytes, options: &ReadOptions) -> Result<Raw> {
     let header = header(name, &bytes)?;
+    if let [n] = header.shape[..] {
+        let problem = format!("there are {n} single numbers, not points");
+        let hint = "if these are labels, give the file of the points, and name this one by --label";
+        return Err(InputError::new(name, problem).hint(hint).into());
+    }
     let without_label = ReadOptions { label: None, ..options.clone() };
     let mut raw = npy::matrix(name, bytes, &header, &without_label)?;
     if let Some(label) = &options.label {

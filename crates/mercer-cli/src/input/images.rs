@@ -14,7 +14,7 @@ use crate::args::{Format, ImageSize, Pixels};
 use crate::failure::{Failure, InputError, Result};
 
 /// Endings of the images that can be read.
-const ENDINGS: [&str; 10] = ["png", "jpg", "jpeg", "bmp", "pgm", "ppm", "pnm", "pbm", "pam", "dib"];
+pub(super) const ENDINGS: [&str; 10] = ["png", "jpg", "jpeg", "bmp", "pgm", "ppm", "pnm", "pbm", "pam", "dib"];
 
 /// Images that are decoded before their pixels are taken over.
 const AT_ONCE: usize = 256;

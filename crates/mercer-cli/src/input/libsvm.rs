@@ -11,8 +11,8 @@ use crate::failure::{Failure, InputError, Place, Result};
 
 /// Reads points from libsvm text. The label is always taken out: it is not a column.
 pub(super) fn read(name: &str, text: &[u8], options: &ReadOptions) -> Result<Raw> {
-    if let Some((problem, hint)) = advice::for_foreign_file(&text[..text.len().min(4096)]) {
-        return Err(InputError::new(name, problem).hint(hint).into());
+    if let Some(error) = advice::for_foreign_text(name, text) {
+        return Err(error.into());
     }
     if options.label.is_some() {
         return Err(Failure::usage("--label is not for libsvm files: the label is the first word of each line"));
@@ -148,6 +148,10 @@ impl<'a> Line<'a> {
 
     fn entry(&self, word: &[u8]) -> Result<(usize, f64)> {
         let shown = || advice::quoted(word);
+        if word.starts_with(b"qid:") {
+            let problem = format!("{} says which query the row belongs to, and is no column", shown());
+            return Err(self.error(problem).hint("take it out: sed 's/ qid:[^ ]*//' FILE > NEW").into());
+        }
         let colon = memchr::memchr(b':', word).ok_or_else(|| {
             self.error(format!("{} is not a column:value pair", shown())).hint("an entry looks like 12:0.5")
         })?;

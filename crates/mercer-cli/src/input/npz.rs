@@ -45,7 +45,7 @@ struct NpzFile<'a, R> {
 
 impl<'a, R: Read + Seek> NpzFile<'a, R> {
     fn open(name: &'a str, mut source: R) -> Result<Self> {
-        let mut start = [0; 4];
+        let mut start = [0; 8];
         let io = |error| Failure::File { doing: "reading", path: name.into(), source: error };
         let length = source.seek(std::io::SeekFrom::End(0)).map_err(io)?;
         if length == 0 {
@@ -53,10 +53,10 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
         }
         source.rewind().map_err(io)?;
         let got = source.read(&mut start).map_err(io)?;
-        if start != *b"PK\x03\x04" && start != *b"PK\x05\x06" {
+        if !start.starts_with(b"PK\x03\x04") && !start.starts_with(b"PK\x05\x06") {
             let error = InputError::new(name, "the file is not an .npz file");
             return Err(match advice::for_foreign_file(&start[..got]) {
-                Some((what, _)) if !what.ends_with("not text") => error.hint(what),
+                Some((what, _)) => error.hint(what),
                 _ => error.hint("np.savez and np.savez_compressed make such files"),
             }
             .into());

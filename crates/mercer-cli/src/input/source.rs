@@ -1,13 +1,15 @@
 //! Where the bytes of a file come from.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Deref;
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 use memmap2::Mmap;
 
+use super::MAKE_AGAIN;
+use super::advice::{self, GZIP};
 use crate::failure::{Failure, InputError, Result};
 
 /// Whether a file is packed.
@@ -40,7 +42,7 @@ impl Bytes {
         let file = open_file(path)?;
         if packing == Packing::Gzip {
             let mut bytes = Vec::new();
-            gunzip(file).read_to_end(&mut bytes).map_err(|error| unpacking(path, name, error))?;
+            gunzip(path, name, file)?.read_to_end(&mut bytes).map_err(|error| unpacking(path, name, error))?;
             if bytes.is_empty() {
                 return Err(InputError::new(name, "the file is empty").into());
             }
@@ -66,7 +68,7 @@ pub(super) fn stream(path: &Path, packing: Packing) -> Result<Box<dyn Read + Sen
     let file = open_file(path)?;
     Ok(match packing {
         Packing::None => Box::new(file),
-        Packing::Gzip => Box::new(gunzip(file)),
+        Packing::Gzip => Box::new(gunzip(path, &path.display().to_string(), file)?),
     })
 }
 
@@ -79,11 +81,11 @@ pub(super) fn open_file(path: &Path) -> Result<File> {
 pub(super) fn unpacking(path: &Path, name: &str, error: io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {
-            InputError::new(name, "the compressed file is truncated").hint("copy or make the file again").into()
+            InputError::new(name, "the compressed file is truncated").hint(MAKE_AGAIN).into()
         }
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
             let problem = format!("the file cannot be unpacked: {error}");
-            InputError::new(name, problem).hint("is it really compressed by gzip? if not, rename it").into()
+            InputError::new(name, problem).hint(MAKE_AGAIN).into()
         }
         _ => Failure::file("reading", path)(error),
     }
@@ -93,9 +95,28 @@ fn empty(name: &str) -> Failure {
     InputError::new(name, "the file is empty").into()
 }
 
-fn gunzip(file: File) -> MultiGzDecoder<BufReader<File>> {
+/// The contents of a packed file, if it begins as one.
+fn gunzip(path: &Path, name: &str, file: File) -> Result<MultiGzDecoder<BufReader<File>>> {
     const BUFFER: usize = 1 << 16;
-    MultiGzDecoder::new(BufReader::with_capacity(BUFFER, file))
+    let mut packed = BufReader::with_capacity(BUFFER, file);
+    let beginning = packed.fill_buf().map_err(Failure::file("reading", path))?;
+    if beginning.is_empty() {
+        return Err(empty(name));
+    }
+    // A pipe may give a single byte at first.
+    let seen = beginning.len().min(GZIP.len());
+    if beginning[..seen] != GZIP[..seen] {
+        let what = advice::for_foreign_file(beginning).map_or_else(
+            || {
+                let line = beginning.split(|&byte| byte == b'\n' || byte == b'\r').next().unwrap_or_default();
+                format!("it begins with {}", advice::quoted(line))
+            },
+            |(what, _)| what.to_owned(),
+        );
+        let problem = format!("the name says that the file is compressed by gzip, but {what}");
+        return Err(InputError::new(name, problem).hint("take .gz off its name, or pack it with gzip").into());
+    }
+    Ok(MultiGzDecoder::new(packed))
 }
 
 /// Maps a file that is only read.

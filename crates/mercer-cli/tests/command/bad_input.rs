@@ -60,6 +60,57 @@ fn text_that_is_not_utf8() {
 }
 
 #[test]
+fn bytes_that_no_text_has() {
+    let hint = "hint: make the file again; if it is not text, say what it is by --format\n";
+    let complaint =
+        |place: &str, text: &str| format!("error: {place}: \"{text}\" has a NUL byte, which no text has\n{hint}");
+    refused("x.csv", b"a,b\n1,2\n3,4\0\n", "", &complaint("x.csv, line 3", "4\\0"));
+    refused("x.libsvm", b"1 1:2\n0 1:\x003\n", "", &complaint("x.libsvm, line 2", "1:\\03"));
+    let picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+    refused("x.csv", picture, "", &complaint("x.csv, line 3", "\\0\\0\\0"));
+    // Where the beginning of the file is long past: in numbers, labels and ids.
+    let late = |row: &[u8]| [b"a,b,kind\n", b"1,2,x\n".repeat(2000).as_slice(), row].concat();
+    for (row, column, text) in [(b"1,2\0,x\n".as_slice(), "2 (b)", "2\\0"), (b"1,2,y\0\n", "3 (kind)", "y\\0")] {
+        refused("x.csv", &late(row), "--label kind", &complaint(&format!("x.csv, line 2002, column {column}"), text));
+    }
+    let wide = [b"a".repeat(5000).as_slice(), b",b\0\n1,2\n"].concat();
+    refused("x.csv", &wide, "", &complaint("x.csv, line 1, column 2", "b\\0"));
+    refused("x.csv", b"1\0,\x002\0\n\0", "", "error: x.csv: the file is UTF-16\nhint: save it as UTF-8\n");
+}
+
+#[test]
+fn a_name_that_says_gzip_and_is_wrong() {
+    let begins = |name: &str, what: &str| {
+        format!(
+            "error: {name}: the name says that the file is compressed by gzip, but {what}\n\
+             hint: take .gz off its name, or pack it with gzip\n"
+        )
+    };
+    refused("x.csv.gz", b"a,b\n1,2\n", "", &begins("x.csv.gz", "it begins with \"a,b\""));
+    refused("x.libsvm.gz", b"1 1:2\n", "", &begins("x.libsvm.gz", "it begins with \"1 1:2\""));
+    let array = npy("|u1", "(2, 2)", &[1, 2, 3, 4]);
+    refused("x.npy.gz", &array, "", &begins("x.npy.gz", "the file is a NumPy array"));
+    refused(
+        "x.idx.gz",
+        b"\0\0\x08\x01\0\0\0\x01\x05",
+        "",
+        &begins("x.idx.gz", "it begins with \"\\0\\0\\u{8}\\u{1}\\0\\0\\0\\u{1}\\u{5}\""),
+    );
+    refused("x.csv.gz", b"", "", "error: x.csv.gz: the file is empty\n");
+    for name in ["x.csv.gz", "x.npy.gz"] {
+        let cut = format!("error: {name}: the compressed file is truncated\nhint: copy or make the file again\n");
+        refused(name, b"\x1f\x8b\x08\0", "", &cut);
+    }
+}
+
+#[test]
+fn queries_in_a_libsvm_file() {
+    let expected = "error: x.libsvm, line 2: \"qid:7\" says which query the row belongs to, and is no column\n\
+                    hint: take it out: sed 's/ qid:[^ ]*//' FILE > NEW\n";
+    refused("x.libsvm", b"# ranked\n1 qid:7 1:0.5 3:2\n0 qid:8 1:1\n", "", expected);
+}
+
+#[test]
 fn another_delimiter() {
     let expected = "error: x.csv, line 2, column 1 (a;b): \"1;2\" is not a number\n\
                     hint: the columns seem to be separated by ';': use --delimiter ';'\n";
@@ -67,6 +118,9 @@ fn another_delimiter() {
     let label = "error: x.csv: there is no column \"b\" among the only column\n\
                  hint: the columns seem to be separated by ';': use --delimiter ';'\n";
     refused("x.csv", b"a;b\n1;2\n", "--label b", label);
+    let quoted = "error: x.csv, line 2, column 1 (a;\\\"b\\\"): \"x;\\\"2.5\\\"\" is not a number\n\
+                  hint: the columns seem to be separated by ';': use --delimiter ';'\n";
+    refused("x.csv", b"\"a\";\"b\"\n\"x\";\"2.5\"\n", "", quoted);
     let tab = "error: x.csv, line 1, column 1: \"1\\t2\" is not a number\n\
                hint: the columns seem to be separated by tab: use --delimiter tab; if the first row is a header, say --header\n";
     refused("x.csv", b"1\t2\n3\t4\n", "--no-header", tab);
@@ -222,6 +276,9 @@ fn negative_values_of_flags_that_are_no_plain_numbers() {
             "--rows -1:3",
             "invalid value '-1:3' for '--rows <A:B>': give the first row and the one after the last, such as 0:1000, 500: or :100",
         ),
+        ("--sample 0", "invalid value '0' for '--sample <N>': give a whole number from 1 on"),
+        ("--sample -2", "invalid value '-2' for '--sample <N>': give a whole number from 1 on"),
+        ("--sample 1.5", "invalid value '1.5' for '--sample <N>': give a whole number from 1 on"),
         ("--no-center -1", "unexpected value '-1' for '--no-center' found; no more were expected"),
     ] {
         let directory = Directory::new();

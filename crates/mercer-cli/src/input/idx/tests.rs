@@ -29,6 +29,6 @@ fn foreign_and_truncated_files_are_refused() {
     assert_eq!(parse(&[0, 0, 8, 3, 0, 0, 0, 1]), Err("x.idx: the file is truncated within its header".to_owned()));
     let truncated = "x.idx: the file is truncated: it holds 3 of the 1000000 values it announces";
     assert_eq!(parse(&[0, 0, 8, 2, 0, 0, 3, 232, 0, 0, 3, 232, 1, 2, 3]), Err(truncated.to_owned()));
-    let list = "x.idx: the array is a list of 1 numbers, not a matrix";
-    assert_eq!(parse(&[0, 0, 8, 1, 0, 0, 0, 1, 5]), Err(list.to_owned()));
+    let list = "x.idx: there are 3 single numbers, not points";
+    assert_eq!(parse(&[0, 0, 8, 1, 0, 0, 0, 3, 5, 6, 7]), Err(list.to_owned()));
 }
