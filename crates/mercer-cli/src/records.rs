@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use mercer::data::Scaling;
 use mercer::record::RECORD_VERSION;
 use serde::Serialize;
 
@@ -39,6 +40,26 @@ impl Common {
             seconds,
             peak_memory_bytes: mercer::peak_memory(),
             warnings,
+        }
+    }
+}
+
+/// What is done to points before a kernel sees them: one factor for all values, or a shift and a factor for each column.
+#[derive(Debug, Serialize)]
+pub(crate) struct ScalingRecord<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shift: Option<&'a [f64]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    factor: Option<&'a [f64]>,
+}
+
+impl<'a> From<&'a Scaling> for ScalingRecord<'a> {
+    fn from(scaling: &'a Scaling) -> Self {
+        match scaling.common_factor() {
+            Some(factor) => Self { scale: Some(factor), shift: None, factor: None },
+            None => Self { scale: None, shift: Some(scaling.shift()), factor: Some(scaling.factor()) },
         }
     }
 }

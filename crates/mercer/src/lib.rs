@@ -83,7 +83,7 @@ pub mod tune;
 pub mod upscale;
 pub mod watch;
 
-pub use any::AnyModel;
+pub use any::{AnyModel, StateFile};
 pub use autoencoder::{Autoencoder, AutoencoderKernelPca};
 pub use choices::{
     Center, ExpansionMethod, Gain, GainRule, GramChoice, MemoryBudget, Negative, NegativeScope, Refresh, SolverChoice,

@@ -68,7 +68,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "record", "scalar", "watch",
         ],
     ),
-    ("any", &["autoencoder", "cluster", "error", "model"]),
+    ("any", &["autoencoder", "cluster", "error", "hebbian", "model", "online"]),
     ("classify", &["data", "eigen", "error", "kernel", "model", "watch"]),
     ("denoise", &["data", "error", "kernel", "model", "nystrom", "preimage", "watch"]),
     ("upscale", &["data", "denoise", "error", "kernel", "model", "preimage", "watch"]),

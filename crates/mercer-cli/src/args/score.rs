@@ -26,8 +26,9 @@ pub(crate) struct ScoreArgs {
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
     /// Share of the training points that is within the limits: 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995 or 0.999
-    #[arg(long, value_name = "LEVEL", default_value_t = 0.99, allow_negative_numbers = true)]
-    pub(crate) limit: f64,
+    /// [default: 0.99]
+    #[arg(long, value_name = "LEVEL", allow_negative_numbers = true)]
+    pub(crate) limit: Option<f64>,
     /// Number of threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) threads: Option<usize>,

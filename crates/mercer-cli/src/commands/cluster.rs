@@ -17,8 +17,9 @@ use super::settings::{gains, kernel_spec, precision};
 use crate::args::{ClusterArgs, DataArgs, FitSolver, Format};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::{Data, Labels};
-use crate::output::summary::{columns, counted, kernel, seconds, short};
+use crate::output::summary::{columns, counted, kernel, scaling, seconds, short};
 use crate::output::{self, OutputFile, ScoreWriter, Words};
+use crate::records::ScalingRecord;
 
 /// The name of the column of clusters.
 pub(super) const COLUMN: &str = "cluster";
@@ -245,11 +246,15 @@ struct ShowBody<'a> {
     /// Names of the columns; absent if they had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     feature_names: Option<&'a [String]>,
+    /// What is done to new points first; absent if nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scaling: Option<ScalingRecord<'a>>,
 }
 
 /// Shows clusters to somebody who asked for that.
 pub(super) fn show(model: &ClusterModel, session: &Session<'_>) -> Result<ExitStatus> {
-    let body = ShowBody { record: model.record(), feature_names: model.feature_names() };
+    let (record, feature_names) = (model.record(), model.feature_names());
+    let body = ShowBody { record, feature_names, scaling: model.scaling().map(ScalingRecord::from) };
     session.finish_with(ExitStatus::Done, &body, &table(model))
 }
 
@@ -258,7 +263,7 @@ fn table(model: &ClusterModel) -> String {
     let record = model.record();
     let largest = record.residuals.iter().copied().fold(0.0, f64::max);
     let time = record.seconds.get("total").copied().unwrap_or(0.0);
-    let mut text = columns(model.feature_names());
+    let mut text = columns(model.feature_names()) + &scaling(model.scaling());
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<10}  {value}");
     };

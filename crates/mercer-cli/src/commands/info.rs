@@ -8,6 +8,8 @@ use super::{autoencoder, cluster};
 use crate::args::{InfoArgs, ProgressChoice};
 use crate::failure::{ExitStatus, Result};
 use crate::output;
+use crate::output::summary::columns;
+use crate::records::ScalingRecord;
 
 /// The record of the fit, and what is not in it.
 #[derive(Serialize)]
@@ -17,6 +19,9 @@ struct InfoBody<'a> {
     /// Names of the columns; absent if they had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     feature_names: Option<&'a [String]>,
+    /// What is done to new points first; absent if nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scaling: Option<ScalingRecord<'a>>,
 }
 
 /// Runs the command.
@@ -25,9 +30,10 @@ pub(super) fn run(args: &InfoArgs) -> Result<ExitStatus> {
     session.check_outputs(None, &[("model", &args.model)])?;
     match session.load_any(&args.model)? {
         AnyModel::KernelPca(model) => {
-            let body = InfoBody { record: model.record(), feature_names: model.feature_names() };
-            let columns = output::summary::columns(model.feature_names());
-            session.finish_with(ExitStatus::Done, &body, &(columns + &output::summary(model.record())))
+            let (feature_names, scaling) = (model.feature_names(), model.scaling());
+            let body = InfoBody { record: model.record(), feature_names, scaling: scaling.map(ScalingRecord::from) };
+            let about_columns = columns(feature_names) + &output::summary::scaling(scaling);
+            session.finish_with(ExitStatus::Done, &body, &(about_columns + &output::summary(model.record())))
         }
         AnyModel::Autoencoder(model) => autoencoder::show(&model, &session),
         AnyModel::Clusters(model) => cluster::show(&model, &session),

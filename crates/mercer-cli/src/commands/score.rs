@@ -58,7 +58,7 @@ pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
     let threads = threads(args.threads)?;
     session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
     let model = session.load(&args.model, "a score")?;
-    let limit = limit(&model, args.limit, &mut session)?;
+    let limit = limit(&model, args, &mut session)?;
     let options = session.query_options(&args.data, &model)?;
     let (points, output, phase) = (args.points.as_path(), args.output.as_path(), "score");
     let byte_scale = scale_of_bytes(model.basis(), model.scaling());
@@ -89,19 +89,32 @@ pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
     session.finish(ExitStatus::Done, &body, None)
 }
 
-/// The model's limits at the level that was asked for. Models of streams and of earlier versions have none, which is said and no reason to stop.
-fn limit(model: &Model, level: f64, session: &mut Session<'_>) -> Result<Option<ControlLimit>> {
+/// The share of the training points that is within the limits, unless another is asked for.
+const LEVEL: f64 = 0.99;
+
+/// The model's limits at the level that was asked for. Models of streams and of earlier versions have none, which is said, and no reason to stop
+/// unless a level was asked for.
+fn limit(model: &Model, args: &ScoreArgs, session: &mut Session<'_>) -> Result<Option<ControlLimit>> {
     let Some(limits) = &model.record().control_limits else {
         if matches!(model.kernel(), Kernel::Precomputed) {
             return Ok(None); // which cannot tell novelty at all, and will say so
         }
-        session.warn(if summary::is_of_a_stream(model.record()) {
-            "the model of a stream has no control limits, so no row is called novel: rows that were seen once are not there to learn them from"
+        let (which, why) = if summary::is_of_a_stream(model.record()) {
+            (
+                "the model of a stream has no control limits",
+                ": rows that were seen once are not there to learn them from",
+            )
         } else {
-            "the model was saved without control limits, so no row is called novel; fit it again to have them"
-        });
+            ("the model was saved without control limits", "; fit it again to have them")
+        };
+        if let Some(level) = args.limit {
+            let model = args.model.display();
+            return Err(Failure::usage(format!("--limit {level} cannot be had from {model}: {which}{why}")));
+        }
+        session.warn(format!("{which}, so no row is called novel{why}"));
         return Ok(None);
     };
+    let level = args.limit.unwrap_or(LEVEL);
     if let Some(limit) = limits.at(level) {
         return Ok(Some(limit));
     }

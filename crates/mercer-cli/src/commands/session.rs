@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use mercer::autoencoder::{Autoencoder, Codec};
 use mercer::watch::Threads;
-use mercer::{AnyModel, ClusterModel, Model};
+use mercer::{AnyModel, ClusterModel, Model, StateFile};
 use serde::Serialize;
 
 use crate::args::{DataArgs, DenoiseRowsArgs, ProgressChoice, QueryArgs, ReportArgs, TimeLimit};
@@ -200,12 +200,20 @@ impl<'a> Session<'a> {
     /// Loads a model file of any kind.
     pub(super) fn load_any(&mut self, path: &Path) -> Result<AnyModel> {
         self.timed("load", |_| {
-            AnyModel::load(path).map_err(|error| match error {
-                mercer::Error::ModelFile { problem, .. } if input::format_of(path, None).is_ok() => {
-                    let hint = "by its name the file holds data: the model is named first, then the data";
-                    InputError::new(&path.display().to_string(), problem).hint(hint).into()
+            AnyModel::load(path).map_err(|error| {
+                let hint = match StateFile::at(path) {
+                    Some(state) => Some(how_to_go_on(path, state)),
+                    None if input::format_of(path, None).is_ok() => {
+                        Some("by its name the file holds data: the model is named first, then the data".to_owned())
+                    }
+                    None => None,
+                };
+                match (error, hint) {
+                    (mercer::Error::ModelFile { problem, .. }, Some(hint)) => {
+                        InputError::new(&path.display().to_string(), problem).hint(hint).into()
+                    }
+                    (other, _) => other.into(),
                 }
-                other => other.into(),
             })
         })
     }
@@ -285,6 +293,19 @@ impl<'a> Session<'a> {
     /// Whether people want to read a table.
     pub(super) fn wants_table(&self) -> bool {
         !self.report.json && !self.report.quiet
+    }
+}
+
+/// What can be done with the state of something unfinished.
+fn how_to_go_on(path: &Path, state: StateFile) -> String {
+    let path = path.display();
+    match state {
+        StateFile::Stream => {
+            format!(
+                "`mercer stream {path}` learns on, and -o makes a model of it: mercer stream {path} -o NEW.mercer < ROWS"
+            )
+        }
+        _ => format!("the same `mercer fit` as before with --checkpoint {path} --resume goes on, and saves a model"),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use mercer::RunRecord;
+use mercer::data::Scaling;
 use mercer::record::KernelRecord;
 
 use super::table::{Column, Side, Table, terminal_width};
@@ -53,6 +54,16 @@ pub(crate) fn columns(names: Option<&[String]>) -> String {
         text.push_str(&next);
     }
     format!("{:<10}  {text}\n", "columns")
+}
+
+/// A line that says what is done to new points first, if anything is.
+pub(crate) fn scaling(scaling: Option<&Scaling>) -> String {
+    let Some(scaling) = scaling else { return String::new() };
+    let text = match scaling.common_factor() {
+        Some(factor) => format!("every value times {}", short(factor)),
+        None => "each column less a shift of its own, times a factor of its own, as by --standardize".to_owned(),
+    };
+    format!("{:<10}  {text}\n", "scaling")
 }
 
 /// A kernel with its parameters.

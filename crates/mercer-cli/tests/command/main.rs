@@ -21,6 +21,7 @@ mod formats;
 mod guide;
 mod hebbian;
 mod help;
+mod info;
 mod interrupt;
 mod nystrom;
 mod plan;

@@ -81,6 +81,27 @@ fn a_model_without_limits_still_scores_and_says_so() {
 }
 
 #[test]
+fn a_level_is_refused_where_the_model_has_no_limits() {
+    let directory = fitted();
+    let old = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/models/without_limits.mercer");
+    std::fs::copy(old, directory.path("old.mercer")).unwrap();
+    directory.run_with_input("stream -n 1 -o stream.mercer --quiet", b"1,2\n2,3\n4,1\n3,3\n").done();
+    for (model, why) in [
+        ("old.mercer", "the model was saved without control limits; fit it again to have them"),
+        (
+            "stream.mercer",
+            "the model of a stream has no control limits: rows that were seen once are not there to learn them from",
+        ),
+    ] {
+        // The default is no wish, and asking for it is.
+        let outcome = directory.run(&format!("score {model} new.csv -o out.csv --limit 0.99"));
+        let expected = format!("error: --limit 0.99 cannot be had from {model}: {why}\n");
+        assert_eq!((outcome.code, outcome.stderr), (Some(2), expected));
+        assert!(!directory.path("out.csv").exists());
+    }
+}
+
+#[test]
 fn a_precomputed_kernel_is_refused() {
     let directory = Directory::new();
     directory.write("matrix.csv", "2,1,0\n1,3,1\n0,1,2\n");

@@ -34,7 +34,7 @@ use crate::scalar::Precision;
 /// Version of the layout.
 pub(super) const FORMAT_VERSION: u32 = 1;
 /// The header entry that makes a safetensors file a checkpoint.
-pub(super) const KEY: &str = "mercer-hebbian";
+pub(crate) const KEY: &str = "mercer-hebbian";
 /// The name that errors give to a checkpoint that is not in a file.
 pub(super) const IN_MEMORY: &str = "checkpoint in memory";
 

@@ -89,6 +89,7 @@ mod sweep;
 mod trial;
 mod tune;
 
+pub(crate) use checkpoint::KEY as CHECKPOINT_KEY;
 pub use history::HistoryEntry;
 pub use learner::HebbianLearner;
 pub use metrics::excess_relative_error;

@@ -28,7 +28,7 @@ use crate::watch::Stopwatch;
 /// Version of the layout.
 const FORMAT_VERSION: u32 = 1;
 /// The header entry that makes a safetensors file a checkpoint.
-const KEY: &str = "mercer-checkpoint";
+pub(crate) const KEY: &str = "mercer-checkpoint";
 /// Saving may take one part in this many of the time of a run.
 const AT_MOST_ONE_PART_IN: f64 = 20.0;
 

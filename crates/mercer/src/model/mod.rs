@@ -23,7 +23,7 @@ mod start;
 mod tests;
 
 pub use checkpoint::Checkpoint;
-pub(crate) use checkpoint::Totals;
+pub(crate) use checkpoint::{KEY as CHECKPOINT_KEY, Totals};
 pub(crate) use container::{Tensor, views_of, write_tensors};
 pub(crate) use file::{bad, digest, has_entry, read_checked, recorded_kernel};
 pub(crate) use finish::{Finish, Spectrum, fix_signs, significant_negative};

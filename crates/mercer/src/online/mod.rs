@@ -39,6 +39,7 @@ mod warnings;
 pub use directions::Captured;
 pub use learner::{Learner, Seen};
 pub use settings::{OnlineKernelPca, OnlineRecord, Policy, Rule, Schedule};
+pub(crate) use state::MAGIC as STATE_MAGIC;
 
 use faer::Mat;
 

@@ -21,7 +21,7 @@ use crate::record::KernelRecord;
 const FORMAT_VERSION: u32 = 2;
 
 /// What the bytes begin with.
-const MAGIC: &str = "mercer learner";
+pub(crate) const MAGIC: &str = "mercer learner";
 
 /// What every version begins with.
 #[derive(Deserialize)]
