@@ -239,6 +239,20 @@ fn the_kernel_hebbian_algorithm_finds_the_same_clusters() {
 }
 
 #[test]
+fn eigenvectors_of_the_kernel_hebbian_algorithm_are_held_against_its_tolerance() {
+    let (points, clustering) = four_heaps();
+    let rule = KernelHebbianPca::new(Kernel::linear()).passes(20);
+    let tolerance = |clustering: SpectralClustering| clustering.fit(&points).unwrap().record().tolerance;
+    let found = (
+        tolerance(clustering.clone().hebbian(rule.clone())),
+        tolerance(clustering.clone().hebbian(rule.clone().tolerance(0.3))),
+        tolerance(clustering.clone().tolerance(0.02).hebbian(rule)),
+        tolerance(clustering),
+    );
+    assert_eq!(found, (0.01, 0.3, 0.02, 1e-9));
+}
+
+#[test]
 fn a_given_matrix_is_clustered_and_its_rows_predicted() {
     let cloud = clusters(60, 2, 3, 4);
     let rows: Vec<Vec<f64>> = (0..60).map(|i| cloud.row(i).to_vec()).collect();

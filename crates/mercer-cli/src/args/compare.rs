@@ -11,9 +11,15 @@ use super::values::{MethodName, method_names};
 
 /// Arguments of `mercer compare`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    // There is no --solver here, so no default of its own either.
+    mut_arg("tolerance", |flag| {
+        flag.help("Largest residual of a component, relative to the first eigenvalue [default: 1e-9, 1e-5 in single precision]")
+    }),
+    after_help = "\
 Example:
-  mercer compare digits.csv --label digit --scale 1/16 -n 5 --methods tiled/krylov,lanczos")]
+  mercer compare digits.csv --label digit --scale 1/16 -n 5 --methods tiled/krylov,lanczos"
+)]
 pub(crate) struct CompareArgs {
     /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
     /// standard input

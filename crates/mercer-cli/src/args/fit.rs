@@ -156,7 +156,8 @@ pub(crate) struct SolveArgs {
     /// As many components as explain this share of the variance, such as 0.95
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) variance: Option<f64>,
-    /// Largest residual of a component, relative to the first eigenvalue
+    /// Largest residual of a component, relative to the first eigenvalue [default: 1e-9, 1e-5 in single precision, 0.01 with
+    /// --solver hebbian]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
     /// Memory to use at most beyond the data, such as 4GiB or 70% (of what is available) [default: 70%]

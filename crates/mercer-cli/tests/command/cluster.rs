@@ -59,6 +59,20 @@ fn solvers_agree_and_standard_output_works() {
 }
 
 #[test]
+fn the_hebbian_solver_is_held_against_a_hundredth_unless_another_tolerance_is_given() {
+    let directory = directory();
+    let run = |flags: &str| {
+        let outcome =
+            directory.run(&format!("cluster heaps.csv -k 2 --drop side --gamma 1 --solver {flags} -o out.csv --json"));
+        let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        (outcome.code, record["tolerance"].as_f64(), record["converged"].as_bool())
+    };
+    assert_eq!(run("hebbian --passes 60"), (Some(0), Some(0.01), Some(true)));
+    assert_eq!(run("hebbian --passes 60 --tolerance 1e-12"), (Some(1), Some(1e-12), Some(false)));
+    assert_eq!(run("krylov"), (Some(0), Some(1e-9), Some(true)));
+}
+
+#[test]
 fn bad_calls_and_bad_points_are_named_and_leave_nothing() {
     let directory = directory();
     directory.write("twice.csv", "x\n1\n1\n2\n2\n");

@@ -82,7 +82,8 @@ impl SpectralClustering {
     /// Finds eigenvectors by the kernel Hebbian algorithm, with the gains and passes of `settings`.
     ///
     /// It is given the normalised matrix, which is kept in memory as a whole; that has to fit the budget. Kernel, centring, number of
-    /// components, precision, seed, threads and memory are those of the clustering.
+    /// components, precision, seed, threads and memory are those of the clustering; so is the tolerance, if it is set there, and that of
+    /// `settings` otherwise.
     #[must_use]
     pub fn hebbian(mut self, settings: KernelHebbianPca) -> Self {
         self.hebbian = Some(settings);
@@ -96,7 +97,8 @@ impl SpectralClustering {
         self
     }
 
-    /// Sets what the residual of every eigenvector must reach (default 1e-5 in single, 1e-9 in double precision).
+    /// Sets what the residual of every eigenvector must reach (default 1e-5 in single, 1e-9 in double precision; with
+    /// [`hebbian`](Self::hebbian), that of its settings).
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.common = self.common.tolerance(tolerance);
@@ -152,7 +154,12 @@ impl SpectralClustering {
 
     /// The settings of the eigenvalue problem.
     pub(super) fn eigenproblem(&self) -> KernelPca {
-        self.common.clone().n_components(self.n_components.unwrap_or(self.n_clusters))
+        let common = self.common.clone().n_components(self.n_components.unwrap_or(self.n_clusters));
+        let tolerance = self.hebbian.as_ref().and_then(KernelHebbianPca::tolerance_asked);
+        match (common.tolerance, tolerance) {
+            (None, Some(tolerance)) => common.tolerance(tolerance),
+            _ => common,
+        }
     }
 
     /// Checks every setting that is not common to all of kernel PCA.

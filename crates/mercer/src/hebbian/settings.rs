@@ -299,6 +299,11 @@ impl KernelHebbianPca {
         HebbianLearner::fit(self.clone(), points, start, watch)
     }
 
+    /// What components are held against.
+    pub(crate) fn tolerance_asked(&self) -> Option<f64> {
+        self.common.tolerance
+    }
+
     /// The same gains and passes for a matrix that is given, within the seed, threads and memory of `common`.
     pub(crate) fn for_matrix(&self, common: &KernelPca) -> Self {
         Self {
