@@ -31,6 +31,21 @@ impl Selection {
             columns.find_all(&options.columns, "--columns")?
         };
         let dropped = columns.find_all(&options.drop, "--drop")?;
+        if let (Some(place), true) = (label, label == id) {
+            let problem = format!("column {} cannot be both --label and --id", columns.shown(place));
+            return Err(InputError::new(file, problem).into());
+        }
+        // A range may reach over what is taken out; who names a column means it.
+        for column in options.columns.iter().filter(|column| columns.range(column).is_none()) {
+            let place = columns.find(column, "--columns")?;
+            let taken_out =
+                [("--label", label == Some(place)), ("--id", id == Some(place)), ("--drop", dropped.contains(&place))];
+            if let Some((flag, _)) = taken_out.into_iter().find(|(_, is_out)| *is_out) {
+                let problem =
+                    format!("column {} is asked for by --columns and taken out by {flag}", columns.shown(place));
+                return Err(InputError::new(file, problem).hint("name it in one of them").into());
+            }
+        }
         let is_feature = |place: &usize| Some(*place) != label && Some(*place) != id && !dropped.contains(place);
         let features: Vec<usize> = wanted.into_iter().filter(is_feature).collect();
         if features.is_empty() {
@@ -112,10 +127,8 @@ impl Columns<'_> {
     fn find_all(&self, wanted: &[ColumnName], flag: &str) -> Result<Vec<usize>> {
         let mut places = Vec::new();
         for column in wanted {
-            let range =
-                column.0.split_once('-').and_then(|(a, b)| a.parse::<usize>().ok().zip(b.parse::<usize>().ok()));
-            match range {
-                Some((first, last)) if self.names.is_none_or(|names| !names.contains(&column.0)) => {
+            match self.range(column) {
+                Some((first, last)) => {
                     if first < 1 || last < first || last > self.count {
                         let problem =
                             format!("there are no columns {first} to {last} among the {} columns", self.count);
@@ -123,10 +136,17 @@ impl Columns<'_> {
                     }
                     places.extend(first - 1..last);
                 }
-                _ => places.push(self.find(column, flag)?),
+                None => places.push(self.find(column, flag)?),
             }
         }
         Ok(places)
+    }
+
+    /// First and last number of a range, if the word is one.
+    fn range(&self, column: &ColumnName) -> Option<(usize, usize)> {
+        let (first, last) = column.0.split_once('-')?;
+        let range = first.parse().ok().zip(last.parse().ok())?;
+        self.names.is_none_or(|names| !names.contains(&column.0)).then_some(range)
     }
 
     fn shown(&self, place: usize) -> String {
@@ -188,6 +208,25 @@ mod tests {
     }
 
     #[test]
+    fn a_column_is_not_asked_for_and_taken_out() {
+        let kind = || Some(ColumnName("kind".to_owned()));
+        let cases = [
+            (DataArgs { label: kind(), ..DataArgs::default() }, "--label"),
+            (DataArgs { id: kind(), ..DataArgs::default() }, "--id"),
+            (DataArgs { drop: list(&["kind"]), ..DataArgs::default() }, "--drop"),
+        ];
+        for (args, flag) in cases {
+            let named = DataArgs { columns: list(&["a", "-1"]), ..args.clone() };
+            let expected = format!("x.csv: column 5 (kind) is asked for by --columns and taken out by {flag}");
+            assert_eq!(select(&named).unwrap_err(), expected);
+            let range = DataArgs { columns: list(&["2-5"]), ..args };
+            assert_eq!(select(&range).unwrap().features, [1, 2, 3], "a range may reach over it");
+        }
+        let both = DataArgs { label: kind(), id: kind(), ..DataArgs::default() };
+        assert_eq!(select(&both).unwrap_err(), "x.csv: column 5 (kind) cannot be both --label and --id");
+    }
+
+    #[test]
     fn columns_that_cannot_be_told_apart_have_no_names() {
         let options = ReadOptions::from(&DataArgs::default());
         let named = |names: &[&str]| {
@@ -201,7 +240,7 @@ mod tests {
     #[test]
     fn something_must_be_left() {
         let error = select(&DataArgs { drop: list(&["1-5"]), ..DataArgs::default() }).unwrap_err();
-        assert!(error.contains("there is no column") || error.ends_with("no column is left for the points"), "{error}");
+        assert_eq!(error, "x.csv: no column is left for the points");
     }
 
     #[test]
