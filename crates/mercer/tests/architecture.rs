@@ -76,7 +76,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "online",
         &[
             "choices", "data", "eigen", "error", "gram", "kernel", "memory", "model", "plan", "record", "scalar",
-            "simd", "tile",
+            "simd", "tile", "watch",
         ],
     ),
     // `gram` is the only part of the crate that `eigen` sees, and of it only the operator.

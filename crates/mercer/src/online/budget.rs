@@ -90,11 +90,19 @@ impl Learner {
             self.given_up += 1;
             block.renew(i, slot, self.memory.as_ref().expect("there are rows"))?;
         }
+        self.refresh_if_due()
+    }
+
+    /// Computes everything anew if as many rows were given up since the last time as rounding allows.
+    fn refresh_if_due(&mut self) -> Result<()> {
         let often = if self.drops_rows() { REFRESH_AFTER_DROPS } else { REFRESH_AFTER };
-        if self.given_up >= often * self.n_remembered() {
-            self.refresh()?;
-        }
-        Ok(())
+        if self.given_up >= often * self.n_remembered() { self.refresh() } else { Ok(()) }
+    }
+
+    /// A point was given up before there were rows.
+    pub(super) fn keep_factor(&mut self) -> Result<()> {
+        self.given_up += 1;
+        self.refresh_if_due()
     }
 
     /// Drops a row, and with it a part of the components; the mean is that of the rows left.
@@ -130,7 +138,7 @@ impl Learner {
     }
 
     /// Replaces a row by the best combination of the others.
-    fn project(&mut self, slot: usize, work: &mut Workspace) {
+    pub(super) fn project(&mut self, slot: usize, work: &mut Workspace) {
         let Workspace { coefficients, lost, .. } = work;
         let memory = self.memory.as_mut().expect("there are rows");
         let factor = memory.factor.as_mut().expect("the policy keeps a factor");
@@ -144,7 +152,7 @@ impl Learner {
     }
 
     /// Computes the factor and all inner products anew, so that rounding does not build up over millions of rows.
-    fn refresh(&mut self) -> Result<()> {
+    pub(super) fn refresh(&mut self) -> Result<()> {
         self.given_up = 0;
         let memory = self.memory.as_mut().expect("there are rows");
         let (m, p) = (memory.len(), memory.components.len());

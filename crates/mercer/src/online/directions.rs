@@ -3,7 +3,8 @@
 //! # Method
 //!
 //! Components as a rule leaves them are nearly orthonormal and nearly ordered. With `P = w·w` their inner products and `M` the mean of
-//! `y yᵀ` over the [last rows](super::recent), outputs `y` being those of components as they are now, the solutions of `M u = λ P u` with
+//! `y yᵀ` over the [last rows](super::recent) (a model that components [began as](super::warm) stands for those that have not come yet, with its
+//! variances and no correlations), outputs `y` being those of components as they are now, the solutions of `M u = λ P u` with
 //! `uᵀ P u = 1` are directions `Σ_p u_p w_p` of length one in the same span, orthogonal to one another, with variances `λ` along them:
 //! Rayleigh and Ritz. No direction in the span has a larger variance than the first. `P = R Rᵀ` makes it the ordinary problem of
 //! `R⁻¹ M R⁻ᵀ`, whose eigenvectors `v` give `u = R⁻ᵀ v`. Components that depend on others are left out, as by the [`span`](super::span):
@@ -67,7 +68,8 @@ impl Directions {
 
 impl Learner {
     /// How much of the variance of the last rows (512, or as many as there have been) the components as they are now hold, along the
-    /// directions of the [model](Self::model).
+    /// directions of the [model](Self::model). A model that components [began as](super::OnlineKernelPca::learner_from) stands for those of the 512
+    /// that have not come yet, with its own variances.
     ///
     /// [`variances`](Self::variances) are something else: of each component as it is learned, over all rows, each with the output that it
     /// had when it was learned.
@@ -83,8 +85,8 @@ impl Learner {
     pub(super) fn directions(&self) -> Result<(&Memory, Directions)> {
         let p = self.settings.n_components;
         let memory = match &self.memory {
-            Some(memory) if self.started == p || (self.started > 0 && self.n_seen >= p) => memory,
-            _ if self.n_seen < p => return Err(Error::TooFewRows { needed: p, found: self.n_seen }),
+            Some(memory) if self.started == p || (self.started > 0 && self.n_counted() >= p) => memory,
+            _ if self.n_counted() < p => return Err(Error::TooFewRows { needed: p, found: self.n_counted() }),
             _ => {
                 let requirement = format!(
                     "at most the number of different rows so far whose kernel with themselves is positive ({})",
@@ -122,7 +124,7 @@ impl Learner {
         }
     }
 
-    /// Mean products of the outputs of the last rows, and the mean of their squared lengths.
+    /// Mean products of the outputs of the last rows, or of what a model says of those that have not come, and the mean of their squared lengths.
     fn moments(&self, memory: &Memory) -> Result<(Mat<f64>, f64)> {
         let p = self.settings.n_components;
         let (mut moments, mut total, mut n) = (Mat::<f64>::zeros(p, p), 0.0, 0.0);
@@ -140,6 +142,12 @@ impl Learner {
                 n += 1.0;
             }
         }
+        let missing = self.recent.n_missing(memory.rows.n_features()).min(self.n_before()) as f64;
+        for (component, variance) in self.variances.iter().enumerate().take(self.started) {
+            moments[(component, component)] += missing * variance;
+        }
+        total += missing * self.total_variance;
+        n += missing;
         let share = if n > 0.0 { 1.0 / n } else { 0.0 };
         Ok((faer::Scale(share) * moments, share * total))
     }

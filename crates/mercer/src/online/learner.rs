@@ -32,8 +32,9 @@ use super::memory::Memory;
 use super::recent::Recent;
 use super::settings::{OnlineKernelPca, Policy};
 use super::step::{Answer, Workspace};
+use super::warm::Origin;
 use crate::choices::Center;
-use crate::data::Points;
+use crate::data::{Points, Scaling};
 use crate::error::{Error, Result};
 
 /// A row whose squared distance from the span of the rows in memory is below this share of its squared length, as far as it is learned from
@@ -65,18 +66,24 @@ pub(super) const ROUNDED: f64 = 1e-12;
 #[derive(Clone, Debug)]
 pub struct Learner {
     pub(super) settings: OnlineKernelPca,
+    /// What rows go through first; those in memory have been through it.
+    pub(super) scaling: Option<Scaling>,
+    /// The model that components began as, if there was one.
+    pub(super) origin: Option<Origin>,
     pub(super) memory: Option<Memory>,
     pub(super) n_seen: usize,
     /// Components that have started.
     pub(super) started: usize,
     /// Components that have finished: the first ones, which learn no more.
     pub(super) finished: usize,
-    /// Rows learned since the last of them has.
+    /// Rows learned since the last of them has, those of a [model](Learner::n_before) among them.
     pub(super) n_since: usize,
     pub(super) with_mean: Vec<f64>,
     pub(super) mean_squared: f64,
     pub(super) inner: Mat<f64>,
     pub(super) lateral: Vec<Vec<f64>>,
+    /// Rows that had been counted when each component began.
+    pub(super) began: Vec<usize>,
     /// The running mean of the squared outputs.
     pub(super) variances: Vec<f64>,
     /// The running mean of the squared lengths of centred rows.
@@ -124,6 +131,8 @@ impl Learner {
     pub(super) fn new(settings: OnlineKernelPca) -> Result<Self> {
         let p = settings.n_components;
         let mut learner = Self {
+            scaling: None,
+            origin: None,
             memory: None,
             n_seen: 0,
             started: 0,
@@ -133,6 +142,7 @@ impl Learner {
             mean_squared: 0.0,
             inner: Mat::zeros(p, p),
             lateral: (0..p).map(|p| vec![0.0; p]).collect(),
+            began: vec![0; p],
             variances: vec![0.0; p],
             total_variance: 0.0,
             followed_error: vec![0.0; p],
@@ -171,17 +181,15 @@ impl Learner {
         self.memory.as_ref().map_or(0, Memory::len)
     }
 
-    /// The rows in memory, one after the other.
+    /// The rows in memory, one after the other; scaled, if the [model](OnlineKernelPca::learner_from) that components began as scales its points.
     pub fn basis(&self) -> Vec<Vec<f64>> {
         self.memory.as_ref().map_or_else(Vec::new, |memory| (0..memory.len()).map(|i| memory.rows.row(i)).collect())
     }
 
-    /// The points that components started from, if they were [given](OnlineKernelPca::start), in the order of the components.
+    /// The points that components start from, if they were [given](OnlineKernelPca::start), in the order of the components.
     pub fn start_points(&self) -> Vec<Vec<f64>> {
-        let memory = self.memory.iter();
-        memory
-            .flat_map(|memory| (0..memory.len()).filter(|&i| memory.arrivals[i] == 0).map(|i| memory.rows.row(i)))
-            .collect()
+        let start = self.settings.start.iter();
+        start.flat_map(|points| (0..points.n_samples()).map(|i| points.row(i))).collect()
     }
 
     /// The coefficients of every component over the rows in memory: one row per component.
@@ -202,8 +210,8 @@ impl Learner {
         &self.lateral
     }
 
-    /// The mean of the squared outputs of each component, over all rows or those not forgotten, each with the output that it had when it was
-    /// learned; [`captured`](Self::captured) is about components as they are now.
+    /// The mean of the squared outputs of each component, over the rows since it began or those not forgotten, each with the output that it had
+    /// when it was learned; [`captured`](Self::captured) is about components as they are now.
     pub fn variances(&self) -> &[f64] {
         &self.variances
     }
@@ -229,6 +237,12 @@ impl Learner {
         self.started
     }
 
+    /// Components that have finished, and stand still while the one after them learns: by the rule APEX,
+    /// [one after the other](OnlineKernelPca::rows_per_component).
+    pub fn n_finished(&self) -> usize {
+        self.finished
+    }
+
     /// Learns from one row.
     ///
     /// # Errors
@@ -238,7 +252,8 @@ impl Learner {
         self.check(x, self.n_seen)?;
         self.prepare(x.len())?;
         let mut block = std::mem::take(&mut self.block);
-        let seen = self.load(&mut block, x.to_vec()).and_then(|()| self.step(&mut block, 0, Answer::All));
+        let row = self.scaled(x.to_vec());
+        let seen = self.load(&mut block, row).and_then(|()| self.step(&mut block, 0, Answer::All));
         self.block = block;
         seen
     }
@@ -257,7 +272,8 @@ impl Learner {
         let n = points.n_samples();
         self.prepare(points.n_features())?;
         for first in (0..n).step_by(self.rows_ahead()) {
-            self.learn_block(points.rows(first..n.min(first + self.rows_ahead())).to_f64(), answer, &mut each)?;
+            let rows = self.scaled(points.rows(first..n.min(first + self.rows_ahead())).to_f64());
+            self.learn_block(rows, answer, &mut each)?;
         }
         Ok(())
     }
@@ -304,13 +320,24 @@ impl Learner {
         if together { ROWS_AHEAD } else { 1 }
     }
 
+    /// Rows of the right width as the kernel sees them.
+    pub(super) fn scaled(&self, mut rows: Vec<f64>) -> Vec<f64> {
+        self.scaling.iter().for_each(|scaling| scaling.apply_to_f64(&mut rows));
+        rows
+    }
+
     /// Makes a memory for rows of this width, or refuses them if there is one for another.
     fn prepare(&mut self, n_features: usize) -> Result<()> {
-        if self.n_features().is_none_or(|width| width != n_features && self.n_seen == 0 && self.n_remembered() == 0) {
+        if self.n_features().is_none_or(|width| width != n_features && !self.has_width()) {
             let (kernel, p) = (self.settings.kernel.clone(), self.settings.n_components);
             self.memory = Some(Memory::new(kernel, n_features, p, self.is_factored()));
         }
         self.check_width(n_features)
+    }
+
+    /// Whether rows can have one width only: there have been some, or points to start from.
+    pub(super) fn has_width(&self) -> bool {
+        self.n_seen > 0 || self.n_remembered() > 0
     }
 
     fn check_width(&self, found: usize) -> Result<()> {
@@ -321,7 +348,7 @@ impl Learner {
     }
 
     pub(super) fn check(&self, x: &[f64], row: usize) -> Result<()> {
-        if self.n_remembered() > 0 {
+        if self.has_width() {
             self.check_width(x.len())?;
         }
         match x.iter().position(|value| !value.is_finite()) {

@@ -23,9 +23,9 @@ impl Learner {
     /// As [`learn_row`](Self::learn_row).
     pub fn look(&self, x: &[f64]) -> Result<Seen> {
         self.check(x, 0)?;
-        let Some(memory) = &self.memory else { return self.first_look(x, 0) };
+        let Some(memory) = self.memory.as_ref().filter(|_| self.has_width()) else { return self.first_look(x, 0) };
         let mut block = Block::default();
-        block.load(x.to_vec(), memory)?;
+        block.load(self.scaled(x.to_vec()), memory)?;
         self.look_at(memory, &mut Span::of(&self.inner), &block, 0, 0)
     }
 
@@ -38,11 +38,11 @@ impl Learner {
         let n = points.n_samples();
         let (mut seen, mut block, mut span) = (Vec::with_capacity(n), Block::default(), Span::of(&self.inner));
         for first in (0..n).step_by(self.rows_ahead()) {
-            let rows = points.rows(first..n.min(first + self.rows_ahead())).to_f64();
+            let rows = self.scaled(points.rows(first..n.min(first + self.rows_ahead())).to_f64());
             for (i, row) in rows.chunks_exact(points.n_features()).enumerate() {
                 self.check(row, first + i)?;
             }
-            match &self.memory {
+            match self.memory.as_ref().filter(|_| self.has_width()) {
                 None => {
                     for (i, row) in rows.chunks_exact(points.n_features()).enumerate() {
                         seen.push(self.first_look(row, first + i)?);
@@ -121,7 +121,7 @@ impl Learner {
     /// As [`learn_row`](Self::learn_row).
     pub fn check_rows(&self, points: &Points) -> Result<()> {
         for i in 0..points.n_samples() {
-            let row = points.row(i);
+            let row = self.scaled(points.row(i));
             self.check(&row, i)?;
             self.square(&row, i)?;
         }

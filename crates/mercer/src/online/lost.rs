@@ -59,7 +59,7 @@ impl Learner {
     /// The distance of the running mean from the mean of the last rows (512, or as many as there have been), where one is the root of
     /// their variance.
     ///
-    /// Where the mean is right, what noise leaves of it is below about 0.1. It is large where the budget has no room for a mean, and where
+    /// Where the mean is right, what noise leaves of it is below about 0.1, of fewer rows more. It is large where the budget has no room for a mean, and where
     /// rows have changed that all count alike (see [`forgetting`](super::OnlineKernelPca::forgetting)). Without centring there is no mean, and
     /// it is zero.
     ///
@@ -84,16 +84,23 @@ impl Learner {
     ///
     /// If the kernel is a function that fails.
     pub fn mean_error(&self) -> Result<f64> {
+        Ok(self.mean_apart()?.0)
+    }
+
+    /// That distance, and whether it is clearly more than noise.
+    pub(super) fn mean_apart(&self) -> Result<(f64, bool)> {
         let Some(memory) = self.memory.as_ref().filter(|_| self.is_centered() && self.n_recent() > 1) else {
-            return Ok(0.0);
+            return Ok((0.0, false));
         };
         let last = LastRows::of(self, memory)?;
         let n = last.kernel.nrows();
         let own = (0..n).map(|i| last.kernel[(i, i)]).sum::<f64>() / n as f64;
         let others = over_pairs(&last.kernel, |_, _, k| k).0;
-        let with_mean = last.with_mean.iter().sum::<f64>() / n as f64;
-        let (squared, variance) = (others - 2.0 * with_mean + self.mean_squared, own - others);
-        Ok(if variance > 0.0 { (squared.max(0.0) / variance).sqrt() } else { 0.0 })
+        let from_mean = |i: usize, j: usize, k: f64| k - last.with_mean[i] - last.with_mean[j] + self.mean_squared;
+        let (squared, error) = over_pairs(&last.kernel, from_mean);
+        let variance = own - others;
+        let apart = if variance > 0.0 { (squared.max(0.0) / variance).sqrt() } else { 0.0 };
+        Ok((apart, squared > CLEARLY * error))
     }
 
     /// Of each component, the part that the rows in memory have no room for, if rows are projected.

@@ -116,7 +116,7 @@ impl Memory {
 }
 
 /// The bits of a row, with one zero for both.
-fn bits(x: &[f64]) -> impl Iterator<Item = u64> {
+pub(super) fn bits(x: &[f64]) -> impl Iterator<Item = u64> {
     x.iter().map(|&value| if value == 0.0 { 0 } else { value.to_bits() })
 }
 

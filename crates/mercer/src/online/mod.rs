@@ -34,6 +34,7 @@ mod state;
 mod step;
 mod triangle;
 mod update;
+mod warm;
 mod warnings;
 
 pub use directions::Captured;

@@ -48,7 +48,7 @@ impl Learner {
         let centering = if self.is_centered() { Some(centering(memory)?) } else { None };
         let m = memory.len();
         let rows: Vec<f64> = (0..m).flat_map(|slot| memory.rows.row(slot)).collect();
-        Ok(Model::new(Parts {
+        let model = Model::new(Parts {
             kernel: self.settings.kernel.clone(),
             basis: Points::from_f64(rows, m, memory.rows.n_features())?,
             basis_kind: BasisKind::Representatives,
@@ -56,16 +56,17 @@ impl Learner {
             coefficients,
             centering,
             record: self.record(memory, &directions.captured),
-        }))
+        });
+        self.scaling.clone().into_iter().try_fold(model, Model::with_scaling)
     }
 
     fn record(&self, memory: &Memory, captured: &Captured) -> RunRecord {
-        let n = self.n_seen as f64;
+        let n = self.n_counted() as f64;
         let settings = &self.settings;
         RunRecord {
             record_version: RECORD_VERSION,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            n_samples: self.n_seen,
+            n_samples: self.n_counted(),
             n_features: memory.rows.n_features(),
             n_components: captured.variances.len(),
             kernel: KernelRecord::from(&settings.kernel),
@@ -105,6 +106,10 @@ impl Learner {
             }
             None => "all rows are remembered".to_owned(),
         };
+        let begun = self.origin.as_ref().map(|origin| {
+            let n = origin.n_samples;
+            format!("components began as those of a model of {n} points, which count as rows that were learned")
+        });
         Plan {
             gram: GRAM.to_owned(),
             method: None,
@@ -121,7 +126,10 @@ impl Learner {
             expected_passes: 1,
             expected_seconds: 0.0,
             expected_memory_bytes: 0,
-            reasons: vec![format!("the rule {}, as asked for", settings.rule), remembered],
+            reasons: [format!("the rule {}, as asked for", settings.rule), remembered]
+                .into_iter()
+                .chain(begun)
+                .collect(),
         }
     }
 }

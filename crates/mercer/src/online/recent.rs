@@ -33,6 +33,11 @@ impl Recent {
         &self.values
     }
 
+    /// Rows of so many coordinates that have still to come until there are as many as are kept.
+    pub(super) fn n_missing(&self, n_features: usize) -> usize {
+        ROWS.saturating_sub(self.values.len() / n_features)
+    }
+
     /// Whether this can be the last rows of a stream of rows with so many coordinates.
     pub(super) fn is_consistent(&self, n_features: usize) -> bool {
         self.values.len().is_multiple_of(n_features)
@@ -50,6 +55,7 @@ mod tests {
     fn the_last_rows_are_kept_and_no_others() {
         let mut recent = Recent::default();
         for i in 0..1200 {
+            assert_eq!(recent.n_missing(2), ROWS.saturating_sub(i as usize));
             recent.push(&[f64::from(i), -f64::from(i)]);
             assert!(recent.is_consistent(2));
         }

@@ -27,7 +27,7 @@ use crate::record::KernelRecord;
 pub enum Rule {
     /// Each component on its own; with more than one, all of them would find the first.
     Oja,
-    /// Components decorrelated by lateral weights, all learning at once.
+    /// Components decorrelated by lateral weights, all learning at once or [one after the other](OnlineKernelPca::rows_per_component).
     Apex,
     /// Components that subtract what those before them explain.
     #[default]
@@ -124,6 +124,9 @@ pub struct OnlineRecord {
     pub policy: Option<String>,
     /// The share of the running mean that every row replaces, at least.
     pub forgetting: Option<f64>,
+    /// Rows that a component learns from before the next one begins; none if all learn at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows_per_component: Option<usize>,
 }
 
 /// Online kernel PCA, as it is asked for.
@@ -155,6 +158,7 @@ pub struct OnlineKernelPca {
     pub(super) budget: Option<usize>,
     pub(super) policy: Option<Policy>,
     pub(super) forgetting: Option<f64>,
+    pub(super) rows_per_component: Option<usize>,
 }
 
 impl OnlineKernelPca {
@@ -173,6 +177,7 @@ impl OnlineKernelPca {
             budget: None,
             policy: None,
             forgetting: None,
+            rows_per_component: None,
         }
     }
 
@@ -263,6 +268,29 @@ impl OnlineKernelPca {
         self
     }
 
+    /// Lets components learn one after the other, each from this many rows while those before it stand still; the last one goes on for ever.
+    /// For the rule APEX with two components or more. A component begins at its [start point](Self::start) or, if there is none, at the first row
+    /// of its turn, and [schedules](Schedule) begin anew with it. Until then its outputs are zero. (By default all learn at once.)
+    ///
+    /// ```
+    /// use mercer::Kernel;
+    /// use mercer::online::{OnlineKernelPca, Rule};
+    ///
+    /// let settings = OnlineKernelPca::new(Kernel::gaussian(0.5)?).n_components(3).rule(Rule::Apex);
+    /// let mut learner = settings.rows_per_component(100).learner()?;
+    /// for row in 0..250 {
+    ///     learner.learn_row(&[f64::from(row * 7 % 101) * 0.1])?;
+    /// }
+    /// // The first two have had their rows; the third is at it.
+    /// assert_eq!((learner.n_started(), learner.n_finished()), (3, 2));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    #[must_use]
+    pub fn rows_per_component(mut self, rows: usize) -> Self {
+        self.rows_per_component = Some(rows);
+        self
+    }
+
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
@@ -281,6 +309,7 @@ impl OnlineKernelPca {
             budget: self.budget,
             policy: self.budget.map(|_| self.policy.unwrap_or_default().name().to_owned()),
             forgetting: self.forgetting,
+            rows_per_component: self.rows_per_component,
         }
     }
 
@@ -302,16 +331,12 @@ impl OnlineKernelPca {
     }
 
     /// Every setting by name, with its value for people.
-    fn described(&self) -> [(&'static str, String); 11] {
+    fn described(&self) -> [(&'static str, String); 12] {
         fn shown<T: ToString>(value: Option<T>, otherwise: &str) -> String {
             value.map_or_else(|| otherwise.to_owned(), |value| value.to_string())
         }
-        let record = KernelRecord::from(&self.kernel);
-        let parameters = [record.gamma, record.degree.map(f64::from), record.coef0, record.alpha];
-        let kernel: Vec<String> =
-            std::iter::once(record.name).chain(parameters.iter().flatten().map(f64::to_string)).collect();
         [
-            ("kernel", kernel.join(" ")),
+            ("kernel", in_words(&self.kernel)),
             ("n_components", self.n_components.to_string()),
             ("rule", self.rule.to_string()),
             ("learning_rate", shown(self.learning_rate, "automatic")),
@@ -322,6 +347,7 @@ impl OnlineKernelPca {
             ("budget", shown(self.budget, "none")),
             ("policy", shown(self.policy, "its default")),
             ("forgetting", shown(self.forgetting, "none")),
+            ("rows_per_component", shown(self.rows_per_component, "none")),
         ]
     }
 
@@ -340,7 +366,7 @@ impl OnlineKernelPca {
         Learner::new(self.clone())
     }
 
-    fn validate(&self) -> Result<()> {
+    pub(super) fn validate(&self) -> Result<()> {
         let p = self.n_components;
         if p == 0 {
             return Err(Error::invalid("n_components", "at least 1", p));
@@ -362,6 +388,7 @@ impl OnlineKernelPca {
         if let (Some(policy), None) = (self.policy, self.budget) {
             return Err(Error::invalid("policy", "left out without a budget, which it is about", policy));
         }
+        self.validate_turns()?;
         if let Some(share) = self.forgetting
             && !(share > 0.0 && share < 1.0)
         {
@@ -387,4 +414,29 @@ impl OnlineKernelPca {
         }
         Ok(())
     }
+
+    /// Whether components can learn one after the other.
+    fn validate_turns(&self) -> Result<()> {
+        let Some(rows) = self.rows_per_component else { return Ok(()) };
+        if rows == 0 {
+            return Err(Error::invalid("rows_per_component", "at least 1", rows));
+        }
+        if self.rule != Rule::Apex {
+            let requirement = format!("left out with the rule {}, whose components learn at once", self.rule);
+            return Err(Error::invalid("rows_per_component", requirement, rows));
+        }
+        if self.n_components < 2 {
+            return Err(Error::invalid("rows_per_component", "left out with a single component", rows));
+        }
+        Ok(())
+    }
+}
+
+/// A kernel and its parameters, for a message.
+pub(super) fn in_words(kernel: &Kernel) -> String {
+    let record = KernelRecord::from(kernel);
+    let parameters = [record.gamma, record.degree.map(f64::from), record.coef0, record.alpha];
+    let words: Vec<String> =
+        std::iter::once(record.name).chain(parameters.iter().flatten().map(f64::to_string)).collect();
+    words.join(" ")
 }

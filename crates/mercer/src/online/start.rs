@@ -1,4 +1,4 @@
-//! Where components start.
+//! Where components start, and whose turn it is to learn.
 
 use faer::Mat;
 
@@ -13,54 +13,63 @@ use crate::error::{Error, Result};
 
 impl Learner {
     /// A learner whose components so far stand still while one more, which starts at `start`, learns what they leave, by the rule APEX: for
-    /// components one after the other. Schedules begin anew.
+    /// components one after the other by hand. Schedules begin anew.
     ///
     /// # Errors
     ///
-    /// If `start` is not one point of the stream's width whose kernel with itself is positive.
+    /// If a component has not begun yet, the budget has no room for one more, or `start` is not one point of the stream's width whose kernel with itself is positive.
     pub fn next_component(&self, start: &Points) -> Result<Self> {
         if start.n_samples() != 1 {
             return Err(Error::invalid("start", "one point", start.n_samples()));
         }
-        let mut next = self.clone();
         let (p, x) = (self.settings.n_components, start.row(0));
-        next.check(&x, 0)?;
+        if self.started < p {
+            let requirement =
+                format!("at most the number of components that have begun ({}) before one more is added", self.started);
+            return Err(Error::invalid("n_components", requirement, p));
+        }
+        self.check(&x, 0)?;
+        let mut next = self.clone();
         next.settings.n_components = p + 1;
         next.settings.rule = Rule::Apex;
         next.settings.beta = None;
+        // All before it stand still from now on, whoever's turn it was.
+        next.settings.rows_per_component = None;
+        next.settings.start = match &self.settings.start {
+            Some(points) => Some(with_row(points, &x)?),
+            None => None,
+        };
+        next.settings.validate()?;
         next.finished = p;
         next.n_since = 0;
         for numbers in [&mut next.with_mean, &mut next.variances, &mut next.followed_error] {
             numbers.push(0.0);
         }
+        next.began.push(0);
         next.lateral.push(vec![0.0; p]);
         next.inner = Mat::from_fn(p + 1, p + 1, |i, j| if i < p && j < p { self.inner[(i, j)] } else { 0.0 });
-        let (kernel, factored) = (self.settings.kernel.clone(), self.is_factored());
-        let mut memory = match next.memory.take() {
-            Some(memory) => memory,
-            None => Memory::new(kernel, x.len(), p, factored),
-        };
+        let memory = next.memory.as_mut().expect("components have begun");
         memory.components.push(vec![0.0; memory.rows.padded_len()]);
-        next.memory = Some(memory);
-        next.pin(&x, p)?;
-        next.started = p + 1;
+        let x = next.scaled(x);
+        next.remember_for_ever(&x, p)?;
+        next.begin_at(&x)?;
         Ok(next)
     }
 
-    /// Components begin at given points, which stay in memory.
+    /// Components begin at given points, which stay in memory: all at once, or each when its turn comes.
     pub(super) fn start_from(&mut self, start: &Points) -> Result<()> {
         start.check_finite()?;
         let (p, kernel) = (self.settings.n_components, self.settings.kernel.clone());
         self.memory = Some(Memory::new(kernel, start.n_features(), p, self.is_factored()));
         for component in 0..p {
-            self.pin(&start.row(component), component)?;
+            self.remember_for_ever(&start.row(component), component)?;
         }
-        self.started = p;
-        Ok(())
+        let at_once = if self.settings.rows_per_component.is_some() { 1 } else { p };
+        (0..at_once).try_for_each(|component| self.begin_at(&start.row(component)))
     }
 
-    /// A component begins at a point, which stays in memory.
-    fn pin(&mut self, x: &[f64], component: usize) -> Result<()> {
+    /// Puts a point that a component starts from in memory, where it stays.
+    fn remember_for_ever(&mut self, x: &[f64], component: usize) -> Result<()> {
         let square = self.settings.kernel.evaluate(x, x)?;
         if square <= 0.0 || !square.is_finite() {
             return Err(Error::invalid(
@@ -70,50 +79,50 @@ impl Learner {
             ));
         }
         let memory = self.memory.as_mut().expect("made before components start");
-        let k = memory.kernel_row(x)?;
-        let scale = 1.0 / square.sqrt();
-        let expansions = memory.components.iter().take(component).chain(std::iter::once(&memory.mean));
-        let mut products = Vec::with_capacity(component + 1);
-        passes::products(memory.isa, expansions, &k, &mut products);
-        for product in &mut products {
-            *product *= scale;
-        }
-        for (j, &product) in products[..component].iter().enumerate() {
-            self.inner[(component, j)] = product;
-            self.inner[(j, component)] = product;
-        }
-        self.inner[(component, component)] = 1.0;
-        self.with_mean[component] = products[component];
         let slot = if let Some(slot) = memory.place_of(x) {
             slot
         } else {
-            if let Some(factor) = &mut memory.factor {
-                let mut half = Vec::with_capacity(factor.len());
-                factor.forward(1, |slot, _| k[slot], &mut half);
-                let (mut combination, mut coefficients) = (half.clone(), vec![0.0; factor.len()]);
-                factor.backward(1, &mut combination);
-                factor.by_slot(&combination, 0, 1, &mut coefficients);
-                // Start points are kept even if they depend on others; the factor then has a short last row.
-                let residual = square - half.iter().map(|z| z * z).sum::<f64>();
-                factor.push(&half, residual.max(ROUNDED * square), &coefficients);
-            }
+            let k = memory.kernel_row(x)?;
+            memory.enter_factor(&k, square);
             memory.push(x, square, 0)
         };
         memory.arrivals[slot] = 0;
-        memory.components[component][slot] += scale;
         Ok(())
     }
 
-    /// The next component starts at row `i` of a block, which has just been learned, if it is not like those that others started from.
+    /// The next component begins at a point in memory.
+    fn begin_at(&mut self, x: &[f64]) -> Result<()> {
+        let memory = self.memory.as_mut().expect("made before components start");
+        let slot = memory.place_of(x).expect("start points stay in memory");
+        let (k, square) = (memory.kernel_row(x)?, memory.squares[slot]);
+        self.begin(&k, square, Place::Slot { slot, is_new: false });
+        Ok(())
+    }
+
+    /// The next component starts at row `i` of a block, which has just been learned: if it is not like those that others started from, or if
+    /// components take turns and it is this one's.
     pub(super) fn start_component(&mut self, place: Place<'_>, block: &Block, i: usize, square: f64) {
-        let is_new = !matches!(place, Place::Slot { is_new: false, .. });
-        if self.started == self.settings.n_components || !is_new || square <= 0.0 {
+        let takes_turns = self.settings.rows_per_component.is_some();
+        let is_its_turn = if takes_turns {
+            self.started == self.finished
+        } else {
+            !matches!(place, Place::Slot { is_new: false, .. })
+        };
+        if self.started == self.settings.n_components || !is_its_turn || square <= 0.0 {
             return;
         }
-        let memory = self.memory.as_mut().expect("made before the first row");
-        let k = block.values(i, memory);
+        let k = block.values(i, self.memory.as_ref().expect("made before the first row"));
+        self.begin(k, square, place);
+        if takes_turns {
+            // Its rows are counted from this one on.
+            self.n_since = 1;
+        }
+    }
+
+    /// The next component begins as the image of a point, divided by its length; `k` are the kernel values of the point with those in memory.
+    fn begin(&mut self, k: &[f64], square: f64, place: Place<'_>) {
+        let (memory, p) = (self.memory.as_mut().expect("there are rows"), self.started);
         let scale = 1.0 / square.sqrt();
-        let p = self.started;
         let expansions = memory.components.iter().take(p).chain(std::iter::once(&memory.mean));
         let mut products = Vec::with_capacity(p + 1);
         passes::products(memory.isa, expansions, k, &mut products);
@@ -132,6 +141,40 @@ impl Learner {
         self.with_mean[p] = products[p];
         memory.components[p].fill(0.0);
         place.add(&mut memory.components[p], scale);
+        self.began[p] = self.n_counted();
         self.started += 1;
     }
+
+    /// Once the component whose turn it is has had its rows, the next one has: where components learn one after the other.
+    pub(super) fn take_turns(&mut self) -> Result<()> {
+        let Some(rows) = self.settings.rows_per_component else { return Ok(()) };
+        let has_learned = self.started > self.finished && self.n_since >= rows;
+        if !has_learned || self.finished + 1 == self.settings.n_components {
+            return Ok(());
+        }
+        self.finished += 1;
+        self.n_since = 0;
+        let start = self.settings.start.as_ref().map(|start| start.row(self.finished));
+        start.map_or(Ok(()), |x| self.begin_at(&x))
+    }
+}
+
+impl Memory {
+    /// Takes a point whose kernel values with those in memory are `k` into the factor, if there is one, before it gets the next slot. Start
+    /// points are kept even if they depend on others; the factor then has a short last row.
+    pub(super) fn enter_factor(&mut self, k: &[f64], square: f64) {
+        if self.factor.is_none() {
+            return;
+        }
+        let (half, coefficients) = self.solution(k);
+        let residual = square - half.iter().map(|z| z * z).sum::<f64>();
+        self.factor.as_mut().expect("there is one").push(&half, residual.max(ROUNDED * square), &coefficients);
+    }
+}
+
+/// Points and one more.
+fn with_row(points: &Points, x: &[f64]) -> Result<Points> {
+    let mut values = points.rows(0..points.n_samples()).to_f64();
+    values.extend_from_slice(x);
+    Points::from_f64(values, points.n_samples() + 1, points.n_features())
 }

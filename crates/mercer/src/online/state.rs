@@ -11,14 +11,22 @@ use super::learner::Learner;
 use super::memory::Memory;
 use super::recent::Recent;
 use super::settings::{OnlineKernelPca, Policy};
+use super::warm::Origin;
 use crate::choices::Center;
+use crate::data::{Points, Scaling};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::model::{digest, recorded_kernel};
 use crate::record::KernelRecord;
 
-/// Version of the layout: the last rows are in it since the second.
-const FORMAT_VERSION: u32 = 2;
+/// Version of the layout: the last rows are in it since the second; since the third, the points that components start from, when each began, whether
+/// they take turns, and what comes from a model. The second is still read: it has nothing of that.
+const FORMAT_VERSION: u32 = 3;
+/// The oldest layout that is read.
+const OLDEST_VERSION: u32 = 2;
+
+/// What counts may be: sums of two of them are far from the end of the range.
+pub(super) const LARGEST_COUNT: usize = 1 << 53;
 
 /// What the bytes begin with.
 pub(crate) const MAGIC: &str = "mercer learner";
@@ -35,11 +43,19 @@ struct State {
     format_version: u32,
     note: String,
     settings: SettingsState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<Vec<Vec<f64>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scaling: Option<ScalingState>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<Origin>,
     memory: Option<MemoryState>,
     n_seen: usize,
     started: usize,
     finished: usize,
     n_since: usize,
+    #[serde(default)]
+    began: Vec<usize>,
     with_mean: Vec<f64>,
     mean_squared: f64,
     inner: Vec<Vec<f64>>,
@@ -69,6 +85,15 @@ struct SettingsState {
     budget: Option<usize>,
     policy: Option<String>,
     forgetting: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rows_per_component: Option<usize>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScalingState {
+    shift: Vec<f64>,
+    factor: Vec<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -129,7 +154,14 @@ impl Learner {
                 budget: settings.budget,
                 policy: settings.policy.map(|policy| policy.name().to_owned()),
                 forgetting: settings.forgetting,
+                rows_per_component: settings.rows_per_component,
             },
+            start: settings.start.as_ref().map(|_| self.start_points()),
+            scaling: self
+                .scaling
+                .as_ref()
+                .map(|scaling| ScalingState { shift: scaling.shift().to_vec(), factor: scaling.factor().to_vec() }),
+            origin: self.origin.clone(),
             memory: self.memory.as_ref().map(|memory| MemoryState {
                 n_features: memory.rows.n_features(),
                 rows: (0..memory.len()).map(|slot| memory.rows.row(slot)).collect(),
@@ -143,6 +175,7 @@ impl Learner {
             started: self.started,
             finished: self.finished,
             n_since: self.n_since,
+            began: self.began.clone(),
             with_mean: self.with_mean.clone(),
             mean_squared: self.mean_squared,
             inner: self.inner.row_iter().map(|row| row.iter().copied().collect()).collect(),
@@ -187,10 +220,15 @@ impl Learner {
         }
         let wrong = |error: serde_json::Error| unreadable(&error.to_string());
         let VersionOnly { format_version: found } = serde_json::from_str(json).map_err(wrong)?;
-        if found != FORMAT_VERSION {
-            return Err(unreadable(&format!("it has format {found}, but this version reads format {FORMAT_VERSION}")));
+        if !(OLDEST_VERSION..=FORMAT_VERSION).contains(&found) {
+            return Err(unreadable(&format!(
+                "it has format {found}, but this version reads formats {OLDEST_VERSION} to {FORMAT_VERSION}"
+            )));
         }
-        let state: State = serde_json::from_str(json).map_err(wrong)?;
+        let mut state: State = serde_json::from_str(json).map_err(wrong)?;
+        if found == OLDEST_VERSION {
+            state.complete();
+        }
         if !state.is_consistent() {
             return Err(unreadable("its parts do not fit together"));
         }
@@ -206,13 +244,25 @@ impl Learner {
         settings.budget = saved.budget;
         settings.policy = saved.policy.as_deref().map(str::parse).transpose()?;
         settings.forgetting = saved.forgetting;
+        settings.rows_per_component = saved.rows_per_component;
         let p = saved.n_components;
         let mut learner = settings.learner()?;
+        // Those are in memory already.
+        learner.settings.start = match state.start {
+            Some(rows) => Some(Points::from_f64(rows.concat(), rows.len(), rows.first().map_or(0, Vec::len))?),
+            None => None,
+        };
+        learner.scaling = match state.scaling {
+            Some(ScalingState { shift, factor }) => Some(Scaling::new(shift, factor)?),
+            None => None,
+        };
+        learner.origin = state.origin;
         learner.memory = state.memory.map(|saved| saved.restore(&learner.settings.kernel));
         learner.n_seen = state.n_seen;
         learner.started = state.started;
         learner.finished = state.finished;
         learner.n_since = state.n_since;
+        learner.began = state.began;
         learner.with_mean = state.with_mean;
         learner.mean_squared = state.mean_squared;
         learner.inner = Mat::from_fn(p, p, |i, j| state.inner[i][j]);
@@ -230,6 +280,14 @@ impl Learner {
 }
 
 impl State {
+    /// Fills in what the second layout leaves to be known: components count all rows, and start points are those that stay in memory.
+    fn complete(&mut self) {
+        self.began = vec![0; self.settings.n_components];
+        let kept = self.memory.iter().flat_map(|memory| memory.rows.iter().zip(&memory.arrivals));
+        let start: Vec<Vec<f64>> = kept.filter(|(_, arrival)| **arrival == 0).map(|(row, _)| row.clone()).collect();
+        self.start = (start.len() == self.settings.n_components).then_some(start);
+    }
+
     /// Whether all numbers can be written down.
     fn is_finite(&self) -> bool {
         let expansions = self.memory.iter().flat_map(|memory| memory.components.iter().chain([&memory.mean]));
@@ -248,6 +306,36 @@ impl State {
         self.memory.as_ref().is_none_or(|memory| memory.factor.is_some() == factored)
     }
 
+    /// Whether rows can have been counted like that.
+    fn has_possible_counts(&self) -> bool {
+        let before = self.origin.as_ref().map_or(0, |origin| origin.n_samples);
+        let counts = [self.n_seen, self.n_since, self.n_shrunk, self.given_up, before];
+        counts.iter().all(|&count| count <= LARGEST_COUNT)
+            && self.kernel_entries <= LARGEST_COUNT as u64 * 1024
+            && self.began.len() == self.settings.n_components
+            && self.began.iter().all(|&count| count <= before + self.n_seen)
+            && self.memory.iter().flat_map(|memory| &memory.arrivals).all(|&arrival| arrival <= before + self.n_seen)
+    }
+
+    /// Whether there are no last rows before the first one, and a memory from then on.
+    fn is_new_or_has_rows(&self) -> bool {
+        let is_new = self.n_seen == 0 && self.recent.values().is_empty();
+        match &self.memory {
+            Some(_) => is_new || self.n_seen > 0,
+            None => is_new && self.started == 0 && self.origin.is_none(),
+        }
+    }
+
+    /// Whether points that components start from are of the right number and width, and where they must be found again, in memory.
+    fn has_its_start_points(&self) -> bool {
+        let Some(start) = &self.start else { return true };
+        let is_kept = |point: &Vec<f64>| {
+            let memory = self.memory.iter();
+            memory.flat_map(|memory| memory.rows.iter().zip(&memory.arrivals)).any(|(row, &at)| at == 0 && row == point)
+        };
+        start.len() == self.settings.n_components && start.iter().all(is_kept)
+    }
+
     fn is_consistent(&self) -> bool {
         let p = self.settings.n_components;
         let square = |rows: &[Vec<f64>]| rows.len() == p && rows.iter().all(|row| row.len() == p);
@@ -258,9 +346,15 @@ impl State {
             && self.lateral.iter().enumerate().all(|(i, weights)| weights.len() == i)
             && self.started <= p
             && self.finished <= self.started
+            && self.has_possible_counts()
+            && self.is_new_or_has_rows()
+            && self.has_its_start_points()
             && self.has_its_factor()
             && self.memory.as_ref().is_none_or(|memory| memory.is_consistent(p))
             && self.recent.is_consistent(self.memory.as_ref().map_or(1, |memory| memory.n_features))
+            && self.scaling.as_ref().is_none_or(|scaling| {
+                self.memory.as_ref().is_some_and(|memory| scaling.factor.len() == memory.n_features)
+            })
     }
 }
 
@@ -327,8 +421,8 @@ mod tests {
         };
         let refused = |why: &str| format!("`state` must be that of an online learner, but it is not readable ({why})");
         assert_eq!(
-            say("\"format_version\":2", "\"format_version\":9"),
-            refused("it has format 9, but this version reads format 2")
+            say("\"format_version\":3", "\"format_version\":9"),
+            refused("it has format 9, but this version reads formats 2 to 3")
         );
         assert_eq!(say("\"n_components\":2", "\"n_components\":3"), refused("its parts do not fit together"));
         assert_eq!(say("\"started\":2", "\"started\":5"), refused("its parts do not fit together"));

@@ -74,6 +74,7 @@ impl Learner {
         self.start_component(place, block, i, square);
         self.keep_to_budget(forgotten, block, i, work)?;
         self.recent.push(block.row(i));
+        self.take_turns()?;
         Ok(seen)
     }
 
@@ -93,7 +94,7 @@ impl Learner {
     }
 
     /// One over the variance of the rows, or zero if all there is of it is rounding: a sensor that is stuck teaches nothing.
-    fn per_variance(&self, square: f64) -> f64 {
+    pub(super) fn per_variance(&self, square: f64) -> f64 {
         let one_over = 1.0 / self.total_variance;
         if self.total_variance > ROUNDED * square.abs() && one_over.is_finite() { one_over } else { 0.0 }
     }
@@ -109,7 +110,7 @@ impl Learner {
     /// (1) The numbers of the update, from the inner products of the row with the components and the mean.
     fn plan(&mut self, work: &mut Workspace, square: f64, answer: Answer) -> Seen {
         let Workspace { update, raw, learned, span, .. } = work;
-        let forgetting = (1.0 / self.n_seen as f64).max(self.settings.forgetting.unwrap_or(0.0));
+        let forgetting = self.share_since(0);
         let share = if self.is_centered() { forgetting.max(self.least_share()) } else { 0.0 };
         let before = raw.pop().expect("one for the mean");
         let mean_squared =
@@ -142,8 +143,8 @@ impl Learner {
         };
         self.learned_outputs(&update.outputs, learned);
         let eta = self.rate_for(learned, square, span);
-        for (variance, y) in self.variances.iter_mut().zip(&*learned) {
-            *variance += forgetting * (y * y - *variance);
+        for (p, y) in learned.iter().enumerate().take(self.started) {
+            self.variances[p] += self.share_since(self.began[p]) * (y * y - self.variances[p]);
         }
         self.learn_lateral(learned, eta);
         let subtracted = match self.settings.rule {
@@ -158,6 +159,11 @@ impl Learner {
         update.gain.clear();
         update.gain.extend(learned.iter().enumerate().map(|(p, y)| learns(p) * y));
         Seen { outputs: learned.clone(), novelty }
+    }
+
+    /// What a row has of a running mean over the rows since so many had been counted.
+    fn share_since(&self, before: usize) -> f64 {
+        (1.0 / (self.n_counted() - before) as f64).max(self.settings.forgetting.unwrap_or(0.0))
     }
 
     /// What a row has of the mean, at least. Where rows are dropped the mean is that of the rows left: were the new ones to count as one of
@@ -215,7 +221,7 @@ impl Learner {
         update: &Update,
         (coefficients, weights): (&'w mut Vec<f64>, &mut Vec<f64>),
     ) -> Result<(Place<'w>, Option<usize>)> {
-        let (arrival, budget) = (self.n_seen, self.settings.budget);
+        let (arrival, budget) = (self.n_counted(), self.settings.budget);
         // Components have unit length, the rows that of their variance: so the mean counts as one component more. What it has lost stays in it
         // as long as rows do, and is learned as if rows differed in it.
         let of_mean = self.per_variance(square);

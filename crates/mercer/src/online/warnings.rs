@@ -39,9 +39,13 @@ impl Learner {
         let (started, p) = (self.started, self.settings.n_components);
         let verb = if started == 1 { "has" } else { "have" };
         (self.n_seen > 0 && started < p).then(|| {
-            format!(
-                "{started} of {p} components {verb} begun to learn: too few rows have come that differ from one another"
-            )
+            let why = match self.settings.rows_per_component {
+                Some(rows) => {
+                    format!("one learns after the other, each from {rows} rows, and {} have come", self.n_seen)
+                }
+                None => "too few rows have come that differ from one another".to_owned(),
+            };
+            format!("{started} of {p} components {verb} begun to learn: {why}")
         })
     }
 
@@ -89,7 +93,8 @@ impl Learner {
     }
 
     fn mean_moved(&self) -> Option<String> {
-        let apart = self.measured(Self::mean_error).filter(|&apart| apart > WORTH_SAYING)?;
+        let (apart, _) =
+            self.measured(Self::mean_apart).filter(|&(apart, is_clear)| is_clear && apart > WORTH_SAYING)?;
         let remedy = match (self.settings.budget, self.settings.forgetting) {
             (Some(_), None) => {
                 "if the rows have changed, forgetting would follow them; otherwise a larger budget would keep it"

@@ -62,6 +62,25 @@ fn bad_rows_are_refused_and_the_rows_before_them_are_learned() {
 }
 
 #[test]
+fn a_row_of_another_width_is_refused_or_looked_at_but_never_a_panic() {
+    // Nothing was learned from the first call: rows may still have any width.
+    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).learner().unwrap();
+    assert!(learner.learn(&Points::from_f64(vec![f64::NAN, 1.0], 1, 2).unwrap()).is_err());
+    assert!((learner.look(&[1.0, 2.0, 3.0]).unwrap().novelty - 1.0).abs() < 1e-12);
+    assert_eq!(learner.look_at_rows(&plane(2, 1)).unwrap().len(), 2);
+    assert_eq!(learner.look_at_rows(&Points::from_f64(vec![0.0; 9], 3, 3).unwrap()).unwrap().len(), 3);
+    // A row without a length has a width, too, though nothing is remembered of it.
+    let mut learner = OnlineKernelPca::new(Kernel::linear()).center(Center::No).budget(5).learner().unwrap();
+    learner.learn_row(&[0.0, 0.0]).unwrap();
+    assert_eq!(learner.n_remembered(), 0);
+    let text = "the stream has 3 columns, but the model was fitted on 2";
+    assert_eq!(refusal(learner.look(&[1.0, 2.0, 3.0])), text);
+    assert_eq!(refusal(learner.outputs(&Points::from_f64(vec![1.0; 3], 1, 3).unwrap())), text);
+    assert_eq!(refusal(learner.check_rows(&Points::from_f64(vec![1.0; 3], 1, 3).unwrap())), text);
+    assert_eq!(refusal(learner.learn_row(&[1.0, 2.0, 3.0])), text);
+}
+
+#[test]
 fn rows_whose_kernel_values_overflow_are_refused_by_their_number_and_nothing_changes() {
     let text = |row: usize| {
         format!(

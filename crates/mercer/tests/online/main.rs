@@ -10,3 +10,5 @@ mod reference;
 mod saved;
 mod support;
 mod textbook;
+mod turns;
+mod warm;

@@ -140,6 +140,29 @@ proptest! {
     }
 
     #[test]
+    fn apex_with_neurons_that_take_turns_is_the_printed_recursion(case in case()) {
+        let (p, n) = (case.start.n_samples(), case.rows.n_samples());
+        prop_assume!(p > 1);
+        let settings = case.settings().n_components(p).rule(Rule::Apex).start(case.start.clone()).rows_per_component(n);
+        let mut learner = settings.learner().unwrap();
+        let mut finished: Vec<PsiNeuron> = Vec::new();
+        for j in 0..p {
+            let outputs = learner.learn(&case.rows).unwrap();
+            let mut neuron = PsiNeuron::new(case.kernel, case.eta, &case.start.row(j), j);
+            for i in 0..n {
+                let x = case.rows.row(i);
+                let mut expected: Vec<f64> = finished.iter().map(|neuron| neuron.product(&x)).collect();
+                expected.push(neuron.learn(&x, &expected));
+                expected.resize(p, 0.0);
+                agree("outputs", &outputs.row(i).iter().copied().collect::<Vec<_>>(), &expected);
+            }
+            agree("coefficients", &case.coefficients(&learner, j)[p..], &neuron.coefficients()[1..]);
+            agree("lateral weights", &learner.lateral()[j], &neuron.lateral);
+            finished.push(neuron);
+        }
+    }
+
+    #[test]
     fn the_simultaneous_rule_is_the_printed_recursion(case in case(), double in any::<bool>()) {
         let (p, beta) = (case.start.n_samples(), if double { 2.0 } else { 1.0 });
         let settings = case.settings().n_components(p).beta(beta).start(case.start.clone());
