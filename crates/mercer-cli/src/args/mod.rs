@@ -48,7 +48,9 @@ pub(crate) use reconstruct::ReconstructArgs;
 pub(crate) use report::{ProgressChoice, ReportArgs};
 pub(crate) use reproduce::{Experiment, ReproduceArgs};
 pub(crate) use score::ScoreArgs;
-pub(crate) use stream::{BadRows, Emit, EmitFormat, Every, RowArgs, RowFormat, StreamArgs, StreamKernelArgs};
+pub(crate) use stream::{
+    BadRows, Emit, EmitFormat, Every, LearningArgs, RowArgs, RowFormat, StreamArgs, StreamKernelArgs,
+};
 pub(crate) use transform::TransformArgs;
 pub(crate) use tune::TuneArgs;
 pub(crate) use upscale::UpscaleArgs;

@@ -19,11 +19,15 @@ Example:
   mercer stream --n-components 4 --budget 500 --emit scores,novelty
 
 Rows of a file, with a state to go on from and a model at the end:
-  tail -n +1 -f sensors.csv | mercer stream --budget 300 --checkpoint state --checkpoint-every 30s --resume --replay -o sensors.mercer")]
+  tail -n +1 -f sensors.csv | mercer stream --budget 300 --checkpoint state --checkpoint-every 30s --resume --replay -o sensors.mercer
+
+On from a model of the past, by its kernel, scaling and columns:
+  mercer stream digits.mercer --budget 300 --emit scores,novelty")]
 pub(crate) struct StreamArgs {
-    /// Learner to go on with: a checkpoint of an earlier stream [default: a new one]
-    #[arg(value_name = "LEARNER")]
-    pub(crate) learner: Option<PathBuf>,
+    /// What to begin with: a model, whose components learn on and whose points count as rows that were learned; or a checkpoint of an earlier
+    /// stream, which goes on with its own settings [default: nothing]
+    #[arg(value_name = "MODEL")]
+    pub(crate) model: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) rows: RowArgs,
     #[command(flatten)]
@@ -61,8 +65,8 @@ pub(crate) struct RowArgs {
     /// Columns to leave out
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) drop: Vec<ColumnName>,
-    /// Take columns in the order they stand in, whatever their names [default: by the names of the rows that were learned, if there were
-    /// any]
+    /// Take columns in the order they stand in, whatever their names [default: by the names of the rows that were learned, and those of
+    /// --start by the names of the rows]
     #[arg(long)]
     pub(crate) by_position: bool,
     /// The first row is a header, whatever it looks like
@@ -133,7 +137,7 @@ pub(crate) enum EmitFormat {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Kernel")]
 pub(crate) struct StreamKernelArgs {
-    /// Kernel function [default: gaussian]
+    /// Kernel function [default: gaussian, or that of the model]
     #[arg(long, value_name = "NAME", value_parser = kernel_names())]
     pub(crate) kernel: Option<String>,
     /// Inverse width [default: 1 / columns]
@@ -160,14 +164,18 @@ pub(crate) struct StreamKernelArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Learning")]
 pub(crate) struct LearningArgs {
-    /// Number of components [default: 2]
+    /// Number of components [default: 2, or those of the model]
     #[arg(short, long, value_name = "K", value_parser = whole::<usize>)]
     pub(crate) n_components: Option<usize>,
     /// How components learn [default: simultaneous]
     #[arg(long, value_name = "RULE", value_parser = choice::<Rule>(Rule::NAMES))]
     pub(crate) rule: Option<Rule>,
-    /// Points that components start from: a data file with one row per component and the columns that are used of the stream's; they stay
-    /// in memory, beside the budget [default: the first rows that differ]
+    /// Components learn one after the other, each from so many rows while those before it stand still, and the last one for ever; for the
+    /// rule apex [default: all at once]
+    #[arg(long, value_name = "ROWS", value_parser = whole::<usize>)]
+    pub(crate) rows_per_component: Option<usize>,
+    /// Points that components start from: a data file with one row per component, whose columns are found by their names if they and the rows
+    /// have any; they stay in memory, beside the budget [default: the first rows that differ]
     #[arg(long, value_name = "FILE")]
     pub(crate) start: Option<PathBuf>,
     /// Learning rate [default: 0.05 / the variance of the rows so far; with 1/t, 2 / the smallest variance of a component, as long as the
@@ -206,7 +214,7 @@ pub(crate) struct StreamCheckpointArgs {
     #[arg(long, value_name = "ROWS|TIME", requires = "checkpoint")]
     pub(crate) checkpoint_every: Option<Every>,
     /// Go on from the checkpoint, if there is one
-    #[arg(long, requires = "checkpoint", conflicts_with = "learner")]
+    #[arg(long, requires = "checkpoint")]
     pub(crate) resume: bool,
     /// The rows begin again from the first one: pass over as many as were read before the checkpoint
     #[arg(long)]
@@ -256,17 +264,12 @@ impl FromStr for Every {
 impl StreamArgs {
     /// The first flag that describes a learner, if there is one: a learner that goes on has its own.
     pub(crate) fn describes_a_learner(&self) -> Option<&'static str> {
-        let (kernel, learning) = (&self.kernel, &self.learning);
-        [
-            ("--kernel", kernel.kernel.is_some()),
-            ("--gamma", kernel.gamma.is_some()),
-            ("--bandwidth", kernel.bandwidth.is_some()),
-            ("--degree", kernel.degree.is_some()),
-            ("--coef0", kernel.coef0.is_some()),
-            ("--alpha", kernel.alpha.is_some()),
-            ("--no-center", kernel.no_center),
+        let learning = &self.learning;
+        let others = [
+            ("--no-center", self.kernel.no_center),
             ("--n-components", learning.n_components.is_some()),
             ("--rule", learning.rule.is_some()),
+            ("--rows-per-component", learning.rows_per_component.is_some()),
             ("--start", learning.start.is_some()),
             ("--learning-rate", learning.learning_rate.is_some()),
             ("--schedule", learning.schedule.is_some()),
@@ -275,10 +278,27 @@ impl StreamArgs {
             ("--budget", learning.budget.is_some()),
             ("--policy", learning.policy.is_some()),
             ("--forgetting", learning.forgetting.is_some()),
-        ]
-        .into_iter()
-        .find_map(|(name, given)| given.then_some(name))
+        ];
+        self.kernel.first_flag().or(first_given(&others))
     }
+}
+
+impl StreamKernelArgs {
+    /// The first flag that describes the kernel, if there is one.
+    pub(crate) fn first_flag(&self) -> Option<&'static str> {
+        first_given(&[
+            ("--kernel", self.kernel.is_some()),
+            ("--gamma", self.gamma.is_some()),
+            ("--bandwidth", self.bandwidth.is_some()),
+            ("--degree", self.degree.is_some()),
+            ("--coef0", self.coef0.is_some()),
+            ("--alpha", self.alpha.is_some()),
+        ])
+    }
+}
+
+fn first_given(flags: &[(&'static str, bool)]) -> Option<&'static str> {
+    flags.iter().find_map(|&(name, given)| given.then_some(name))
 }
 
 #[cfg(test)]

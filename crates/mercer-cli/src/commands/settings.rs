@@ -1,14 +1,18 @@
 //! The settings of a fit that flags mean.
 
-use mercer::kernel::{KernelSpec, Width};
+use std::path::Path;
+
+use mercer::kernel::{ALIASES, KernelSpec, Width};
 use mercer::nystrom::{Nystrom, NystromPca};
 use mercer::online::OnlineKernelPca;
-use mercer::{Center, GramChoice, KernelChoice, KernelHebbianPca, KernelPca, Points, Precision};
+use mercer::record::KernelRecord;
+use mercer::{Center, GramChoice, Kernel, KernelChoice, KernelHebbianPca, KernelPca, Model, Points, Precision};
 
 use crate::args::{
-    FitArgs, FitGram, Gamma, HebbianArgs, KernelArgs, MethodName, PrecisionChoice, SolveArgs, StreamArgs,
+    FitArgs, FitGram, Gamma, HebbianArgs, KernelArgs, LearningArgs, MethodName, PrecisionChoice, SolveArgs, StreamArgs,
     StreamKernelArgs,
 };
+use crate::failure::{Failure, Result};
 
 /// The settings that the flags mean.
 pub(super) fn settings(kernel: &KernelArgs, solve: &SolveArgs, method: MethodName) -> KernelPca {
@@ -77,27 +81,70 @@ pub(super) fn gains(kernel: impl Into<KernelChoice>, hebbian: &HebbianArgs) -> K
 
 /// The settings of an online learner of rows like this one that the flags mean.
 pub(super) fn online_settings(args: &StreamArgs, row: &Points) -> mercer::Result<OnlineKernelPca> {
-    let learning = &args.learning;
-    let settings = OnlineKernelPca::new(stream_kernel(&args.kernel).resolve(row)?)
-        .rule(learning.rule.unwrap_or_default())
-        .schedule(learning.schedule.unwrap_or_default())
-        .center(if args.kernel.no_center { Center::No } else { Center::Yes });
-    let settings = learning.n_components.into_iter().fold(settings, OnlineKernelPca::n_components);
-    let settings = learning.learning_rate.into_iter().fold(settings, OnlineKernelPca::learning_rate);
-    let settings = learning.tau.into_iter().fold(settings, OnlineKernelPca::tau);
-    let settings = learning.beta.into_iter().fold(settings, OnlineKernelPca::beta);
-    let settings = learning.budget.into_iter().fold(settings, OnlineKernelPca::budget);
-    let settings = learning.policy.into_iter().fold(settings, OnlineKernelPca::policy);
-    Ok(learning.forgetting.into_iter().fold(settings, OnlineKernelPca::forgetting))
+    let center = if args.kernel.no_center { Center::No } else { Center::Yes };
+    let settings = OnlineKernelPca::new(stream_kernel(&args.kernel, None).resolve(row)?).center(center);
+    Ok(learning(settings, &args.learning))
 }
 
-fn stream_kernel(args: &StreamKernelArgs) -> KernelSpec {
+/// The settings of an online learner that begins as a model which the flags mean, as far as they do not contradict it.
+pub(super) fn online_settings_for(args: &StreamArgs, model: &Model, name: &Path) -> Result<OnlineKernelPca> {
+    let refuse = |flag: &str, is: &str| {
+        Failure::usage(format!("{} {is}, and its components learn on: leave {flag} out", name.display()))
+    };
+    if args.kernel.no_center && model.centering().is_some() {
+        return Err(refuse("--no-center", "is centred"));
+    }
+    if args.learning.start.is_some() {
+        return Err(refuse("--start", "is a model"));
+    }
+    if let Some(flag) = args.kernel.first_flag()
+        && !matches!(model.kernel(), Kernel::Precomputed)
+    {
+        let own = KernelRecord::from(model.kernel());
+        let row = Points::from_f64(vec![0.0; model.n_features()], 1, model.n_features())?;
+        let asked = KernelRecord::from(&stream_kernel(&args.kernel, Some(&own)).resolve(&row)?);
+        // A width sigma is not always to the bit what it is the other way round.
+        let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => (a - b).abs() <= 1e-12 * b.abs(),
+            (a, b) => a == b,
+        };
+        let is_same = (&asked.name, asked.degree) == (&own.name, own.degree)
+            && near(asked.gamma, own.gamma)
+            && near(asked.coef0, own.coef0)
+            && near(asked.alpha, own.alpha);
+        if !is_same {
+            let gamma = own.gamma.map_or_else(String::new, |gamma| format!(" of gamma {gamma}"));
+            return Err(refuse(flag, &format!("has the {} kernel{gamma}", own.name)));
+        }
+    }
+    Ok(learning(OnlineKernelPca::for_model(model), &args.learning))
+}
+
+/// The same settings, with those that flags give of how components learn.
+fn learning(settings: OnlineKernelPca, args: &LearningArgs) -> OnlineKernelPca {
+    let settings = settings.rule(args.rule.unwrap_or_default()).schedule(args.schedule.unwrap_or_default());
+    let settings = args.n_components.into_iter().fold(settings, OnlineKernelPca::n_components);
+    let settings = args.rows_per_component.into_iter().fold(settings, OnlineKernelPca::rows_per_component);
+    let settings = args.learning_rate.into_iter().fold(settings, OnlineKernelPca::learning_rate);
+    let settings = args.tau.into_iter().fold(settings, OnlineKernelPca::tau);
+    let settings = args.beta.into_iter().fold(settings, OnlineKernelPca::beta);
+    let settings = args.budget.into_iter().fold(settings, OnlineKernelPca::budget);
+    let settings = args.policy.into_iter().fold(settings, OnlineKernelPca::policy);
+    args.forgetting.into_iter().fold(settings, OnlineKernelPca::forgetting)
+}
+
+/// The kernel that flags mean; what they leave open is as in a kernel that is known, if there is one.
+fn stream_kernel(args: &StreamKernelArgs, known: Option<&KernelRecord>) -> KernelSpec {
+    let name = args.kernel.as_deref().or(known.map(|known| known.name.as_str())).unwrap_or("gaussian");
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
+    // Of another kernel nothing is known.
+    let known = known.filter(|known| known.name == name);
     let width = args.gamma.map(Width::Gamma).or(args.bandwidth.map(Width::Bandwidth));
-    let spec = KernelSpec::new(args.kernel.as_deref().unwrap_or("gaussian"));
-    let spec = width.into_iter().fold(spec, KernelSpec::width);
-    let spec = args.degree.into_iter().fold(spec, KernelSpec::degree);
-    let spec = args.coef0.into_iter().fold(spec, KernelSpec::coef0);
-    args.alpha.into_iter().fold(spec, KernelSpec::alpha)
+    let width = width.or(known.and_then(|known| known.gamma).map(Width::Gamma));
+    let spec = width.into_iter().fold(KernelSpec::new(name), KernelSpec::width);
+    let spec = args.degree.or(known.and_then(|known| known.degree)).into_iter().fold(spec, KernelSpec::degree);
+    let spec = args.coef0.or(known.and_then(|known| known.coef0)).into_iter().fold(spec, KernelSpec::coef0);
+    args.alpha.or(known.and_then(|known| known.alpha)).into_iter().fold(spec, KernelSpec::alpha)
 }
 
 /// How products with the exact matrix are made, where landmarks were not asked for.

@@ -30,6 +30,7 @@ mod records;
 mod reproduce;
 mod score;
 mod stream;
+mod stream_model;
 mod stream_said;
 mod stream_state;
 mod streams;

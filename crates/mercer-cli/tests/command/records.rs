@@ -144,6 +144,8 @@ fn records() -> Vec<(&'static str, Value)> {
         ("upscale", "upscale known small.png -o large --reference true"),
         ("reproduce", "reproduce toy-circles --data . --out circles --quick"),
         ("stream", "stream --budget 3 --checkpoint state -o learned.mercer"),
+        ("stream-model", "stream learned.mercer --rule apex -o next.mercer"),
+        ("stream-turns", "stream --rule apex --rows-per-component 2"),
         ("compare", "compare points.csv --label half --methods dense,krylov"),
         ("tune", "tune points.csv --label half --bandwidths 0.5,1,2,4 --compare --report tuning"),
         (
@@ -187,6 +189,7 @@ fn every_record_says_who_made_it_and_how_it_ended() {
         let command = match name {
             "error" | "hebbian" | "nystrom" | "autoencoder" => "fit",
             "tune-parameters" | "tune-per-column" => "tune",
+            "stream-model" | "stream-turns" => "stream",
             _ => name,
         };
         assert_eq!(record["command"], command);

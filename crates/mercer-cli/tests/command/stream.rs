@@ -276,7 +276,15 @@ fn wrong_calls_say_what_is_wrong() {
         ("stream --emit scores --json", "error: --json prints where the rows go: leave --emit out, or use --record"),
         ("stream --emit scores,line,scores", "error: --emit has scores twice"),
         ("stream --start nowhere.csv", "error: reading nowhere.csv: no such file or directory"),
-        ("stream --replay", "error: --replay is for streams that go on: give a LEARNER, or --checkpoint with --resume"),
+        (
+            "stream --replay",
+            "error: --replay is for streams that go on: give the checkpoint of one as MODEL, or --checkpoint with --resume",
+        ),
+        (
+            "stream --rows-per-component 5",
+            "error: --rows-per-component must be left out with the rule simultaneous, whose components learn at once, but it is 5",
+        ),
+        ("stream --rule apex --rows-per-component 0", "error: --rows-per-component must be at least 1, but it is 0"),
         (
             "stream --gamma median",
             "error: invalid value 'median' for '--gamma <NUMBER>': give a number: rows that are still to come have no width yet; `mercer \
@@ -333,7 +341,7 @@ fn components_start_from_the_points_of_a_file() {
     );
     assert_eq!(
         say("--start other.csv", "x,y\n1,2\n"),
-        "error: other.csv: the column z stands where the rows of the stream have y"
+        "error: other.csv: there is no column \"y\", which the stream has"
     );
     assert_eq!(say("--start start.csv -n 3", text), "error: --start must be one point per component (3), but it is 2");
     assert!(say("--start start.csv -o start.csv", text).contains("start points"));
@@ -352,6 +360,51 @@ fn components_start_from_the_points_of_a_file() {
         say("state --start start.csv", text),
         "error: state is a learner with its own settings: leave --start out"
     );
+}
+
+#[test]
+fn points_to_start_from_are_found_by_the_names_of_their_columns() {
+    let directory = Directory::new();
+    let text = "id,x,y\na,1,2\nb,0.3,-0.4\nc,0.5,0.6\nd,-1,0.2\n";
+    let words = "stream --gamma 0.5 --learning-rate 0.1 --drop id --emit scores";
+    directory.write("plain.csv", "0.5,0.1\n-0.2,0.4\n");
+    let expected = directory.stream(&format!("{words} --start plain.csv"), text).done().stdout;
+    // In another order, with a column that the rows do not have, and one that is no number.
+    directory.write("turned.csv", "y,name,x,z\n0.1,first,0.5,9\n0.4,second,-0.2,9\n");
+    let outcome = directory.stream(&format!("{words} --start turned.csv --record run.json"), text).done();
+    assert_eq!(outcome.stdout, expected);
+    let remark = "turned.csv: columns that the stream does not have are passed over: \"name\", \"z\"";
+    assert!(outcome.stderr.contains(&format!("warning: {remark}\n")), "{}", outcome.stderr);
+    let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    assert_eq!(record["warnings"], serde_json::json!([remark]));
+    // Objects have names, too.
+    let objects =
+        "{\"y\": 2, \"x\": 1}\n{\"x\": 0.3, \"y\": -0.4}\n{\"x\": 0.5, \"y\": 0.6}\n{\"x\": -1, \"y\": 0.2}\n";
+    let words = words.replace(" --drop id", "");
+    assert_eq!(directory.stream(&format!("{words} --start turned.csv"), objects).done().stdout, expected);
+    // By position if that is wanted, and only where there are names to pass over.
+    directory.write("swapped.csv", "y,x\n0.5,0.1\n-0.2,0.4\n");
+    let swapped = format!("{words} --start swapped.csv --by-position");
+    let text = text.lines().map(|line| line[line.find(',').unwrap() + 1..].to_owned() + "\n").collect::<String>();
+    assert_eq!(directory.stream(&swapped, &text).done().stdout, expected);
+    let outcome = directory.stream(&swapped, "1,2\n3,4\n5,6\n");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(
+        outcome.stderr.contains("--by-position has no effect: the stream does not know the names"),
+        "{}",
+        outcome.stderr
+    );
+    // The same call goes on, from the same points and no others, in whatever order they stand; twice the same point, too.
+    let kept = "stream --gamma 0.5 --checkpoint kept --resume --start";
+    for _ in 0..2 {
+        directory.stream(&format!("{kept} turned.csv"), &text).done();
+    }
+    let outcome = directory.stream(&format!("{kept} swapped.csv"), &text);
+    assert!(outcome.stderr.contains("which began at other points"), "{}", outcome.stderr);
+    directory.write("twice.csv", "x,y\n0.5,0.1\n0.5,0.1\n");
+    for _ in 0..2 {
+        directory.stream("stream --gamma 0.5 --checkpoint twice --resume --start twice.csv", &text).done();
+    }
 }
 
 #[test]

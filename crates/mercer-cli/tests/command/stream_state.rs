@@ -49,8 +49,12 @@ fn what_a_stream_cannot_go_on_from_is_refused() {
     );
     assert_eq!(say("stream state --budget 40"), "error: state is a learner with its own settings: leave --budget out");
     assert_eq!(
-        say("stream rows.mercer"),
-        "error: rows.mercer: this is a model, which does not hold what a learner needs to go on: give what --checkpoint wrote"
+        say("stream state --checkpoint state --resume"),
+        "error: state is a learner, and goes on by itself: leave --resume out, or name it with --checkpoint only"
+    );
+    assert_eq!(
+        say("stream -n 3 --gamma 8 --budget 40 --checkpoint rows.mercer --resume"),
+        "error: rows.mercer: this is a model and not the state of a learner: name it as MODEL"
     );
     let whole = directory.read("state");
     directory.write("half", &whole[..whole.len() / 2]);

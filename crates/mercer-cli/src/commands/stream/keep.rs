@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use mercer::Points;
-use mercer::online::Learner;
+use mercer::Model;
+use mercer::online::{Learner, OnlineKernelPca};
 use serde::{Deserialize, Serialize};
 
 use super::super::session::is_same_file;
-use super::online_settings;
+use super::origin::Origin;
 use crate::args::{Every, StreamArgs};
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -24,7 +24,7 @@ struct Position {
 /// What goes beside the learner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Note {
+pub(super) struct Note {
     rows_read: u64,
     bad_rows: u64,
     /// Names of the columns, if they have any.
@@ -44,10 +44,12 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// A keeper, and the learner that the stream goes on with.
-    pub(super) fn open(args: &StreamArgs) -> Result<(Self, Option<Learner>)> {
+    /// A keeper, and the learner that the stream goes on with, if it is one that has learned before.
+    pub(super) fn open(args: &StreamArgs, origin: &mut Origin) -> Result<(Self, Option<Learner>)> {
         let path = args.checkpoint.checkpoint.clone();
-        let is_learner = |path: &Path| args.learner.as_deref().is_some_and(|learner| is_same_file(learner, path));
+        let is_learner = |path: &Path| {
+            matches!(origin, Origin::Learner(..)) && args.model.as_deref().is_some_and(|from| is_same_file(from, path))
+        };
         if let (Some(path), false) = (&path, args.checkpoint.resume)
             && path.exists()
             && !is_learner(path)
@@ -57,19 +59,25 @@ impl Keeper {
                 path.display()
             )));
         }
-        let from = match (&args.learner, &path) {
-            (Some(learner), _) => Some(learner),
-            (None, Some(path)) if args.checkpoint.resume && path.exists() => Some(path),
-            _ => None,
+        let kept = path.as_deref().filter(|path| args.checkpoint.resume && path.exists());
+        let (learner, note) = match (std::mem::replace(origin, Origin::Nothing), kept) {
+            (Origin::Learner(learner, note), _) => (Some(*learner), note),
+            (other, Some(path)) => {
+                let (learner, note) = read(path)?;
+                check_origin(path, &learner, &other, args)?;
+                *origin = other;
+                (Some(learner), note)
+            }
+            (other, None) => {
+                let names = other.model().and_then(Model::feature_names).map(<[String]>::to_vec);
+                *origin = other;
+                (None, Note { rows_read: 0, bad_rows: 0, feature_names: names })
+            }
         };
-        let (learner, position, names) = match from {
-            Some(path) => read(path).map(|(learner, Note { rows_read, bad_rows, feature_names })| {
-                (Some(learner), Position { rows_read, bad_rows }, feature_names)
-            })?,
-            None => (None, Position::default(), None),
-        };
-        let every = args.checkpoint.checkpoint_every.unwrap_or_default();
-        Ok((Self { path, every, position, names, kept: position, when: Instant::now() }, learner))
+        let Note { rows_read, bad_rows, feature_names } = note;
+        let (position, every) =
+            (Position { rows_read, bad_rows }, args.checkpoint.checkpoint_every.unwrap_or_default());
+        Ok((Self { path, every, position, names: feature_names, kept: position, when: Instant::now() }, learner))
     }
 
     /// What the columns of rows are called, if they have names.
@@ -108,12 +116,8 @@ impl Keeper {
         self.position.bad_rows += 1;
     }
 
-    /// Refuses to go on from a checkpoint with other settings than those that flags mean.
-    pub(super) fn check(&self, args: &StreamArgs, learner: &Learner, points: &Points) -> Result<()> {
-        if !args.checkpoint.resume {
-            return Ok(());
-        }
-        let asked = online_settings(args, points)?;
+    /// Refuses to go on from a checkpoint with other settings than those that were asked for.
+    pub(super) fn check(&self, asked: &OnlineKernelPca, learner: &Learner) -> Result<()> {
         match (asked.difference(learner.settings()), &self.path) {
             (Some((name, asked, found)), Some(path)) => Err(Failure::usage(format!(
                 "{}: the checkpoint belongs to another stream ({name}: {found} there, {asked} here)",
@@ -154,15 +158,28 @@ impl Keeper {
     }
 }
 
+/// Refuses to go on from the checkpoint of a stream that began with something else.
+fn check_origin(path: &Path, learner: &Learner, origin: &Origin, args: &StreamArgs) -> Result<()> {
+    let other = match (origin.model(), learner.n_before()) {
+        (Some(model), _) if learner.began_as(model) => return Ok(()),
+        (None, 0) => return Ok(()),
+        (Some(_), _) => {
+            let name = args.model.as_deref().unwrap_or(Path::new("")).display();
+            format!("it did not begin with {name} as it is now")
+        }
+        (None, n) => format!("it began with a model of {n} points: name it as MODEL"),
+    };
+    Err(Failure::usage(format!("{}: the checkpoint belongs to another stream ({other})", path.display())))
+}
+
 /// Reads a learner and how far its stream was.
-fn read(path: &Path) -> Result<(Learner, Note)> {
+pub(super) fn read(path: &Path) -> Result<(Learner, Note)> {
     let bytes = std::fs::read(path).map_err(Failure::file("reading", path))?;
     let refuse = |why: String| Failure::usage(format!("{}: {why}", path.display()));
     let (learner, note) = Learner::from_bytes_with_note(&bytes).map_err(|error| match error {
-        _ if mercer::Model::load(path).is_ok() => refuse(
-            "this is a model, which does not hold what a learner needs to go on: give what --checkpoint wrote"
-                .to_owned(),
-        ),
+        _ if mercer::AnyModel::load(path).is_ok() => {
+            refuse("this is a model and not the state of a learner: name it as MODEL".to_owned())
+        }
         mercer::Error::InvalidParameter { value, .. } => refuse(format!("this is not the state of a learner: {value}")),
         other => refuse(other.to_string()),
     })?;

@@ -2,6 +2,7 @@
 
 mod emit;
 mod keep;
+mod origin;
 mod report;
 mod rows;
 
@@ -12,13 +13,14 @@ use mercer::{Model, Points};
 
 use self::emit::Emitter;
 use self::keep::Keeper;
+use self::origin::Origin;
 use self::report::{StreamBody, table};
 use self::rows::{Arrival, Arrivals};
 use super::session::Session;
 use super::settings::online_settings;
 use crate::args::{BadRows, DataArgs, ProgressChoice, StreamArgs};
 use crate::failure::{ExitStatus, Failure, InputError, Result};
-use crate::input::{Data, StreamedRow};
+use crate::input::{self, ReadOptions, StreamedRow};
 use crate::output::summary::counted;
 
 /// Rows that are learned before anything else is looked at.
@@ -30,15 +32,16 @@ const COMPLAINTS: usize = 10;
 struct Stream<'a> {
     args: &'a StreamArgs,
     learner: Option<Learner>,
-    /// The points that components start from, if some were given.
-    start: Option<Data>,
+    /// What the stream began with.
+    origin: Origin,
     emitter: Emitter,
     keeper: Keeper,
     /// Rows still to be left out, because the learner has seen them.
     to_leave_out: u64,
     resumed_after_rows: Option<usize>,
-    /// What was said about columns that are passed over.
+    /// What was said about columns that are passed over: of the rows, and of the points that components start from.
     remark: Option<String>,
+    remark_on_start: Option<String>,
 }
 
 /// Why a stream ended.
@@ -54,13 +57,15 @@ enum End {
 pub(super) fn run(args: &StreamArgs) -> Result<ExitStatus> {
     let mut session = Session::start("stream", &args.report, ProgressChoice::None)?;
     check(args)?;
+    let mut origin = Origin::of(args, &mut session)?;
     let kept = args.checkpoint.checkpoint.as_deref();
-    let inputs: Vec<(&str, &Path)> = args.learner.iter().map(|path| ("learner", path.as_path())).collect();
+    let inputs: Vec<(&str, &Path)> = args.model.iter().map(|path| (origin.name(), path.as_path())).collect();
     let start: Vec<(&str, &Path)> = args.learning.start.iter().map(|path| ("start points", path.as_path())).collect();
     session.check_outputs(args.output.as_deref().into_iter().chain(kept), &start)?;
     session.check_outputs(args.output.as_deref(), &inputs)?;
-    let mut stream = Stream::new(args)?;
-    stream.take_start(start_points(args, &mut session)?)?;
+    let (keeper, learner) = Keeper::open(args, &mut origin)?;
+    let mut stream = Stream::new(args, origin, keeper, learner);
+    stream.begin(&mut session)?;
     // From the first row on there is something to lose.
     session.interrupt.wait_for_safe_points();
     let end = session.timed("stream", |session| stream.read_all(session))?;
@@ -77,50 +82,60 @@ fn check(args: &StreamArgs) -> Result<()> {
     if args.report.json && !args.emit.is_empty() {
         return Err(Failure::usage("--json prints where the rows go: leave --emit out, or use --record"));
     }
-    if let (Some(learner), Some(flag)) = (&args.learner, args.describes_a_learner()) {
-        return Err(Failure::usage(format!(
-            "{} is a learner with its own settings: leave {flag} out",
-            learner.display()
-        )));
-    }
     if args.learning.start.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage(
             "standard input is for the rows of the stream: give the name of a file with --start",
-        ));
-    }
-    if args.checkpoint.replay && args.learner.is_none() && !args.checkpoint.resume {
-        return Err(Failure::usage(
-            "--replay is for streams that go on: give a LEARNER, or --checkpoint with --resume",
         ));
     }
     Ok(())
 }
 
 impl<'a> Stream<'a> {
-    fn new(args: &'a StreamArgs) -> Result<Self> {
-        let (keeper, learner) = Keeper::open(args)?;
+    fn new(args: &'a StreamArgs, origin: Origin, keeper: Keeper, learner: Option<Learner>) -> Self {
         let resumed_after_rows = learner.as_ref().map(OnlineLearner::n_seen);
         let to_leave_out = if args.checkpoint.replay { keeper.rows_read() } else { 0 };
         let emitter = Emitter::new(&args.emit, args.emit_format.unwrap_or_default());
-        Ok(Self { args, learner, start: None, emitter, keeper, to_leave_out, resumed_after_rows, remark: None })
+        let (remark, remark_on_start) = (None, None);
+        Self { args, learner, origin, emitter, keeper, to_leave_out, resumed_after_rows, remark, remark_on_start }
     }
 
-    /// Takes the points that components start from. A learner that goes on has started; it must have been from the same ones.
-    fn take_start(&mut self, start: Option<Data>) -> Result<()> {
-        if let (Some(data), Some(learner)) = (&start, &self.learner) {
-            let points: Vec<Vec<f64>> = (0..data.points.n_samples()).map(|i| data.points.row(i)).collect();
-            if points != learner.start_points() {
+    /// What can be done, and be wrong, before the first row.
+    fn begin(&mut self, session: &mut Session<'_>) -> Result<()> {
+        if let Some(path) = &self.args.learning.start {
+            std::fs::File::open(path).map_err(Failure::file("reading", path))?;
+        }
+        if let Some((width, began)) = self.learner.as_ref().map(|it| (it.n_features().unwrap_or(0), it.start_points()))
+        {
+            // A learner that goes on has started; it must have been from the same points.
+            let asked = self.start_points(width, session)?;
+            if asked.is_some_and(|asked| (0..asked.n_samples()).map(|i| asked.row(i)).ne(began)) {
                 return Err(Failure::usage(
                     "--start: the checkpoint belongs to another stream, which began at other points",
                 ));
             }
         }
-        self.start = start;
-        Ok(())
+        match (&self.learner, &self.origin) {
+            (Some(learner), Origin::Model(_, settings)) => self.keeper.check(settings, learner),
+            (None, Origin::Model(model, settings)) => {
+                self.learner = Some(session.timed("load", |_| Ok(settings.learner_from(model)?))?);
+                let (name, n) = (self.began_with().unwrap_or_default(), counted(model.n_samples(), "point"));
+                session.console.note(&format!("beginning with {name}, a model of {n}"));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The model that the stream began with, as it was named.
+    fn began_with(&self) -> Option<String> {
+        let path = self.args.model.as_ref().filter(|_| self.origin.model().is_some());
+        path.map(|path| path.display().to_string())
     }
 
     fn read_all(&mut self, session: &Session<'_>) -> Result<End> {
-        let mut arrivals = Arrivals::from_standard_input(&self.args.rows, self.keeper.names())?;
+        let owner = if self.origin.model().is_some() { "the model" } else { "the learner" };
+        let has_start = self.args.learning.start.is_some();
+        let mut arrivals = Arrivals::from_standard_input(&self.args.rows, self.keeper.names(), owner, has_start)?;
         if let Some(rows) = self.resumed_after_rows {
             session.console.note(&format!("going on after {}", counted(rows, "row")));
         }
@@ -223,11 +238,13 @@ impl<'a> Stream<'a> {
             let points =
                 Points::from_f64(values, waiting.len(), width).map_err(|error| refused(*first_line, &error))?;
             if self.learner.is_none() {
-                self.learner = Some(self.new_learner(&points)?);
+                self.learner = Some(self.new_learner(&points, session)?);
             }
             let learner = self.learner.as_mut().expect("made before the first row");
-            if learner.n_seen() == 0 || self.resumed_after_rows == Some(learner.n_seen()) {
-                self.keeper.check(self.args, learner, &points)?;
+            // What a model says of rows has been looked at before they came.
+            let by_rows = self.args.checkpoint.resume && self.origin.model().is_none();
+            if by_rows && self.resumed_after_rows == Some(learner.n_seen()) {
+                self.keeper.check(&online_settings(self.args, &points)?, learner)?;
             }
             let mut done = 0;
             let emitter = &mut self.emitter;
@@ -253,10 +270,27 @@ impl<'a> Stream<'a> {
     }
 
     /// The learner that the flags ask for, for rows like these.
-    fn new_learner(&mut self, rows: &Points) -> Result<Learner> {
+    fn new_learner(&mut self, rows: &Points, session: &Session<'_>) -> Result<Learner> {
         let settings = online_settings(self.args, rows)?;
-        let start = started_from(self.start.take(), self.keeper.names(), rows.n_features())?;
+        let start = self.start_points(rows.n_features(), session)?;
         Ok(start.into_iter().fold(settings, OnlineKernelPca::start).learner()?)
+    }
+
+    /// Reads the points that components start from, if some were given: those columns of them that rows have, by their names if both have
+    /// any.
+    fn start_points(&mut self, width: usize, session: &Session<'_>) -> Result<Option<Points>> {
+        let Some(path) = &self.args.learning.start else { return Ok(None) };
+        let options = ReadOptions::from(&DataArgs::default()).n_features(width);
+        let options = options.by_position(self.args.rows.by_position).wanted(self.keeper.names(), "the stream")?;
+        let start = input::read(path, &options)?;
+        let found = start.points.n_features();
+        if found != width {
+            let message = format!("the rows of the stream have {}, but these have {found}", counted(width, "column"));
+            return Err(InputError::new(&start.name, message).into());
+        }
+        start.remark.iter().for_each(|remark| session.console.warning(remark));
+        self.remark_on_start = start.remark;
+        Ok(Some(start.points))
     }
 
     /// A row that cannot be used ends the stream, or is left out and counted.
@@ -275,7 +309,8 @@ impl<'a> Stream<'a> {
 
     fn finish(self, end: End, session: &mut Session<'_>) -> Result<ExitStatus> {
         self.keeper.keep(self.learner.as_ref())?;
-        self.remark.iter().for_each(|remark| session.remember_warning(remark));
+        let remarks = self.remark.iter().chain(&self.remark_on_start);
+        remarks.for_each(|remark| session.remember_warning(remark));
         let model = match (&self.args.output, &self.learner) {
             (Some(output), Some(learner)) => {
                 self.save_model(learner, output)?;
@@ -340,34 +375,14 @@ impl<'a> Stream<'a> {
             budget_error: learner.and_then(|learner| learner.budget_error().ok()).unwrap_or_default(),
             mean_error: learner.and_then(|learner| learner.mean_error().ok()),
             n_shrunk: learner.map_or(0, Learner::n_shrunk),
+            began_with: self.began_with(),
+            n_before: learner.map_or(0, Learner::n_before),
             resumed_after_rows: self.resumed_after_rows,
             interrupted: end == End::Interrupted,
             model,
             checkpoint: self.keeper.path().map(|path| path.display().to_string()),
         }
     }
-}
-
-/// Reads the points that components start from, if some were given.
-fn start_points(args: &StreamArgs, session: &mut Session<'_>) -> Result<Option<Data>> {
-    args.learning.start.as_ref().map(|path| session.read(path, &DataArgs::default(), 0)).transpose()
-}
-
-/// Points that components start from, whose columns must be those of the rows.
-fn started_from(start: Option<Data>, names: Option<&[String]>, width: usize) -> Result<Option<Points>> {
-    let Some(start) = start else { return Ok(None) };
-    let found = start.points.n_features();
-    if found != width {
-        let message = format!("the rows of the stream have {}, but these have {found}", counted(width, "column"));
-        return Err(InputError::new(&start.name, message).into());
-    }
-    if let (Some(rows), Some(points)) = (names, &start.names)
-        && let Some((row, point)) = rows.iter().zip(points).find(|(row, point)| row != point)
-    {
-        let message = format!("the column {point} stands where the rows of the stream have {row}");
-        return Err(InputError::new(&start.name, message).into());
-    }
-    Ok(Some(start.points))
 }
 
 /// What the library says about a row, with its line, which is the only number it goes by.

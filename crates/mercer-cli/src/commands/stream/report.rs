@@ -25,6 +25,8 @@ pub(super) struct StreamBody {
     pub(super) budget_error: Vec<f64>,
     pub(super) mean_error: Option<f64>,
     pub(super) n_shrunk: usize,
+    pub(super) began_with: Option<String>,
+    pub(super) n_before: usize,
     pub(super) resumed_after_rows: Option<usize>,
     pub(super) interrupted: bool,
     pub(super) model: Option<String>,
@@ -43,9 +45,14 @@ pub(super) fn table(body: &StreamBody) -> String {
         format!("remembered  {}", counted(body.n_remembered, "row")),
         format!("variance    {} {} {}", counted(found, "component"), explain, percent(explained)),
     ];
+    if let Some(model) = &body.began_with {
+        lines.insert(0, format!("begun       as {model}, a model of {}", counted(body.n_before, "point")));
+    }
     if let Some(settings) = &body.settings {
         let rate = settings.learning_rate.map_or_else(|| "automatic".to_owned(), short);
-        lines.insert(1, format!("learning    {} rule, {} rate {rate}", settings.rule, settings.schedule));
+        let turns = settings.rows_per_component.map(|rows| format!(", {} per component", counted(rows, "row")));
+        let learning = format!("learning    {} rule, {} rate {rate}", settings.rule, settings.schedule);
+        lines.insert(lines.len() - 2, learning + &turns.unwrap_or_default());
         if settings.budget.is_some() {
             lines.push(format!("budget      has moved a component by about {} of its length at most", percent(lost)));
             if let Some(apart) = body.mean_error.filter(|_| settings.centered) {

@@ -35,12 +35,18 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Rows of standard input; `names` are those of the columns that were learned before.
+    /// Rows of standard input; `names` are those of the columns that `owner` has learned before. Without them, a wish to go by position
+    /// may be about something else: `elsewhere`.
     ///
     /// # Errors
     ///
     /// If names are not to be looked at, and there are none.
-    pub(super) fn from_standard_input(args: &RowArgs, names: Option<&[String]>) -> Result<Self> {
+    pub(super) fn from_standard_input(
+        args: &RowArgs,
+        names: Option<&[String]>,
+        owner: &str,
+        elsewhere: bool,
+    ) -> Result<Self> {
         let options = ReadOptions::from(&DataArgs {
             columns: args.columns.clone(),
             drop: args.drop.clone(),
@@ -49,7 +55,8 @@ impl Arrivals {
             delimiter: args.delimiter,
             ..DataArgs::default()
         });
-        let options = options.by_position(args.by_position).wanted(names, "the learner")?;
+        let by_position = args.by_position && !(elsewhere && names.is_none());
+        let options = options.by_position(by_position).wanted(names, owner)?;
         let (sender, pieces) = sync_channel(WAITING);
         // It ends with the input, or with the process.
         std::thread::spawn(move || {
