@@ -32,6 +32,8 @@ mod span;
 mod start;
 mod state;
 mod step;
+#[cfg(test)]
+mod tests;
 mod triangle;
 mod update;
 mod warm;

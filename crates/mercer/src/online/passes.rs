@@ -39,6 +39,7 @@ impl Job for Product<'_> {
 
     #[inline(always)]
     fn run<G: Target>(self) -> f64 {
+        count(self.k.len());
         inner::<G::F64>(self.expansion, self.k)
     }
 }
@@ -55,6 +56,7 @@ impl<'a, I: Iterator<Item = &'a Vec<f64>>> Job for Products<'_, I> {
     #[inline(always)]
     fn run<G: Target>(self) {
         for expansion in self.expansions {
+            count(self.k.len());
             self.out.push(inner::<G::F64>(expansion, self.k));
         }
     }
@@ -106,6 +108,7 @@ impl Job for Apply<'_> {
     fn run<G: Target>(self) {
         let Self { memory, update, place } = self;
         let (n, lanes) = (memory.mean.len(), <G::F64 as Lanes>::COUNT);
+        count(n * (memory.components.len() + 1));
         if update.share > 0.0 {
             let keep = 1.0 - update.share;
             for mean in &mut memory.mean {
@@ -176,6 +179,7 @@ impl Job for Weights<'_> {
     #[inline(always)]
     fn run<G: Target>(self) {
         let lanes = <G::F64 as Lanes>::COUNT;
+        count(self.weights.len() * self.components.len());
         for (at, weights) in self.weights.chunks_exact_mut(lanes).enumerate() {
             let mut sum = G::F64::splat(0.0);
             for component in self.components {
@@ -206,10 +210,19 @@ impl Job for Spread<'_> {
 
     #[inline(always)]
     fn run<G: Target>(self) {
+        count(self.expansion.len());
         for (x, coefficient) in self.expansion.iter_mut().zip(self.coefficients) {
             *x += self.lost * coefficient;
         }
     }
+}
+
+/// A pass over so many coefficients is made; tests of what a step costs listen.
+#[inline(always)]
+pub(super) fn count(coefficients: usize) {
+    #[cfg(test)]
+    super::tests::listen(coefficients);
+    let _ = coefficients;
 }
 
 #[cfg(test)]

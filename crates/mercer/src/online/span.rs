@@ -14,6 +14,7 @@ use faer::Mat;
 
 use super::learner::DEPENDENT;
 use super::memory::dot;
+use super::passes::count;
 
 /// The span of some components.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +43,7 @@ impl Span {
         for i in 0..inner.nrows() {
             let (mut own, start) = (inner[(i, i)], factor.len());
             for (g, &j) in kept.iter().enumerate() {
+                count(g + 1);
                 let (before, row) = factor.split_at(start);
                 let other = &before[g * (g + 1) / 2..][..=g];
                 let value = (inner[(i, j)] - dot(row, &other[..g])) / other[g];

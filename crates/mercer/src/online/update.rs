@@ -2,6 +2,8 @@
 
 use faer::Mat;
 
+use super::passes::count;
+
 /// The numbers of one update, and the inner products of the row with what there is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Update {
@@ -56,6 +58,7 @@ impl Update {
     /// `w'·w' = M (w·w) Mᵀ + (M y) gainᵀ + gain (M y)ᵀ + c·c gain gainᵀ`. `y` is room for as many numbers as there are components.
     pub(super) fn follow(&self, inner: &mut Mat<f64>, y: &mut Vec<f64>) {
         let p = inner.nrows();
+        count(3 * p * p);
         for j in 0..p {
             self.transform(inner.col_mut(j).iter_mut());
         }

@@ -1,5 +1,8 @@
 //! What holds for every learner: grouping changes nothing, components capture the variance, what is kept is what it would be anew.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use faer::Mat;
 use mercer::online::{OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
 use mercer::{Center, Kernel, Points};
@@ -239,18 +242,48 @@ fn novelty_is_what_the_model_calls_the_reconstruction_error() {
     }
 }
 
+/// A kernel that counts how often it is evaluated.
+fn counting() -> (Kernel, Arc<AtomicUsize>) {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
+    let kernel = Kernel::custom(mercer::kernel::PairFunction::new("counting", move |x: &[f64], y: &[f64]| {
+        counter.fetch_add(1, Ordering::Relaxed);
+        (-20.0 * ((x[0] - y[0]).powi(2) + (x[1] - y[1]).powi(2))).exp()
+    }));
+    (kernel, calls)
+}
+
 #[test]
 fn a_step_evaluates_the_kernel_once_per_row_in_memory() {
     let points = plane(300, 54);
-    let entries = |settings: OnlineKernelPca| {
-        let mut learner = settings.n_components(4).learner().unwrap();
-        learner.learn(&points).unwrap();
-        learner.model().unwrap().record().kernel_entries
-    };
-    let settings = OnlineKernelPca::new(Kernel::gaussian(20.0).unwrap());
-    assert_eq!(entries(settings.clone()), 300 * 299 / 2, "one for each row before, whatever the number of components");
-    let few = entries(settings.budget(20));
-    assert!(few <= 300 * 20, "{few}");
+    for (rule, p) in [(Rule::Oja, 1), (Rule::Apex, 4), (Rule::Simultaneous, 1), (Rule::Simultaneous, 8)] {
+        let (kernel, calls) = counting();
+        let mut learner = OnlineKernelPca::new(kernel).rule(rule).n_components(p).learner().unwrap();
+        for i in 0..300 {
+            let before = calls.load(Ordering::Relaxed);
+            learner.learn_row(&points.row(i)).unwrap();
+            // With those in memory, and with itself.
+            assert_eq!(calls.load(Ordering::Relaxed) - before, i + 1, "{rule}, {p} components, row {i}");
+        }
+        assert_eq!(learner.model().unwrap().record().kernel_entries, 300 * 299 / 2, "{rule}, {p} components");
+    }
+    // With a budget no row costs more than the ones before it: rows that are dropped have their own values taken out, and everything is computed
+    // anew as often as the memory has been replaced, by projection a thirty-second as often.
+    for (policy, most) in [(Policy::Project, 2), (Policy::Oldest, 4), (Policy::Smallest, 4)] {
+        let (kernel, calls) = counting();
+        let settings = OnlineKernelPca::new(kernel).n_components(4).budget(20).policy(policy);
+        let mut learner = settings.learner().unwrap();
+        learner.learn(&points.slice(0..100)).unwrap();
+        let mut before = calls.load(Ordering::Relaxed);
+        for part in 1..3 {
+            learner.learn(&points.slice(100 * part..100 * (part + 1))).unwrap();
+            let now = calls.load(Ordering::Relaxed);
+            assert!(now - before <= 100 * (most * 21 + 1), "{policy}, part {part}: {}", now - before);
+            before = now;
+        }
+        let entries = learner.model().unwrap().record().kernel_entries;
+        assert!(entries <= 300 * 20, "{policy}: {entries}");
+    }
 }
 
 #[test]
