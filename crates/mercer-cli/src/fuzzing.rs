@@ -1,7 +1,9 @@
 //! A way into the readers for fuzzers, which know no files and no flags. Not part of the command.
 
+mod learner;
 mod memory;
 
+pub use learner::{more_memory_of_a_learner, use_learner};
 pub use memory::{Counting, within_memory};
 
 use crate::args::{ColumnName, DataArgs};

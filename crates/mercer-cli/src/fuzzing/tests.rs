@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
+mod learner;
 mod model;
 
 #[global_allocator]

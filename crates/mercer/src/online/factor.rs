@@ -203,8 +203,8 @@ impl SavedFactor {
 
     /// The factor that was saved.
     pub(super) fn restore(self) -> Factor {
-        // As if it had grown to that.
-        let stride = self.columns.len().next_power_of_two().max(LEAST_STRIDE);
+        // Room for one more, which is what a full memory needs: what is saved may ask for no more than it has.
+        let stride = (self.columns.len() + 1).next_multiple_of(WIDTH).max(LEAST_STRIDE);
         let mut columns = vec![0.0; stride * stride];
         for (g, column) in self.columns.iter().enumerate() {
             columns[g * stride + g..][..column.len()].copy_from_slice(column);

@@ -180,6 +180,14 @@ impl Learner {
         let images =
             slab_product(&kernel, &start.points, &start.points, start.expansions.as_ref(), Precision::F64, context)?;
         let products = small_product(start.expansions.transpose(), images.as_ref());
+        let is_finite = |matrix: &Mat<f64>| matrix.col_iter().all(|column| column.iter().all(|x| x.is_finite()));
+        if !is_finite(&images) || !is_finite(&products) {
+            return Err(Error::invalid(
+                "model",
+                "one whose components have finite lengths",
+                "one of which some have not",
+            ));
+        }
         self.begin_with_lengths(model, &products)?;
         self.origin = Some(Origin::of(model));
         self.scaling = model.scaling().cloned();

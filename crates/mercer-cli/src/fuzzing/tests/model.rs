@@ -3,10 +3,12 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use mercer::online::OnlineKernelPca;
 use mercer::{AnyModel, ClusterModel, Model};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::super::learner::use_learner;
 use super::{seeds, torment};
 
 #[test]
@@ -34,6 +36,11 @@ fn use_it(model: &Model) -> Result<(), String> {
     assert_eq!((scores.nrows(), scores.ncols()), (points.n_samples(), model.n_components()));
     let record = serde_json::to_string(model.record()).map_err(|error| error.to_string())?;
     assert!(!record.is_empty());
+    // Components can learn on, or it is said why not; with all points, and with fewer than there are.
+    let settings = OnlineKernelPca::for_model(model);
+    for settings in [settings.clone(), settings.budget(model.n_components() + 2)] {
+        use_learner(settings.learner_from(model).map_err(|error| error.to_string())?)?;
+    }
     Ok(())
 }
 

@@ -1,0 +1,44 @@
+//! What is done with a learner whose state was accepted: it must take rows, or say why not.
+
+use mercer::Points;
+use mercer::online::{Learner, OnlineLearner};
+
+/// Bytes that reading the state of a learner may take beyond four times its input. States are text: of an empty list, three bytes, a list in memory
+/// takes 24, and three times that while the list that it is in grows. A state that was saved takes less than four times its bytes.
+pub fn more_memory_of_a_learner(input: &[u8]) -> usize {
+    20 * input.len()
+}
+
+/// Learns a few rows, looks at others, and asks for all that can be asked for.
+///
+/// # Errors
+///
+/// What the user would be told: by the first call that could not do what was asked.
+pub fn use_learner(mut learner: Learner) -> std::result::Result<(), String> {
+    let width = learner.n_features().unwrap_or(2);
+    let value = |i: usize| ((i * 7919) % 101) as f64 * 0.03 - 1.0;
+    let rows = Points::from_f64((0..40 * width).map(value).collect::<Vec<_>>(), 40, width)
+        .map_err(|error| error.to_string())?;
+    let mut first = Ok(());
+    let mut note = |result: mercer::Result<()>| {
+        if first.is_ok() {
+            first = result.map_err(|error| error.to_string());
+        }
+    };
+    note(learner.look_at_rows(&rows).map(drop));
+    note(learner.learn(&rows).map(drop));
+    note(learner.learn_row(&rows.row(3)).map(drop));
+    note(learner.captured().map(drop));
+    note(learner.budget_error().map(drop));
+    note(learner.mean_error().map(drop));
+    note(learner.model().and_then(|model| model.transform(&rows)).map(drop));
+    note(learner.next_component(&rows.slice(1..2)).map(drop));
+    assert!(learner.warnings().iter().all(|warning| warning.lines().count() == 1));
+    assert_eq!(learner.coefficients().nrows(), learner.n_components());
+    assert!(learner.n_started() <= learner.n_components() && learner.n_finished() <= learner.n_started());
+    // What can be written down can be read back.
+    if let Ok(bytes) = learner.to_bytes() {
+        note(Learner::from_bytes(&bytes).map(drop));
+    }
+    first
+}
