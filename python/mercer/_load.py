@@ -9,13 +9,15 @@ if TYPE_CHECKING:
     from ._autoencoder import AutoencoderKernelPCA
     from ._cluster import SpectralClustering
     from ._kernel_pca import KernelPCA
+    from ._online import OnlineKernelPCA
 
 
-def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA | SpectralClustering":
-    """The estimator in a file that its ``save`` or the commands ``mercer fit`` and ``mercer cluster --model`` have written.
+def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA | SpectralClustering | OnlineKernelPCA":
+    """The estimator in a file that its ``save`` or the commands ``mercer fit``, ``mercer cluster --model`` and ``mercer stream`` have written.
 
     It would learn the model again, over landmarks as many and chosen alike. A model of :class:`KernelHebbianPCA` or
-    :class:`OnlineKernelPCA` comes back as a :class:`KernelPCA` that uses it, and whose ``fit`` learns exact components.
+    :class:`OnlineKernelPCA` comes back as a :class:`KernelPCA` that uses it, and whose ``fit`` learns exact components. What ``mercer stream
+    --checkpoint`` has written comes back as an :class:`OnlineKernelPCA` that goes on learning, to the same bits as the stream would.
 
     Nothing in the file is executed. A file that is damaged, altered or not a model is refused with ``ValueError``.
 
@@ -33,6 +35,11 @@ def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA | Sp
     >>> bool(np.array_equal(same.transform(X), pca.transform(X)))
     True
     """
+    state = _state(path)
+    if state is not None:
+        from ._online import OnlineKernelPCA
+
+        return OnlineKernelPCA._from_state(state)
     model = load_any(os.fspath(path))
     if isinstance(model, Autoencoder):
         from ._autoencoder import AutoencoderKernelPCA
@@ -45,3 +52,15 @@ def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA | Sp
     from ._kernel_pca import KernelPCA
 
     return KernelPCA._from_model(model)
+
+
+def _state(path: str | os.PathLike[str]) -> bytes | None:
+    """The state of a learner, if that is what a file holds."""
+    from ._online_start import STATE
+
+    try:
+        with open(path, "rb") as file:
+            start = file.read(len(STATE))
+            return start + file.read() if start == STATE else None
+    except OSError:
+        return None  # The reader of models says what is wrong.

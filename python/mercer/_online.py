@@ -8,13 +8,13 @@ import numpy as np
 
 from . import _checks, _mercer
 from ._arrays import dense
-from ._base import Estimator, check_is_fitted, validate_data
+from ._base import check_is_fitted, validate_data
 from ._kernel_pca import RankWarning
 from ._kernels import describe
+from ._online_start import Start
 
 
-
-class OnlineKernelPCA(Estimator):
+class OnlineKernelPCA(Start):
     """Kernel PCA that learns one row at a time, in bounded memory, and has an answer at any moment.
 
     How rows are grouped into calls changes nothing, to the bit. Rows may be sparse, and are learned in double precision.
@@ -61,22 +61,29 @@ class OnlineKernelPCA(Estimator):
     forgetting : float, default=None
         Share of the running mean and of ``variances_`` and ``total_variance_`` that every row replaces, at least; ``None`` counts all rows
         alike.
+    rows_per_component : int, default=None
+        Rows that a component learns from before the next one begins, while those before it stand still; the last one goes on for ever. For the rule
+        ``"apex"`` with two components or more. ``None``: all learn at once.
 
     Attributes
     ----------
     basis_ : ndarray of shape (n_remembered, n_features)
-        Rows in memory.
+        Rows in memory; scaled, if the learner began with a model that scales (:meth:`from_model`).
     coefficients_ : ndarray of shape (n_components, n_remembered)
         Components as combinations of their images.
     lateral_ : ndarray of shape (n_components, n_components)
         Lateral weights of the rule ``"apex"``, a lower triangle; zero for the others.
     n_seen_ : int
         Rows learned.
+    n_before_ : int
+        Points of the model that components began as, which count as rows that were learned; 0 without one.
     n_shrunk_ : int
         Rows for which the learning rate was made smaller.
     n_started_ : int
         Components that have begun to learn: without ``start``, each waits for a row unlike those before. ``fit`` and ``save`` give a
         :class:`mercer.RankWarning` if some have not.
+    n_finished_ : int
+        Components that have finished, and stand still while the one after them learns (``rows_per_component``, :meth:`next_component`).
     budget_error_ : ndarray of shape (n_components,)
         Estimate of the distance of each component, whose length is about one, from what the same updates would have made of it if no row had been
         given up: the larger of two numbers. Lengths of lost parts are followed row by row; an update leaves ``1 - eta * y**2`` of older ones; squares
@@ -85,12 +92,12 @@ class OnlineKernelPCA(Estimator):
     mean_error_ : float
         Distance of the running mean from the mean of the last 512 rows; one is the root of their variance. Large where the budget has no room for a mean, or rows have changed that all count alike.
     variances_ : ndarray of shape (n_components,)
-        Mean of the squared outputs of each component, over all rows, each with the output that it had when it was learned.
+        Mean of the squared outputs of each component, over the rows since it began, each with the output that it had when it was learned.
     total_variance_ : float
         Mean of the squared lengths of the (centred) rows' images.
     explained_variance_ : ndarray of shape (n_directions,)
         Variance of the last 512 rows along the directions of the saved model, in decreasing order: fewer than ``n_components`` if components
-        depend on one another or have not begun.
+        depend on one another or have not begun. A model that the learner began with stands for rows that have not come yet.
     explained_variance_ratio_ : ndarray of shape (n_directions,)
         Its share of the variance of those rows.
     n_features_in_ : int
@@ -127,6 +134,7 @@ class OnlineKernelPCA(Estimator):
         budget: int | None = None,
         policy: str = "project",
         forgetting: float | None = None,
+        rows_per_component: int | None = None,
         bandwidth: float | None = None,
     ) -> None:
         self.n_components = n_components
@@ -145,6 +153,7 @@ class OnlineKernelPCA(Estimator):
         self.budget = budget
         self.policy = policy
         self.forgetting = forgetting
+        self.rows_per_component = rows_per_component
         self.bandwidth = bandwidth
 
     # Learning
@@ -207,7 +216,10 @@ class OnlineKernelPCA(Estimator):
             warnings.warn(text, stacklevel=3)
 
     def _what_is_missing(self, found: int) -> str:
-        why = "too few rows have come that differ from one another" if self.n_started_ == found else "the others depend on them"
+        why = "the others depend on them"
+        if self.n_started_ == found:
+            turns = self.rows_per_component
+            why = "too few rows have come that differ from one another" if turns is None else f"one learns after the other, each from {turns} rows"
         return f"{found} of the n_components={self.n_components} components have a direction of their own: {why}"
 
     def _settings(self) -> dict[str, Any]:
@@ -216,9 +228,6 @@ class OnlineKernelPCA(Estimator):
             if isinstance(getattr(self, name), str):
                 # Rows that are still to come have no variance or median yet.
                 raise _checks.refuse(owner, name, "a float in the range (0, inf) or None", getattr(self, name))
-        # A setting that has no effect is refused, unless it is the default.
-        beta = _checks.real(owner, "beta", self.beta, 0, above=True)
-        policy = _checks.choice(owner, "policy", self.policy, _mercer.POLICIES)
         start = None
         if self.start is not None:
             start = np.array(self.start, dtype=np.float64, order="C")
@@ -234,17 +243,9 @@ class OnlineKernelPCA(Estimator):
                 coef0=self.coef0,
                 kernel_params=self.kernel_params,
             ),
-            "n_components": _checks.integer(owner, "n_components", self.n_components, 1),
-            "rule": _checks.choice(owner, "rule", self.rule, _mercer.RULES),
-            "learning_rate": _checks.real(owner, "learning_rate", self.learning_rate, 0, above=True, optional=True),
-            "schedule": _checks.choice(owner, "schedule", self.schedule, _mercer.SCHEDULES),
-            "tau": _checks.real(owner, "tau", self.tau, 0, above=True, optional=True),
-            "beta": None if self.rule != "simultaneous" and beta == 1.0 else beta,
             "center": _checks.boolean(owner, "center", self.center),
             "start": start,
-            "budget": _checks.integer(owner, "budget", self.budget, 1, optional=True),
-            "policy": None if self.budget is None and policy == "project" else policy,
-            "forgetting": _checks.real(owner, "forgetting", self.forgetting, 0, above=True, optional=True),
+            "learning": self._learning(),
         }
 
     # Using
@@ -285,7 +286,9 @@ class OnlineKernelPCA(Estimator):
         """
         check_is_fitted(self)
         point = np.array(start, dtype=np.float64, order="C").reshape(1, -1)
-        changes = {"n_components": self.n_components + 1, "rule": "apex", "beta": 1.0}
+        # Start points are kept as far as they are known; the others are rows, or of a model.
+        known = None if self.start is None else np.vstack([np.asarray(self.start, dtype=np.float64), point])
+        changes = {"n_components": self.n_components + 1, "rule": "apex", "beta": 1.0, "start": known, "rows_per_component": None}
         estimator = type(self)(**{**self.get_params(), **changes})
         for name in ("n_features_in_", "feature_names_in_"):
             if name in self.__dict__:
@@ -347,6 +350,11 @@ class OnlineKernelPCA(Estimator):
         return int(self._fitted().n_seen)
 
     @property
+    def n_before_(self) -> int:
+        """Points of the model that components began as."""
+        return int(self._fitted().n_before)
+
+    @property
     def n_shrunk_(self) -> int:
         """Rows for which the learning rate was made smaller."""
         return int(self._fitted().n_shrunk)
@@ -355,6 +363,11 @@ class OnlineKernelPCA(Estimator):
     def n_started_(self) -> int:
         """Components that have begun to learn."""
         return int(self._fitted().n_started)
+
+    @property
+    def n_finished_(self) -> int:
+        """Components that have finished."""
+        return int(self._fitted().n_finished)
 
     # Files
 

@@ -3,14 +3,17 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mercer::online::{Learner, OnlineKernelPca, Policy, Rule, Schedule};
-use mercer::{Center, Precision};
+use mercer::watch::Threads;
+use mercer::{Center, Precision, Watch};
 use numpy::PyReadonlyArray2;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::convert::{array, matrix, points, vector};
 use crate::error::to_python;
 use crate::model::Model;
+use crate::run::run_through;
 use crate::settings::KernelSettings;
 
 /// Rows that are learned before signals are looked for.
@@ -21,17 +24,43 @@ const ROWS_AT_ONCE: usize = 256;
 #[pyo3(from_item_all)]
 pub(crate) struct OnlineSettings<'py> {
     kernel: KernelSettings<'py>,
-    n_components: usize,
+    center: bool,
+    start: Option<PyReadonlyArray2<'py, f64>>,
+    learning: LearningSettings,
+}
+
+/// How components learn, as the package describes it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct LearningSettings {
+    n_components: Option<usize>,
     rule: String,
     learning_rate: Option<f64>,
     schedule: String,
     tau: Option<f64>,
     beta: Option<f64>,
-    center: bool,
-    start: Option<PyReadonlyArray2<'py, f64>>,
     budget: Option<usize>,
     policy: Option<String>,
     forgetting: Option<f64>,
+    rows_per_component: Option<usize>,
+}
+
+impl LearningSettings {
+    /// The same settings, with these.
+    fn with(&self, online: OnlineKernelPca) -> PyResult<OnlineKernelPca> {
+        let online = online
+            .rule(self.rule.parse::<Rule>().map_err(to_python)?)
+            .schedule(self.schedule.parse::<Schedule>().map_err(to_python)?);
+        let online = self.n_components.into_iter().fold(online, OnlineKernelPca::n_components);
+        let online = self.learning_rate.into_iter().fold(online, OnlineKernelPca::learning_rate);
+        let online = self.tau.into_iter().fold(online, OnlineKernelPca::tau);
+        let online = self.beta.into_iter().fold(online, OnlineKernelPca::beta);
+        let online = self.budget.into_iter().fold(online, OnlineKernelPca::budget);
+        let online = self.forgetting.into_iter().fold(online, OnlineKernelPca::forgetting);
+        let online = self.rows_per_component.into_iter().fold(online, OnlineKernelPca::rows_per_component);
+        let policy = self.policy.as_deref().map(str::parse::<Policy>).transpose().map_err(to_python)?;
+        Ok(policy.into_iter().fold(online, OnlineKernelPca::policy))
+    }
 }
 
 /// A learner that sees one row at a time.
@@ -49,25 +78,24 @@ impl OnlineLearner {
     /// A learner for rows like these, which it has not learned from yet.
     #[staticmethod]
     fn create(x: &Bound<'_, PyAny>, settings: OnlineSettings<'_>) -> PyResult<Self> {
-        let mut online = OnlineKernelPca::new(settings.kernel.resolve(&points(x)?)?)
-            .n_components(settings.n_components)
-            .rule(settings.rule.parse::<Rule>().map_err(to_python)?)
-            .schedule(settings.schedule.parse::<Schedule>().map_err(to_python)?)
-            .center(if settings.center { Center::Yes } else { Center::No });
-        online = settings.learning_rate.into_iter().fold(online, OnlineKernelPca::learning_rate);
-        online = settings.tau.into_iter().fold(online, OnlineKernelPca::tau);
-        online = settings.beta.into_iter().fold(online, OnlineKernelPca::beta);
-        online = settings.budget.into_iter().fold(online, OnlineKernelPca::budget);
-        online = settings.forgetting.into_iter().fold(online, OnlineKernelPca::forgetting);
-        if let Some(policy) = &settings.policy {
-            online = online.policy(policy.parse::<Policy>().map_err(to_python)?);
-        }
+        let center = if settings.center { Center::Yes } else { Center::No };
+        let online = OnlineKernelPca::new(settings.kernel.resolve(&points(x)?)?).center(center);
+        let mut online = settings.learning.with(online)?;
         if let Some(start) = &settings.start {
             let start = matrix(start);
             let values: Vec<f64> = start.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>()).collect();
             online = online.start(mercer::Points::from_f64(values, start.nrows(), start.ncols()).map_err(to_python)?);
         }
         online.learner().map(|learner| Self(Mutex::new(learner))).map_err(to_python)
+    }
+
+    /// A learner whose components begin as those of a model.
+    #[staticmethod]
+    fn from_model(py: Python<'_>, model: PyRef<'_, Model>, learning: LearningSettings) -> PyResult<Self> {
+        let model = model.shared();
+        let settings = learning.with(OnlineKernelPca::for_model(&model))?;
+        let begin = move |watch: &Watch<'_>| settings.learner_from_watched(&model, &Threads::all()?, watch);
+        run_through(py, None, None, begin).map(|learner| Self(Mutex::new(learner)))
     }
 
     /// Learns from rows and returns the output that each had at its own update; a bad row is an error, and none of them is learned.
@@ -197,6 +225,43 @@ impl OnlineLearner {
         self.learner().n_started()
     }
 
+    /// Components that have finished, and stand still while the one after them learns.
+    #[getter]
+    fn n_finished(&self) -> usize {
+        self.learner().n_finished()
+    }
+
+    /// Points of the model that components began as.
+    #[getter]
+    fn n_before(&self) -> usize {
+        self.learner().n_before()
+    }
+
+    /// Components that are learned.
+    #[getter]
+    fn n_components(&self) -> usize {
+        self.learner().n_components()
+    }
+
+    /// Coordinates of a row, once there has been one.
+    #[getter]
+    fn n_features(&self) -> Option<usize> {
+        self.learner().n_features()
+    }
+
+    /// The settings that it learns by, as JSON.
+    fn settings(&self) -> PyResult<String> {
+        serde_json::to_string(&self.learner().settings().record())
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The points that components start from, if they were given.
+    fn start_points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let start = self.learner().start_points();
+        let rows = faer::Mat::from_fn(start.len(), start.first().map_or(0, Vec::len), |i, j| start[i][j]);
+        array(py, rows.as_ref(), Precision::F64)
+    }
+
     /// A learner whose components stand still while one more, which starts at `start`, learns what they leave.
     fn next_component(&self, start: &Bound<'_, PyAny>) -> PyResult<Self> {
         let next = self.learner().next_component(&points(start)?).map_err(to_python)?;
@@ -213,5 +278,12 @@ impl OnlineLearner {
     #[staticmethod]
     fn from_bytes(data: &[u8]) -> PyResult<Self> {
         Learner::from_bytes(data).map(|learner| Self(Mutex::new(learner))).map_err(to_python)
+    }
+
+    /// The learner with this state, and the note that was saved with it.
+    #[staticmethod]
+    fn from_bytes_with_note(data: &[u8]) -> PyResult<(Self, String)> {
+        let (learner, note) = Learner::from_bytes_with_note(data).map_err(to_python)?;
+        Ok((Self(Mutex::new(learner)), note))
     }
 }
