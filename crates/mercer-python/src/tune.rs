@@ -74,7 +74,7 @@ pub(crate) fn tune_parameters(py: Python<'_>, x: &Bound<'_, PyAny>, settings: Cl
     let specimen = spec.resolve_without_points().map_err(to_python)?;
     let is_of_distance = specimen.pairing().is_some_and(Pairing::is_translation_invariant);
     let spec = if settings.kernel.has_width() || !is_of_distance { spec } else { spec.width(Width::Auto) };
-    let ranges = settings.ranges.iter().map(|range| parameter_box(range)).collect::<PyResult<Vec<_>>>()?;
+    let ranges = settings.ranges.iter().map(parameter_box).collect::<PyResult<Vec<_>>>()?;
     // Before the search for a width, which may take long.
     mercer::tune::check_ranges(&specimen, &ranges).map_err(to_python)?;
     let (max_steps, threads) = (settings.max_steps, settings.threads);
@@ -115,12 +115,11 @@ pub(crate) fn tune_ard(py: Python<'_>, x: &Bound<'_, PyAny>, settings: ArdSettin
     let points = points(x)?;
     let found = run_through(py, None, None, move |watch| {
         let threads = settings.threads.map_or_else(Threads::all, Threads::new)?;
-        let start = match settings.gammas {
-            Some(gammas) => gammas,
-            None => {
-                let tuner = KernelTuner::new(KernelSpec::new("gaussian"));
-                vec![tuner.tune_watched(&points, &threads, watch)?.best_gamma; points.n_features()]
-            }
+        let start = if let Some(gammas) = settings.gammas {
+            gammas
+        } else {
+            let tuner = KernelTuner::new(KernelSpec::new("gaussian"));
+            vec![tuner.tune_watched(&points, &threads, watch)?.best_gamma; points.n_features()]
         };
         mercer::tune::tune_ard(&points, &start, settings.max_steps, &threads, watch)
     })?;
@@ -138,7 +137,9 @@ pub(crate) fn tune_ard(py: Python<'_>, x: &Bound<'_, PyAny>, settings: ArdSettin
 fn named(kernel: &KernelSettings<'_>) -> PyResult<KernelSpec> {
     match kernel.choice()? {
         KernelChoice::Spec(spec) => Ok(spec),
-        _ => Err(PyValueError::new_err("a kernel that is a function has no width that could be found: give its name")),
+        KernelChoice::Known(_) => {
+            Err(PyValueError::new_err("a kernel that is a function has no width that could be found: give its name"))
+        }
     }
 }
 

@@ -194,12 +194,15 @@ impl Classifier {
                         (shares[(i, 0)], shares[(i, 1)]) = (1.0 - second, second);
                     }
                     (1, _, true) => {
-                        let own = logistic::softmax(&mut sums, i);
-                        own.into_iter().enumerate().for_each(|(j, share)| shares[(i, j)] = share);
+                        logistic::softmax(&mut sums, i);
+                        (0..self.n_classes).for_each(|j| shares[(i, j)] = sums[(i, j)]);
                     }
                     (1, units, false) => (0..units).for_each(|j| shares[(i, j)] = sigmoid(sums[(i, j)])),
                     (_, 1, _) => shares[(i, class)] = sigmoid(sums[(i, 0)]),
-                    _ => shares[(i, class)] = logistic::softmax(&mut sums, i)[1],
+                    _ => {
+                        logistic::softmax(&mut sums, i);
+                        shares[(i, class)] = sums[(i, 1)];
+                    }
                 }
             }
         }

@@ -89,8 +89,10 @@ impl Problem<'_> {
         let mut sums = layer.sums(self.inputs);
         let mut value = 0.0;
         for i in 0..n {
-            value -= softmax(&mut sums, i)[self.classes[i]].max(f64::MIN_POSITIVE).ln();
-            sums[(i, self.classes[i])] -= 1.0;
+            softmax(&mut sums, i);
+            let own = &mut sums[(i, self.classes[i])];
+            value -= own.max(f64::MIN_POSITIVE).ln();
+            *own -= 1.0;
         }
         let slopes = small_product(self.inputs.transpose(), sums.as_ref());
         let mut gradient = vec![0.0; x.len()];
@@ -106,14 +108,18 @@ impl Problem<'_> {
     }
 }
 
-/// Turns a row of sums into probabilities, and returns them.
-pub(super) fn softmax(sums: &mut Mat<f64>, row: usize) -> Vec<f64> {
+/// Turns a row of sums into probabilities, where they are.
+pub(super) fn softmax(sums: &mut Mat<f64>, row: usize) {
     let largest = (0..sums.ncols()).map(|j| sums[(row, j)]).fold(f64::NEG_INFINITY, f64::max);
-    let raised: Vec<f64> = (0..sums.ncols()).map(|j| (sums[(row, j)] - largest).exp()).collect();
-    let total: f64 = raised.iter().sum();
-    let shares: Vec<f64> = raised.iter().map(|e| e / total).collect();
-    shares.iter().enumerate().for_each(|(j, &share)| sums[(row, j)] = share);
-    shares
+    let mut total = 0.0;
+    for j in 0..sums.ncols() {
+        let raised = (sums[(row, j)] - largest).exp();
+        sums[(row, j)] = raised;
+        total += raised;
+    }
+    for j in 0..sums.ncols() {
+        sums[(row, j)] /= total;
+    }
 }
 
 /// Minus the inverse Hessian times the gradient.

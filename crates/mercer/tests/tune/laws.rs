@@ -210,9 +210,9 @@ fn widths_per_feature_climb_to_a_place_without_slope() {
     let found = tune_ard(&points, &start, 200, &threads, &watch).unwrap();
     assert!(found.converged && found.steps < 200, "{found:?}");
     let there = ard_gradient(&points, &found.gammas, &threads, &watch).unwrap();
-    for f in 0..4 {
-        let slope = there.gradient[f] * found.gammas[f] / there.value;
-        let is_at_bound = found.gammas[f] <= 1.0001e-4 * start[f];
+    for (f, gamma) in found.gammas.iter().enumerate() {
+        let slope = there.gradient[f] * gamma / there.value;
+        let is_at_bound = *gamma <= 1.0001e-4 * start[f];
         assert!(slope.abs() < 1e-4 || (is_at_bound && slope < 0.0), "feature {f}: {slope} at {found:?}");
     }
     // Noise is ironed out.
