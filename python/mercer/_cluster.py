@@ -62,7 +62,7 @@ class SpectralClustering(Clusterer):
         them; it needs the normalised matrix in memory. It makes as many passes as it is told to, with a ``ConvergenceWarning`` where
         that was not enough to reach ``tolerance``.
     tolerance : float, default=None
-        What the residual of every eigenvector must reach: 1e-5 in single, 1e-9 in double precision by default.
+        What the residual of every eigenvector must reach: 1e-5 in single, 1e-9 in double precision by default, 0.01 by the kernel Hebbian algorithm.
     memory_limit : int or str, default=None
         Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default.
     precision : {"float32", "float64"}, default=None
