@@ -48,8 +48,10 @@ impl Learner {
         next.began.push(0);
         next.lateral.push(vec![0.0; p]);
         next.inner = Mat::from_fn(p + 1, p + 1, |i, j| if i < p && j < p { self.inner[(i, j)] } else { 0.0 });
-        let memory = next.memory.as_mut().expect("components have begun");
-        memory.components.push(vec![0.0; memory.rows.padded_len()]);
+        // There is one: components have begun.
+        if let Some(memory) = &mut next.memory {
+            memory.components.push(vec![0.0; memory.rows.padded_len()]);
+        }
         let x = next.scaled(x);
         next.remember_for_ever(&x, p)?;
         next.begin_at(&x)?;
