@@ -493,7 +493,7 @@ fn numbers_that_are_bytes_lose_nothing_to_single_precision() {
     let (n, d) = (120, 400);
     let pixel = |row: usize, column: usize| {
         let grey = ((row / 2 * d + column).pow(2) as f64 * 0.731).sin().abs() * 250.0;
-        grey.floor() as f32 + f32::from(u8::from(row % 2 == 1 && (row + column) % 40 == 0))
+        grey.floor() as f32 + f32::from(u8::from(row % 2 == 1 && (row + column).is_multiple_of(40)))
     };
     let values: Vec<f32> = (0..n * d).map(|i| pixel(i / d, i % d)).collect();
     let single = Points::from_f32(values.clone(), n, d).unwrap();

@@ -14,6 +14,10 @@ pub fn more_memory_of_a_learner(input: &[u8]) -> usize {
 /// # Errors
 ///
 /// What the user would be told: by the first call that could not do what was asked.
+///
+/// # Panics
+///
+/// If the learner contradicts itself, which is what fuzzing looks for.
 pub fn use_learner(mut learner: Learner) -> std::result::Result<(), String> {
     let width = learner.n_features().unwrap_or(2);
     let value = |i: usize| ((i * 7919) % 101) as f64 * 0.03 - 1.0;

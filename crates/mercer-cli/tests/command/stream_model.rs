@@ -348,7 +348,7 @@ fn a_killed_stream_from_a_model_in_mid_turn_loses_only_what_came_after_its_check
     ] {
         let kept = format!("{words} --emit novelty --checkpoint state --checkpoint-every 50");
         let mut running = Running::start(&directory, &kept);
-        running.say(&input[..input.match_indices('\n').nth(120).unwrap().0 + 1]);
+        running.say(&input[..=input.match_indices('\n').nth(120).unwrap().0]);
         // 120 answers have come, so the checkpoints after 50 and 100 rows have been written.
         for _ in 0..=120 {
             running.line();

@@ -30,7 +30,7 @@ fn damaged_states_are_read_or_refused() {
 
 /// The state of a stream as there are many: its memory is a factor of 300 rows more than anything else.
 fn large() -> Vec<u8> {
-    let values: Vec<f64> = (0..4000).map(|i| ((i * 7919) % 1009) as f64 * 0.01).collect();
+    let values: Vec<f64> = (0..4000).map(|i| f64::from((i * 7919) % 1009) * 0.01).collect();
     let rows = Points::from_f64(values, 1000, 4).unwrap();
     let mut learner =
         OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(4).budget(300).learner().unwrap();
