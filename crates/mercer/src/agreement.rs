@@ -37,6 +37,15 @@ use crate::error::{Error, Result};
 ///
 /// let table = Contingency::new(&["a", "a", "b"], &[1, 2, 2])?;
 /// assert_eq!((table.count(0, 0), table.count(0, 1), table.count(1, 0), table.count(1, 1)), (1, 1, 0, 1));
+/// assert_eq!(table.shape(), (2, 2));
+///
+/// let (ln2, ln3) = (2.0_f64.ln(), 3.0_f64.ln());
+/// assert!((table.variation_of_information() - 4.0 / 3.0 * ln2).abs() < 1e-14);
+/// // The mutual information ln 3 - 4/3 ln 2 over the entropy of either grouping.
+/// let share = (ln3 - 4.0 / 3.0 * ln2) / (ln3 - 2.0 / 3.0 * ln2);
+/// assert!((table.normalized_mutual_information() - share).abs() < 1e-14);
+/// // Each has one pair of points in a group, and not the same one: fewer in common than by chance.
+/// assert!((table.adjusted_rand_index() + 0.5).abs() < 1e-14);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -208,6 +208,10 @@ pub enum ZeroComponents {
 ///
 /// assert_eq!("smd*".parse::<GainRule>()?, GainRule::MetaDescentStar);
 /// assert_eq!(GainRule::default().to_string(), "et*");
+/// // What a rule has use for.
+/// assert!(GainRule::MetaDescentStar.adapts() && !GainRule::EigenvalueStar.adapts());
+/// assert!(GainRule::Eigenvalue.uses_eigenvalues() && !GainRule::Annealed.uses_eigenvalues());
+/// assert!(GainRule::Annealed.uses_tau() && !GainRule::Eigenvalue.uses_tau());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -369,6 +373,29 @@ impl MemoryBudget {
             Self::Auto => (memory::available() as f64 * AUTO_SHARE) as u64,
             Self::Bytes(bytes) => bytes,
             Self::Share(share) => (memory::available() as f64 * share) as u64,
+        }
+    }
+
+    /// What is left of the budget beside `what`, which takes this many bytes of it.
+    ///
+    /// ```
+    /// use mercer::MemoryBudget;
+    ///
+    /// let budget = MemoryBudget::Bytes(1000);
+    /// assert_eq!(budget.beside("a copy", 400, "make none")?, MemoryBudget::Bytes(600));
+    /// assert!(budget.beside("a copy", 1001, "make none").is_err());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OverBudget`] with this advice, if it takes more than there is.
+    pub fn beside(self, what: &str, needed: u64, advice: &str) -> Result<Self> {
+        let budget = self.bytes();
+        match budget.checked_sub(needed) {
+            None => Err(Error::OverBudget { what: what.to_owned(), needed, budget, advice: advice.to_owned() }),
+            Some(_) if needed == 0 => Ok(self),
+            Some(left) => Ok(Self::Bytes(left)),
         }
     }
 }

@@ -17,6 +17,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// assert!(matches!(error, Error::TooFewRows { needed: 2, found: 1 }));
 /// assert_eq!(error.kind(), ErrorKind::InvalidInput);
 /// assert_eq!(error.to_string(), "kernel PCA needs at least 2 rows, but there is 1");
+///
+/// // Whoever writes a kernel has errors of this kind, too.
+/// let own = Error::invalid("n_letters", "at least 1", 0);
+/// assert_eq!(own.to_string(), "`n_letters` must be at least 1, but it is 0");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +96,16 @@ pub enum Error {
         row: usize,
         /// The precision it overflows.
         precision: Precision,
+    },
+
+    /// Points are so close that no kernel can tell them apart and have a width that is a number.
+    #[error(
+        "points are too close to one another for a width to be found: what gamma multiplies is {distance:e} for close pairs; scale the \
+         data"
+    )]
+    TooClose {
+        /// What `gamma` multiplies, for a pair that is close among all pairs.
+        distance: f64,
     },
 
     /// A point is too large for codes of it, which are squares.
@@ -402,6 +416,7 @@ impl Error {
             | Self::FeatureMismatch { .. }
             | Self::NotFinite { .. }
             | Self::TooLarge { .. }
+            | Self::TooClose { .. }
             | Self::CodeOverflow { .. }
             | Self::AllZero { .. }
             | Self::KernelOverflow { .. }

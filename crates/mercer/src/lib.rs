@@ -122,6 +122,11 @@ struct DenoisingPage;
 #[doc = include_str!("../../../docs/hebbian.md")]
 struct HebbianPage;
 
+/// The code blocks of the page on streams are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/online.md")]
+struct OnlinePage;
+
 /// The code blocks of the page on the width of a kernel are tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tuning.md")]

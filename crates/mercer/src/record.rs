@@ -8,7 +8,7 @@ use crate::kernel::{Kernel, Parameter};
 use crate::plan::Plan;
 use crate::scalar::Precision;
 
-/// Version of the layout of [`RunRecord`]; raised when a field changes its meaning or goes away.
+/// Version of the layout of records, [`RunRecord`] among them; raised when a field changes its meaning or goes away.
 ///
 /// ```
 /// use mercer::{Kernel, KernelPca, Points};
@@ -18,7 +18,7 @@ use crate::scalar::Precision;
 /// assert_eq!(model.record().record_version, mercer::record::RECORD_VERSION);
 /// # Ok::<(), mercer::Error>(())
 /// ```
-pub const RECORD_VERSION: u32 = 1;
+pub const RECORD_VERSION: u32 = 2;
 
 /// A kernel's name and parameters.
 ///
@@ -89,6 +89,13 @@ pub struct ExpansionRecord {
     /// Rows that those entries were in; zero in records that do not say.
     #[serde(default)]
     pub checked_rows: usize,
+}
+
+impl ExpansionRecord {
+    /// Whether what was measured is within what was promised.
+    pub(crate) fn holds(&self) -> bool {
+        self.measured_error <= self.bound.max(self.tolerance)
+    }
 }
 
 /// The record of a fit.

@@ -4,10 +4,10 @@ use std::fmt;
 
 use crate::simd::{Lanes, Target};
 
-mod sealed {
-    pub trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for f64 {}
+/// What the crate needs of a scalar beyond [`Scalar`]. Nobody outside can name it, so nobody outside has other scalars.
+pub(crate) trait Vectors: Sized {
+    /// This scalar's vector of lanes on an instruction set.
+    type On<G: Target>: Lanes<Elem = Self>;
 }
 
 /// Which floating-point format tiles of the Gram matrix are computed in.
@@ -19,6 +19,7 @@ mod sealed {
 ///
 /// assert_eq!(Precision::F32.to_string(), "f32");
 /// assert_eq!((Precision::F32.size(), Precision::F64.size()), (4, 8));
+/// assert_eq!(Precision::F32.epsilon(), f64::from(f32::EPSILON));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -68,15 +69,10 @@ impl fmt::Display for Precision {
 /// assert_eq!(rounded::<f64>(0.1), (0.1, Precision::F64));
 /// assert_eq!(rounded::<f32>(0.1), (f64::from(0.1_f32), Precision::F32));
 /// ```
-pub trait Scalar:
-    Copy + Send + Sync + PartialOrd + fmt::Debug + fmt::Display + Default + sealed::Sealed + 'static
-{
+#[expect(private_bounds, reason = "the trait is sealed")]
+pub trait Scalar: Copy + Send + Sync + PartialOrd + fmt::Debug + fmt::Display + Default + Vectors + 'static {
     /// Which of the two this is.
     const PRECISION: Precision;
-
-    /// This scalar's vector of lanes on an instruction set.
-    #[doc(hidden)]
-    type On<G: Target>: Lanes<Elem = Self>;
 
     /// Rounds to this precision.
     fn from_f64(x: f64) -> Self;
@@ -85,9 +81,16 @@ pub trait Scalar:
     fn to_f64(self) -> f64;
 }
 
+impl Vectors for f32 {
+    type On<G: Target> = G::F32;
+}
+
+impl Vectors for f64 {
+    type On<G: Target> = G::F64;
+}
+
 impl Scalar for f32 {
     const PRECISION: Precision = Precision::F32;
-    type On<G: Target> = G::F32;
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {
@@ -102,7 +105,6 @@ impl Scalar for f32 {
 
 impl Scalar for f64 {
     const PRECISION: Precision = Precision::F64;
-    type On<G: Target> = G::F64;
 
     #[inline(always)]
     fn from_f64(x: f64) -> Self {

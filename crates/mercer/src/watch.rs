@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 ///
 /// assert_eq!(Threads::new(2)?.count(), 2);
 /// assert!(Threads::new(0).is_err() && Threads::new(Threads::MOST + 1).is_err());
+/// assert_eq!(Threads::all()?.count(), Threads::available());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]

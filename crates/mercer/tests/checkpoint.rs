@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mercer::gram::StoreFormat;
 use mercer::watch::Phase;
 use mercer::{
     Center, Checkpoint, Error, GramChoice, Kernel, KernelPca, MemoryBudget, Model, Points, SolverChoice, Watch,
@@ -114,6 +115,32 @@ fn without_a_file_the_run_begins_at_the_beginning() {
     checkpoint.remove().unwrap();
     assert!(!checkpoint.path().exists());
     checkpoint.remove().unwrap();
+}
+
+#[test]
+fn a_run_goes_on_with_tiles_in_the_format_it_began_with() {
+    let mut random = Random::new(8);
+    let values: Vec<f32> = (0..N * 20).map(|_| random.normal() as f32).collect();
+    let (points, folder) = (Points::from_f32(values, N, 20).unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("fit.checkpoint");
+    let with = |memory| {
+        let pca = KernelPca::new(Kernel::gaussian(0.01).unwrap()).n_components(5).gram(GramChoice::Stored);
+        pca.solver(SolverChoice::Krylov).tolerance(2e-3).threads(2).memory(MemoryBudget::Bytes(memory))
+    };
+    let (tight, roomy) = (3 << 20, 1 << 30);
+    for (first, second, format) in [(tight, roomy, StoreFormat::Fixed16), (roomy, tight, StoreFormat::Full)] {
+        always(&path).remove().unwrap();
+        let cut = with(first).max_passes(1).checkpoint(always(&path)).fit(&points).unwrap();
+        assert_eq!(cut.record().plan.store_format, format, "{:?}", cut.record().plan.reasons);
+        assert_ne!(with(second).plan(&points).unwrap().store_format, format);
+        let resumed = with(second).checkpoint(always(&path).resume(true)).fit(&points).unwrap();
+        let plan = &resumed.record().plan;
+        assert_eq!((plan.store_format, resumed.record().resumed_after_passes), (format, Some(1)));
+        assert!(resumed.converged() && plan.expected_memory_bytes <= second, "{plan:?}");
+        // Errors of half a level that have nothing to do with one another.
+        let least = 2.0 * format.entry_error() / 3.0_f64.sqrt() * (N as f64).sqrt() / resumed.eigenvalues()[0];
+        assert!(resumed.residuals().iter().all(|&residual| residual >= least), "{:?}", resumed.residuals());
+    }
 }
 
 #[test]

@@ -94,6 +94,37 @@ fn standardizing_is_learned_from_the_training_points() {
     let plain = auto().cross_validate(&stretched, &labels, 5, 1).unwrap();
     let scaled = auto().standardize().cross_validate(&stretched, &labels, 5, 1).unwrap();
     assert!(scaled.accuracy > 0.85 && scaled.accuracy > plain.accuracy, "{} {}", scaled.accuracy, plain.accuracy);
+
+    // The same by hand, fold by fold: mean and variance are those of the rows that are not held out.
+    let folds = stratified_folds(&labels, 5, 0).unwrap();
+    let mut differs = 0.0_f64;
+    for fold in 0..5 {
+        let (held, kept): (Vec<usize>, Vec<usize>) = (0..60).partition(|&i| folds[i] == fold);
+        let own = by_hand(&stretched, &kept);
+        let classes: Vec<usize> = kept.iter().map(|&i| labels[i]).collect();
+        let classifier = auto().fit(&own.select(&kept), &classes).unwrap();
+        let expected: Vec<usize> = held.iter().map(|&i| labels[i]).collect();
+        let accuracy = share(&classifier.predict(&own.select(&held)).unwrap(), &expected);
+        assert!((scaled.accuracies[fold] - accuracy).abs() < 1e-12, "fold {fold}");
+        let (found, gamma) = (scaled.gammas[fold][0], classifier.gammas()[0]);
+        assert!((found / gamma - 1.0).abs() < 1e-6, "fold {fold}: {found}, not {gamma}");
+        // What rows that are held out would change.
+        let all: Vec<usize> = (0..60).collect();
+        let leaked = auto().fit(&by_hand(&stretched, &all).select(&kept), &classes).unwrap().gammas()[0];
+        differs = differs.max((leaked / gamma - 1.0).abs());
+    }
+    assert!(differs > 1e-3, "the test would not see a leak: {differs:e}");
+}
+
+/// All rows with columns of mean 0 and variance 1 over some of them.
+fn by_hand(points: &Points, rows: &[usize]) -> Points {
+    let (n, d) = (points.n_samples(), points.n_features());
+    let count = rows.len() as f64;
+    let mean = |k: usize| rows.iter().map(|&i| points.row(i)[k]).sum::<f64>() / count;
+    let deviation = |k: usize| (rows.iter().map(|&i| (points.row(i)[k] - mean(k)).powi(2)).sum::<f64>() / count).sqrt();
+    let columns: Vec<(f64, f64)> = (0..d).map(|k| (mean(k), deviation(k))).collect();
+    let values = (0..n * d).map(|at| (points.row(at / d)[at % d] - columns[at % d].0) / columns[at % d].1);
+    Points::from_f64(values.collect::<Vec<_>>(), n, d).unwrap()
 }
 
 #[test]

@@ -8,8 +8,11 @@ use mercer::{Checkpoint, GramChoice, Kernel, KernelPca, MemoryBudget, Points, So
 
 /// Set in the process that fits; holds the shape, the budget and the gram.
 const CHILD: &str = "MERCER_MEMORY_CHILD";
-/// What code, threads and the allocator may take on top.
-const SLACK: u64 = 200_000_000;
+/// What code, threads and the allocator may take on top in these tests. Users are promised 200 MB, for machines with more threads and
+/// other allocators; but within that much the budget of a fit that takes seconds could be missing, and nobody would notice.
+const SLACK: u64 = 40_000_000;
+/// A budget that decides nothing.
+const PLENTY: u64 = 1 << 40;
 
 /// Fits in a process of its own and returns its peak memory.
 fn peak_of_a_fit(n: usize, d: usize, k: usize, budget: u64, kind: &str) -> u64 {
@@ -56,6 +59,7 @@ fn child_process_that_fits() {
     let pca = match words[4] {
         "variance" => pca.variance(0.5),
         "dense" => pca.solver(SolverChoice::Dense),
+        "many" => pca.max_passes(2),
         "expansion" => pca.gram(GramChoice::Expansion),
         "checkpoint" => pca.checkpoint(Checkpoint::new(folder.path().join("c")).every(std::time::Duration::ZERO)),
         _ => pca,
@@ -67,40 +71,57 @@ fn child_process_that_fits() {
     println!("gram={} share={} peak={}", model.record().gram, model.record().plan.stored_share, mercer::peak_memory());
 }
 
+/// What fits may take: the budget, the data, and the slack of these tests.
+fn limit(n: usize, d: usize, budget: u64, kind: &str) -> u64 {
+    let size = match kind {
+        "u8" => 1,
+        "f64" => 8,
+        _ => 4,
+    };
+    budget + (n * d * size) as u64 + SLACK
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn the_peak_of_a_fit_stays_below_budget_plus_data_plus_slack() {
     const MB: u64 = 1_000_000;
     for (n, d, k, budget, kind) in [
-        (3000, 400, 10, 30 * MB, "f32"),
-        (8000, 20, 20, 400 * MB, "f32"),
+        // Tiles that do not all fit: of numbers, of bytes, in double precision, of a function.
+        (6000, 400, 10, 40 * MB, "f32"),
+        (8000, 20, 20, 60 * MB, "f32"),
         (12_000, 20, 5, 150 * MB, "f32"),
-        (6000, 300, 10, 100 * MB, "u8"),
-        (4000, 50, 30, 200 * MB, "f64"),
-        (40_000, 3, 4, 60 * MB, "f32"),
-        (1500, 20_000, 5, 200 * MB, "f32"),
-        // Half of what a packed copy of the points takes.
+        (6000, 300, 10, 30 * MB, "u8"),
+        (4000, 50, 30, 30 * MB, "f64"),
+        (5000, 5, 5, 25 * MB, "custom"),
+        // A packed copy of the points does not fit: half of it, and beside what tiles need.
         (4000, 15_000, 5, 120 * MB, "f32"),
-        (4000, 10, 16, 150 * MB, "variance"),
-        (1500, 10, 5, 200 * MB, "dense"),
-        (2000, 5, 5, 60 * MB, "custom"),
-        (5000, 5000, 10, 40 * MB, "precomputed"),
-        (20_000, 10, 20, 120 * MB, "checkpoint"),
+        (1500, 20_000, 5, 100 * MB, "f32"),
+        // A matrix and its decomposition do not fit, so that another solver is taken.
+        (2000, 10, 520, 116 * MB, "many"),
+        // Vectors do not fit, so that blocks are narrower.
+        (8000, 10, 100, 80 * MB, "f32"),
+        // What is found in rounds, and what is written after every pass, comes on top of tiles.
+        (8000, 20, 16, 60 * MB, "variance"),
+        (8000, 20, 20, 60 * MB, "checkpoint"),
     ] {
-        let data = (n * d) as u64
-            * if kind == "u8" {
-                1
-            } else if kind == "f64" {
-                8
-            } else {
-                4
-            };
+        let limit = limit(n, d, budget, kind);
         let peak = peak_of_a_fit(n, d, k, budget, kind);
-        assert!(
-            peak <= budget + data + SLACK,
-            "{n} x {d} {kind}, budget {budget}: the peak is {peak}, {} over",
-            peak - (budget + data + SLACK)
-        );
+        assert!(peak <= limit, "{n} x {d} {kind}, budget {budget}: the peak is {peak}, {} over", peak - limit);
+        let without = peak_of_a_fit(n, d, k, PLENTY, kind);
+        assert!(without > limit, "{n} x {d} {kind} takes {without} without a budget, so this shape shows nothing");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_cannot_be_done_with_less_takes_no_more_than_it_says() {
+    // A copy of the given matrix would be noticed, and three matrices more than a decomposition takes.
+    for (n, d, k, budget, kind, more) in
+        [(5000, 5000, 10, 30_000_000, "precomputed", 100_000_000), (2400, 10, 5, 330_000_000, "dense", 3 * 46_080_000)]
+    {
+        let (limit, peak) = (limit(n, d, budget, kind), peak_of_a_fit(n, d, k, budget, kind));
+        assert!(peak <= limit, "{n} x {d} {kind}, budget {budget}: the peak is {peak}, {} over", peak - limit);
+        assert!(peak + more > limit, "{n} x {d} {kind} takes {peak} and could take another {more} unnoticed");
     }
 }
 
@@ -110,7 +131,7 @@ fn a_budget_without_slack_is_kept_by_large_fits() {
     // 15 000 points: all tiles take 900 MB, so the budget decides what is kept.
     let budget = 500_000_000;
     let peak = peak_of_a_fit(15_000, 40, 10, budget, "f32");
-    assert!(peak <= budget + 15_000 * 40 * 4 + 40_000_000, "the peak is {peak}");
+    assert!(peak <= budget + 15_000 * 40 * 4 + SLACK, "the peak is {peak}");
     assert!(peak > budget / 2, "the peak is {peak}: the store was not filled, so this test shows nothing");
 }
 
@@ -120,6 +141,6 @@ fn a_budget_without_slack_is_kept_by_an_expansion() {
     // A grid of fifty nodes along each axis.
     let budget = 60_000_000;
     let peak = peak_of_a_fit(4000, 3, 4, budget, "expansion");
-    assert!(peak <= budget + 4000 * 3 * 4 + 40_000_000, "the peak is {peak}");
+    assert!(peak <= budget + 4000 * 3 * 4 + SLACK, "the peak is {peak}");
     assert!(peak > budget / 3, "the peak is {peak}: the grid is small, so this test shows nothing");
 }

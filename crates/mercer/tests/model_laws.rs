@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use faer::{Mat, MatRef};
+use mercer::gram::StoreFormat;
 use mercer::kernel::PairFunction;
 use mercer::{Center, GramChoice, Kernel, KernelPca, MemoryBudget, Model, Negative, Points, Precision, SolverChoice};
 
@@ -349,6 +350,60 @@ fn a_small_budget_keeps_fewer_tiles_and_gives_the_same_answer() {
     assert!(small.record().plan.stored_share < 0.5 && large.record().plan.stored_share >= 1.0);
     assert!(small.record().kernel_entries > large.record().kernel_entries);
     assert!(largest_angle(small.training_scores().as_ref(), large.training_scores().as_ref()) < 1e-6);
+}
+
+/// Points on strands that are apart, whose tiles take 5.2 MB in single precision and 8.1 in double, and a fit within 6 MB.
+fn tight_fit(gamma: f64, precision: Precision) -> (Points, KernelPca) {
+    let (n, d) = (1200, 30);
+    let apart = |i: usize| if i % d < 4 { 2.0 * (i / d % 3) as f64 } else { 0.0 };
+    let values: Vec<f64> = cloud(n, d).into_iter().enumerate().map(|(i, x)| x + apart(i)).collect();
+    let data = match precision {
+        Precision::F32 => Points::from_f32(values.into_iter().map(|x| x as f32).collect::<Vec<_>>(), n, d),
+        Precision::F64 => Points::from_f64(values, n, d),
+    };
+    let pca = KernelPca::new(Kernel::gaussian(gamma).unwrap()).n_components(4).tolerance(1e-4).gram(GramChoice::Stored);
+    (data.unwrap(), pca.threads(2).memory("6MB".parse().unwrap()))
+}
+
+fn exact(pca: &KernelPca, data: &Points) -> Model {
+    let pca = pca.clone().precision(Precision::F64).solver(SolverChoice::Dense).memory(MemoryBudget::Auto);
+    pca.gram(GramChoice::Tiled).fit(data).unwrap()
+}
+
+#[test]
+fn tiles_that_do_not_fit_are_kept_in_fixed_point_with_residuals_that_say_what_it_costs() {
+    for (precision, center) in
+        [(Precision::F32, Center::Yes), (Precision::F32, Center::No), (Precision::F64, Center::Yes)]
+    {
+        let (data, pca) = tight_fit(0.02, precision);
+        let pca = pca.center(center);
+        let (fixed, exact) = (pca.fit(&data).unwrap(), exact(&pca, &data));
+        let plan = &fixed.record().plan;
+        assert_eq!(plan.store_format, StoreFormat::Fixed16, "{plan:?}");
+        assert!(plan.reasons.iter().any(|r| r.starts_with("16-bit fixed point, because it changes")), "{plan:?}");
+        assert!(fixed.converged());
+        let first = exact.eigenvalues()[0];
+        // Errors of half a level that have nothing to do with one another.
+        let least = 2.0 * StoreFormat::Fixed16.entry_error() / 3.0_f64.sqrt() * 1200.0_f64.sqrt() / first;
+        for ((x, y), &residual) in exact.eigenvalues().iter().zip(fixed.eigenvalues()).zip(fixed.residuals()) {
+            assert!((x - y).abs() <= residual * first, "{x} and {y}, which is to be within {residual:e} of {first}");
+            assert!((least..=1e-4).contains(&residual), "{residual:e}, and the rounding alone is {least:e}");
+        }
+    }
+}
+
+#[test]
+fn tiles_of_a_kernel_that_fixed_point_is_too_coarse_for_are_kept_as_they_are() {
+    // All its values lie within some levels of one another.
+    let (data, pca) = tight_fit(1e-5, Precision::F32);
+    let (model, exact) = (pca.fit(&data).unwrap(), exact(&pca, &data));
+    let plan = &model.record().plan;
+    assert!(plan.store_format == StoreFormat::Full && (0.0..1.0).contains(&plan.stored_share), "{plan:?}");
+    assert!(plan.reasons.iter().any(|r| r.starts_with("no 16-bit fixed point, because it would change")), "{plan:?}");
+    assert!(model.converged());
+    for (x, y) in exact.eigenvalues().iter().zip(model.eigenvalues()) {
+        assert!((x - y).abs() <= 1e-4 * exact.eigenvalues()[0], "{x} and {y}");
+    }
 }
 
 #[test]

@@ -416,6 +416,13 @@ fn what_is_not_allowed_is_named() {
     );
     let error = NystromPca::new(plain().memory(MemoryBudget::Bytes(1000))).fit(&x).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::OverBudget);
+    // Rows are held as they came and packed: ten landmarks of 20 000 numbers take 3.2 MB, whoever chooses them.
+    let wide = Points::from_f64((0..30 * 20_000).map(f64::from).collect::<Vec<_>>(), 30, 20_000).unwrap();
+    for landmarks in [Landmarks::Uniform, Landmarks::RpCholesky, Landmarks::KMeans, Landmarks::Leverage] {
+        let pca = NystromPca::new(plain().landmarks(landmarks.clone()).memory(MemoryBudget::Bytes(1_000_000)));
+        assert!(pca.fit(&x).is_ok(), "{landmarks}");
+        assert_eq!(pca.fit(&wide).unwrap_err().kind(), ErrorKind::OverBudget, "{landmarks}");
+    }
     assert!("best".parse::<Landmarks>().unwrap_err().to_string().contains("uniform, kmeans, rpcholesky, leverage"));
     let sigmoid =
         NystromPca::new(Nystrom::new(Kernel::sigmoid(1.0, -1.0).unwrap()).n_landmarks(10)).fit(&x).unwrap_err();

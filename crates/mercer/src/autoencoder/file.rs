@@ -57,6 +57,21 @@ impl Header {
 impl Autoencoder {
     /// Writes the autoencoder to a file: aside first, then into its place, so that a failure leaves what was there before.
     ///
+    /// ```
+    /// use mercer::Points;
+    /// use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca};
+    ///
+    /// let points = Points::from_f64((0..100).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 50, 2)?;
+    /// let model = AutoencoderKernelPca::new(1).epochs(1).fit(&points)?;
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("codes.mercer");
+    /// model.save(&path)?;
+    /// assert_eq!(Autoencoder::load(&path)?.encoder(), model.encoder());
+    /// // The same without a file.
+    /// assert_eq!(Autoencoder::from_bytes(&model.to_bytes()?)?.decoder(), model.decoder());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the file cannot be written.

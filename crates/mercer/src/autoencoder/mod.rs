@@ -62,6 +62,7 @@ use crate::error::Result;
 /// let pca = LinearPca::fit(&points, 1, mercer::Center::Yes)?;
 /// let again = pca.reconstruct(&points)?;
 /// assert!((again[(2, 1)] - 5.0).abs() < 1e-12);
+/// assert_eq!((pca.n_features(), pca.n_components()), (2, 1));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub trait Codec {

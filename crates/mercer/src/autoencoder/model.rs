@@ -84,7 +84,8 @@ pub(super) struct Info {
 ///
 /// ```
 /// use mercer::autoencoder::{AutoencoderKernelPca, Codec};
-/// use mercer::{Points, Watch};
+/// use mercer::watch::{Threads, Watch};
+/// use mercer::Points;
 ///
 /// let points = Points::from_f64((0..200).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 50, 4)?;
 /// let mut model = AutoencoderKernelPca::new(2).epochs(1).fit(&points)?;
@@ -95,6 +96,12 @@ pub(super) struct Info {
 /// let (again, loss) = (model.reconstruct(&points)?, model.losses(&points)?);
 /// let squared = |i: usize| (0..4).map(|k| (again[(i, k)] - points.row(i)[k]).powi(2)).sum::<f64>();
 /// assert!((0..50).all(|i| squared(i) <= 3.0 * loss[i] + 1e-9));
+///
+/// // On threads of one's own, with somebody looking on who may stop it.
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let codes = model.encode_watched(&points, &threads, &watch)?;
+/// assert_eq!(codes, model.encode(&points)?);
+/// assert_eq!(model.decode_watched(codes.as_ref(), Some(&points), &threads, &watch)?, again);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -150,6 +157,35 @@ impl Autoencoder {
     }
 
     /// What encoder and decoder are made of.
+    ///
+    /// ```
+    /// use mercer::Points;
+    /// use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Sign, SpanChoice};
+    ///
+    /// let points = Points::from_f64((0..60).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 20, 3)?;
+    /// let learned = |span| AutoencoderKernelPca::new(2).span(span).epochs(2).learning_rate(1e-3).decay(50.0).fit(&points);
+    /// let model: Autoencoder = learned(SpanChoice::Full)?.with_threads(1);
+    /// assert_eq!((model.span(), model.sign(), model.span_points()), (SpanChoice::Full, Sign::Nearest, None));
+    /// assert_eq!((model.encoder().len(), model.decoder().len()), (2 * 3 * 3, 2 * 3 * 3));
+    ///
+    /// // What it was learned from: points are divided by the largest norm among them.
+    /// let norm = |i: usize| points.row(i).iter().map(|x| x * x).sum::<f64>().sqrt();
+    /// assert!((model.scale() - (0..20).map(norm).fold(0.0, f64::max)).abs() < 1e-12);
+    /// let mean = (0..20).map(|i| points.row(i)[1]).sum::<f64>() / 20.0;
+    /// assert!(model.n_samples() == 20 && (model.mean()[1] - mean).abs() < 1e-12);
+    ///
+    /// // How learning went: an entry for the start and one for each epoch, and a step that was small enough.
+    /// assert_eq!((model.history().len(), model.learning_rate(), model.decay()), (3, 1e-3, Some(50.0)));
+    /// assert!(model.n_halved() == 0 && !model.diverged() && !model.was_stopped());
+    ///
+    /// // Over a span, coefficients are those of points.
+    /// let model = learned(SpanChoice::Data)?;
+    /// assert_eq!(model.span_points().map(|span| (span.nrows(), span.ncols())), Some((20, 3)));
+    /// assert_eq!(model.encoder().len(), 2 * 20);
+    /// let few = AutoencoderKernelPca::new(2).span(SpanChoice::Data).landmarks(5).epochs(0).fit(&points)?;
+    /// assert_eq!(few.encoder().len(), 2 * 5);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn span(&self) -> SpanChoice {
         self.info.span
     }

@@ -20,8 +20,10 @@ use crate::watch::Threads;
 ///
 /// let points = Points::from_f64(vec![3.0, 0.0, -3.0, 0.0, 0.0, 1.0, 0.0, -1.0], 4, 2)?;
 /// let pca = LinearPca::fit(&points, 1, Center::Yes)?;
-/// assert_eq!(pca.variances().len(), 1);
 /// assert!((pca.reconstruct(&points)?[(0, 0)] - 3.0).abs() < 1e-12);
+/// // The first direction is that of the first axis.
+/// assert!((pca.components()[(0, 0)].abs() - 1.0).abs() < 1e-12);
+/// assert!((pca.variances()[0] - 18.0 / 4.0).abs() < 1e-12);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]

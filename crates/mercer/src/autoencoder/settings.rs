@@ -196,7 +196,7 @@ pub enum StartFrom {
 /// Autoencoder kernel PCA, as it is asked for.
 ///
 /// ```
-/// use mercer::Points;
+/// use mercer::{MemoryBudget, Points, Watch};
 /// use mercer::autoencoder::{AutoencoderKernelPca, Codec};
 ///
 /// // Pictures of four pixels in which the first two go together and the last two.
@@ -208,6 +208,18 @@ pub enum StartFrom {
 /// let error: f64 = (0..200).flat_map(|i| (0..4).map(move |k| (i, k))).map(|(i, k)| (again[(i, k)] - points.row(i)[k]).powi(2)).sum();
 /// assert!(error / 200.0 < 0.05);
 /// # assert_eq!((codes.nrows(), codes.ncols()), (200, 2));
+///
+/// // Everything can be said. A quarter of the rows is held out, and learning ends when their loss falls no more.
+/// let said = AutoencoderKernelPca::new(2).epochs(4).decay(100.0).validation(0.25).patience(2).scale(false);
+/// let said = said.tolerance(1e-2).seed(7).memory(MemoryBudget::Bytes(64 << 20)).threads(1);
+/// let model = said.fit(&points)?;
+/// assert!(model.history().iter().all(|entry| entry.validation_loss.is_some()));
+/// assert_eq!((model.decay(), model.scale()), (Some(100.0), 1.0));
+/// // The answer does not depend on threads; samples can be given in an order of one's own.
+/// assert_eq!(said.threads(2).fit_watched(&points, &Watch::new())?.encoder(), model.encoder());
+/// let order = vec![vec![0, 1, 2], vec![5, 4]];
+/// let ordered = AutoencoderKernelPca::new(2).batch_size(1).learning_rate(1e-3).order(order).fit(&points)?;
+/// assert_eq!(ordered.n_updates(), 5);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -21,17 +21,23 @@ const LEAST_OF_CLASS: usize = 3;
 /// ```
 /// use mercer::Points;
 /// use mercer::classify::KernelClassifier;
-/// use mercer::kernel::{KernelSpec, Width};
+/// use mercer::kernel::{KernelSpec, Parameter, Width};
 ///
 /// // Two heaps on a line.
 /// let values: Vec<f64> = (0..40).map(|i| f64::from(i % 20) * 0.1 + if i < 20 { 0.0 } else { 5.0 }).collect();
 /// let labels: Vec<usize> = (0..40).map(|i| i / 20).collect();
 /// let spec = KernelSpec::new("gaussian").width(Width::Median);
-/// let classifier = KernelClassifier::new(spec).fit(&Points::from_f64(values, 40, 1)?, &labels)?;
+/// let points = Points::from_f64(values, 40, 1)?;
+/// let classifier = KernelClassifier::new(spec.clone()).fit(&points, &labels)?;
 /// let new = Points::from_f64(vec![1.0, 6.0], 2, 1)?;
 /// assert_eq!((classifier.n_classes(), classifier.predict(&new)?), (2, vec![0, 1]));
 /// let probabilities = classifier.probabilities(&new)?;
 /// assert!(probabilities[(0, 0)] > 0.9 && probabilities[(1, 1)] > 0.9);
+///
+/// // One kernel for both classes, of the width that the points gave it; nothing to be careful about.
+/// let gamma = spec.resolve(&points)?.parameter(Parameter::Gamma);
+/// assert_eq!(classifier.gammas(), gamma.into_iter().collect::<Vec<_>>());
+/// assert!(classifier.n_components().len() == 1 && classifier.converged() && classifier.warnings().is_empty());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Debug)]
@@ -51,6 +57,8 @@ struct Part {
     layer: Layer,
     /// What is to be said of its width and of its units.
     warnings: Vec<String>,
+    /// Whether its units have reached their minimum, if they look for one.
+    converged: bool,
 }
 
 pub(super) fn fit(
@@ -101,7 +109,7 @@ impl Part {
         threads: &Threads,
         watch: &Watch<'_>,
     ) -> Result<Self> {
-        let (kernel, mut warnings) = settings.kernel.resolve_told(from, threads, watch)?;
+        let (kernel, mut warnings) = settings.kernel.resolve_told(from, settings.seed, threads, watch)?;
         let pca = KernelPca::new(kernel).threads(threads.count()).seed(settings.seed);
         let most = points.n_samples().saturating_sub(1).max(1);
         let pca = match settings.n_components {
@@ -130,7 +138,7 @@ impl Part {
         if !converged {
             warnings.push(format!("the logistic regression was stopped before its minimum, after {MAX_STEPS} steps"));
         }
-        Ok(Self { model, factor, layer, warnings })
+        Ok(Self { model, factor, layer, warnings, converged })
     }
 
     fn sums(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
@@ -165,6 +173,11 @@ impl Classifier {
     /// What to be careful about: widths that a search is not sure of, regressions that were stopped before their minimum.
     pub fn warnings(&self) -> Vec<String> {
         self.parts.iter().flat_map(|part| part.warnings.clone()).collect()
+    }
+
+    /// Whether every regression has reached its minimum; sigmoid units look for none.
+    pub fn converged(&self) -> bool {
+        self.parts.iter().all(|part| part.converged)
     }
 
     /// The share of each class in every point: one row per point, which adds up to one.

@@ -42,6 +42,8 @@ pub struct CrossValidation {
     pub n_components: Vec<Vec<usize>>,
     /// Members of each class.
     pub class_counts: Vec<usize>,
+    /// Whether every regression of every fold has reached its minimum.
+    pub converged: bool,
     /// What to be careful about, with the number of folds in which it was said; the first of several that differ by numbers only.
     pub warnings: Vec<String>,
     /// Seconds that it took.
@@ -127,6 +129,7 @@ pub(super) fn cross_validate(
         accuracies,
         gammas: trials.iter().map(|trial| trial.gammas.clone()).collect(),
         warnings: in_folds(&trials),
+        converged: trials.iter().all(|trial| trial.converged),
         n_components: trials.into_iter().map(|trial| trial.n_components).collect(),
         class_counts,
         seconds: stopwatch.seconds(),
@@ -156,6 +159,7 @@ struct Trial {
     held: usize,
     gammas: Vec<f64>,
     n_components: Vec<usize>,
+    converged: bool,
     warnings: Vec<String>,
 }
 
@@ -210,6 +214,7 @@ impl Trials<'_> {
             held: held.len(),
             gammas: classifier.gammas(),
             n_components: classifier.n_components(),
+            converged: classifier.converged(),
             warnings: classifier.warnings(),
         })
     }
@@ -227,6 +232,7 @@ mod tests {
             held: 1,
             gammas: Vec::new(),
             n_components: Vec::new(),
+            converged: true,
             warnings: warnings.iter().map(|&warning| warning.to_owned()).collect(),
         };
         let trials = [

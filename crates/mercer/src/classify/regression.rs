@@ -22,6 +22,7 @@ const MAX_STEPS: usize = 500;
 /// let labels: Vec<usize> = (0..40).map(|i| i % 2).collect();
 /// let found = LogisticRegression::fit(rows.as_ref(), &labels, 0.1, &Threads::new(1)?)?;
 /// assert_eq!(found.predict(rows.as_ref())?, labels);
+/// assert!(found.converged());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -67,7 +67,10 @@ pub enum Widths {
 /// A classifier on top of kernel PCA, as it is asked for.
 ///
 /// ```
-/// use mercer::{Points, classify::{KernelClassifier, Unit}, kernel::{KernelSpec, Width}};
+/// use mercer::classify::{KernelClassifier, Unit};
+/// use mercer::kernel::{KernelSpec, Width};
+/// use mercer::watch::{Threads, Watch};
+/// use mercer::Points;
 ///
 /// // A disc and a ring around it: no line separates them.
 /// let ring = |radius: f64| (0..40).flat_map(move |i| [radius * f64::from(i).cos(), radius * f64::from(i).sin()]);
@@ -77,6 +80,15 @@ pub enum Widths {
 /// let classifier = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Auto)).unit(Unit::SIGMOID);
 /// assert_eq!(classifier.fit(&points, &labels)?.predict(&points)?, labels);
 /// assert_eq!(classifier.cross_validate(&points, &labels, 5, 1)?.accuracy, 1.0);
+///
+/// // As many components as explain half of the variance, or three of them, of columns that have been given the same spread.
+/// let plain = KernelClassifier::new(KernelSpec::new("gaussian")).standardize().seed(1);
+/// let half = plain.clone().variance(0.5).fit(&points, &labels)?;
+/// assert!(half.n_components()[0] < plain.fit(&points, &labels)?.n_components()[0]);
+/// let (three, threads, watch) = (plain.n_components(3), Threads::new(1)?, Watch::new());
+/// assert_eq!(three.fit_watched(&points, &labels, &threads, &watch)?.n_components(), [3]);
+/// let found = three.cross_validate_watched(&points, &labels, 5, 1, &threads, &watch)?;
+/// assert_eq!(found.accuracy, three.cross_validate(&points, &labels, 5, 1)?.accuracy);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -68,6 +68,21 @@ fn foreign(path: &Path, why: &str) -> Error {
 impl ClusterModel {
     /// Writes the model to a file: aside first, then into its place, so that a failure leaves what was there before.
     ///
+    /// ```
+    /// use mercer::{ClusterModel, Kernel, Points, SpectralClustering};
+    ///
+    /// let points = Points::from_f64(vec![0.0, 0.1, 7.0, 7.1], 4, 1)?;
+    /// let model = SpectralClustering::new(Kernel::gaussian(1.0)?, 2).fit(&points)?;
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("groups.mercer");
+    /// model.with_feature_names(vec!["height".to_owned()])?.save(&path)?;
+    ///
+    /// let again = ClusterModel::load(&path)?;
+    /// assert_eq!(again.labels(), [0, 0, 1, 1]);
+    /// assert_eq!(again.feature_names(), Some(&["height".to_owned()][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the file cannot be written, or the kernel is a function, which cannot be.

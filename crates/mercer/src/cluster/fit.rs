@@ -172,11 +172,15 @@ fn solve<T: Element>(
     watch: &Watch<'_>,
 ) -> Result<Solved> {
     let problem = &by_products(problem, prepared)?;
+    // Where degrees are small, normalising makes errors large.
+    prepared.keep_tiles_as_they_are();
     let mut plan = prepared.plan(problem, points)?;
     let threads = prepared.threads.clone();
     let context = |phase| Context::new(&threads, watch, phase);
     let store = (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
-    let gram = PlannedGram::<T>::new(prepared, &mut plan, points, store, problem.seed, &context(Phase::Packing))?;
+    let replan = |prepared: &Prepared| prepared.plan(problem, points);
+    let gram =
+        PlannedGram::<T>::new(prepared, &mut plan, points, store, problem.seed, replan, &context(Phase::Packing))?;
     context(Phase::Packing).check()?;
     let counted = Counted::new(&gram);
     let normalized = Normalized::new(&counted, &context(Phase::Starting))?;

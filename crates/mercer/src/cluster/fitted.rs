@@ -17,12 +17,31 @@ use crate::watch::{Context, Phase, Threads, Watch};
 /// Clusters of points, and what it takes to find those of others.
 ///
 /// ```
+/// use mercer::cluster::unit_rows;
+/// use mercer::watch::{Threads, Watch};
 /// use mercer::{Kernel, Points, SpectralClustering};
 ///
 /// let points = Points::from_f64(vec![0.0, 0.1, 0.2, 7.0, 7.1], 5, 1)?;
 /// let model = SpectralClustering::new(Kernel::gaussian(1.0)?, 2).fit(&points)?;
 /// assert_eq!(model.labels(), [0, 0, 0, 1, 1]);
 /// assert_eq!(model.predict(&Points::from_f64(vec![6.5], 1, 1)?)?, [1]);
+///
+/// // What it is made of. Two groups that have nothing to do with one another have two eigenvalues of one.
+/// assert_eq!((model.n_features(), model.kernel().name(), model.basis().n_samples()), (1, "gaussian", 5));
+/// assert!((model.degrees()[4] - (1.0 + (-0.01_f64).exp())).abs() < 1e-9);
+/// assert!(model.eigenvalues().iter().all(|value| (value - 1.0).abs() < 1e-9));
+/// assert_eq!(model.record().cluster_sizes, [3, 2]);
+///
+/// // Points are embedded as rows of the eigenvectors, of unit length; a group has its centre there.
+/// let embedding = model.embedding();
+/// assert!((&embedding - unit_rows(model.eigenvectors()).0).norm_max() < 1e-12);
+/// assert!((model.centers()[(1, 0)] - embedding[(4, 0)]).abs() < 1e-6);
+/// assert!((model.embed(&points)? - &embedding).norm_max() < 1e-6);
+///
+/// // On threads of one's own, with somebody looking on who may stop it.
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// assert_eq!(model.predict_watched(&points, &threads, &watch)?, model.labels());
+/// assert_eq!(model.embed_watched(&points, &threads, &watch)?, model.embed(&points)?);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone)]
@@ -66,6 +85,7 @@ impl ClusterModel {
     /// let clustering = SpectralClustering::new(Kernel::gaussian(1.0)?, 2);
     /// let model = clustering.fit(&scaling.apply(&points)?)?.with_scaling(scaling)?;
     /// assert_eq!(model.predict(&points)?, model.labels()); // not `&scaling.apply(&points)?`
+    /// assert_eq!(model.scaling().map(Scaling::n_features), Some(1));
     /// # Ok::<(), mercer::Error>(())
     /// ```
     ///

@@ -12,7 +12,7 @@ use crate::watch::Watch;
 /// Spectral clustering, as it is asked for.
 ///
 /// ```
-/// use mercer::{Kernel, Points, SpectralClustering};
+/// use mercer::{GramChoice, Kernel, MemoryBudget, Points, Precision, SolverChoice, SpectralClustering, Watch};
 ///
 /// // Two rings: no straight line separates them.
 /// let ring = |radius: f64| (0..60).flat_map(move |i| {
@@ -27,6 +27,16 @@ use crate::watch::Watch;
 /// // New points go to the cluster that their neighbours are in.
 /// let queries = Points::from_f64(vec![0.0, 1.1, -3.9, 0.1], 2, 2)?;
 /// assert_eq!(model.predict(&queries)?, [0, 1]);
+///
+/// // What the plan would choose can be said.
+/// let said = SpectralClustering::new(Kernel::gaussian(4.0)?, 2).n_components(3).restarts(5);
+/// let said = said.gram(GramChoice::Stored).solver(SolverChoice::Krylov).precision(Precision::F32).tolerance(1e-4);
+/// let said = said.max_passes(100).memory(MemoryBudget::Bytes(64 << 20)).threads(1).seed(3);
+/// let model = said.fit_watched(&points, &Watch::new())?;
+/// let record = model.record();
+/// assert_eq!((record.n_components, record.restarts, record.threads, record.seed), (3, 5, 1, 3));
+/// assert_eq!((record.gram.as_str(), record.solver.as_str(), record.precision), ("stored", "krylov", Precision::F32));
+/// assert!(record.tolerance == 1e-4 && record.passes <= 100 && record.memory_budget_bytes == 64 << 20);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -84,6 +94,17 @@ impl SpectralClustering {
     /// It is given the normalised matrix, which is kept in memory as a whole; that has to fit the budget. Kernel, centring, number of
     /// components, precision, seed, threads and memory are those of the clustering; so is the tolerance, if it is set there, and that of
     /// `settings` otherwise.
+    ///
+    /// ```
+    /// use mercer::{Kernel, KernelHebbianPca, Points, SpectralClustering};
+    ///
+    /// let points = Points::from_f64(vec![0.0, 0.1, 0.2, 7.0, 7.1], 5, 1)?;
+    /// let kernel = Kernel::gaussian(1.0)?;
+    /// let learn = KernelHebbianPca::new(kernel.clone()).passes(100);
+    /// let model = SpectralClustering::new(kernel, 2).hebbian(learn).fit(&points)?;
+    /// assert_eq!(model.labels(), [0, 0, 0, 1, 1]);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     #[must_use]
     pub fn hebbian(mut self, settings: KernelHebbianPca) -> Self {
         self.hebbian = Some(settings);

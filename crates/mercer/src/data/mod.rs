@@ -28,10 +28,24 @@ use crate::watch::{Threads, is_on_a_pool};
 /// slice can own them: a vector, a memory-mapped file, an array of another language. Cloning is free.
 ///
 /// ```
-/// use mercer::Points;
+/// use mercer::{Points, Precision};
 ///
 /// let points = Points::from_f64(vec![0.0, 0.0, 3.0, 4.0], 2, 2)?;
 /// assert_eq!(points.row(1), [3.0, 4.0]);
+/// assert_eq!((points.n_samples(), points.n_features(), points.precision()), (2, 2, Precision::F64));
+///
+/// // Some of the rows, and rows after others.
+/// let swapped = points.select(&[1, 0]);
+/// assert_eq!(points.followed_by(&swapped)?.row(2), [3.0, 4.0]);
+///
+/// // Bytes stay bytes.
+/// let pixels = Points::from_u8(vec![0, 51, 102, 255], 2, 2, 1.0 / 255.0)?;
+/// assert!(pixels.is_bytes() && pixels.byte_scale() == Some(1.0 / 255.0));
+/// assert_eq!((pixels.size(), points.size()), (4, 32));
+///
+/// let broken = Points::from_f64(vec![0.0, f64::NAN], 1, 2)?;
+/// let error = broken.check_finite().err().map(|error| error.to_string());
+/// assert_eq!(error.as_deref(), Some("row 0, column 1 is NaN; kernels need finite numbers"));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone)]
@@ -62,6 +76,9 @@ enum Values {
 /// let points = Points::from_u8(vec![0, 51, 102, 255], 2, 2, 1.0 / 255.0)?;
 /// let RowsRef::U8 { values, scale } = points.rows(1..2) else { panic!("bytes stay bytes") };
 /// assert_eq!((values, scale), (&[102, 255][..], 1.0 / 255.0));
+/// let first = points.rows(0..1);
+/// assert_eq!((first.len(), first.to_f64()), (2, vec![0.0, 51.0 * scale]));
+/// assert!(points.rows(1..1).is_empty());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]

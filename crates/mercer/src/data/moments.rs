@@ -11,13 +11,19 @@ use crate::watch::is_on_a_pool;
 /// on many.
 ///
 /// ```
-/// use mercer::{Points, data::Moments};
+/// use mercer::{Points, data::{Moments, RowsRef}};
 ///
 /// let points = Points::from_f64(vec![1.0, 3.0, 5.0, 7.0], 4, 1)?;
 /// let mut moments = Moments::of(&points.slice(0..1));
 /// moments.add(&Moments::of(&points.slice(1..4)));
 /// assert_eq!(moments.mean(), [4.0]);
 /// assert_eq!(moments.variance(), 5.0);
+/// assert_eq!(moments.n_samples(), 4);
+///
+/// // Two columns, from the rows themselves: the mean of all four values is 3.
+/// let mut moments = Moments::empty(2);
+/// moments.add(&Moments::of_rows(RowsRef::F64(&[1.0, 4.0, 3.0, 4.0]), 2));
+/// assert_eq!((moments.column_variances(), moments.total_variance()), (vec![1.0, 0.0], 1.5));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -15,6 +15,19 @@ use crate::error::{Error, Result};
 /// let scaling = Scaling::standardizing(&Moments::of(&points));
 /// let scaled = scaling.apply(&points)?;
 /// assert_eq!((scaled.row(0), scaled.row(1)), (vec![-1.0, -1.0], vec![1.0, 1.0]));
+///
+/// // What it does to a column, and to a row in place.
+/// assert_eq!((scaling.n_features(), scaling.shift(), scaling.factor()), (2, &[1.0, 20.0][..], &[1.0, 0.1][..]));
+/// let mut row = [4.0_f32, 40.0];
+/// scaling.apply_to_f32(&mut row);
+/// assert_eq!(row, [3.0, 2.0]);
+///
+/// // The same for all columns: bytes can stay bytes.
+/// let half = Scaling::uniform(0.5, 2)?;
+/// assert_eq!((half.common_factor(), scaling.common_factor()), (Some(0.5), None));
+/// let mut row = [4.0, 6.0];
+/// half.apply_to_f64(&mut row);
+/// assert_eq!(row, [2.0, 3.0]);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -44,6 +44,17 @@ impl Denoiser {
     /// Takes the noise off rows, `window` of them at a time. With a window of more than one row, or a noise level that is to be estimated, rows
     /// must follow one another in time.
     ///
+    /// ```
+    /// use mercer::denoise::Denoiser;
+    /// use mercer::{Points, Watch};
+    ///
+    /// let rows = Points::from_f64((0..90).map(|i| f64::from(i % 30) / 10.0).collect::<Vec<_>>(), 30, 3)?;
+    /// let found = Denoiser::new().noise(0.0).rows(&rows, 1, &Watch::new())?;
+    /// // Without noise there is nothing to take off.
+    /// assert!((0..30).all(|i| (0..3).all(|k| found.rows[(i, k)] == rows.row(i)[k])));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If a setting is out of its domain, there are too few rows, a value is not finite, or the run was stopped.

@@ -197,6 +197,15 @@ impl Denoiser {
 /// let rows = Points::from_f64((0..90).map(|i| f64::from(i % 30) / 10.0).collect::<Vec<_>>(), 30, 3)?;
 /// let record = Denoiser::new().noise(0.1).rows(&rows, 1, &Watch::new())?.record;
 /// assert_eq!((record.n_points, record.n_features, record.noise), (30, 3, Some(0.1)));
+///
+/// // What would be chosen can be said.
+/// let said = Denoiser::new().noise(0.1).bandwidth(2.0).threshold(3.0).refine(false).n_landmarks(3).threads(1).seed(7);
+/// let record = said.rows(&rows, 1, &Watch::new())?.record;
+/// assert_eq!((record.bandwidth, record.threshold, record.refined), (Some(2.0), Some(3.0), false));
+/// assert_eq!((record.n_landmarks, record.threads, record.seed), (3, 1, 7));
+/// // A number of components needs no level of noise.
+/// let record = Denoiser::new().n_components(2).rows(&rows, 1, &Watch::new())?.record;
+/// assert_eq!((record.n_components, record.noise), (2, None));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -31,6 +31,7 @@ use faer::Mat;
 /// let context = Context::new(&threads, &watch, Phase::Solving);
 /// let pairs = SubspaceIteration { block: 3 }.leading(&gram, &Request::new(2), &context)?;
 /// assert!((pairs.values[0] - 9.0).abs() < 1e-6 && (pairs.values[1] - 4.0).abs() < 1e-6);
+/// assert_eq!(SubspaceIteration::new(5).block, 10);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -45,13 +45,24 @@ pub(crate) fn checked_rows(points: &Points, count: usize, seed: u64) -> Vec<usiz
 
 /// The `count` rows farthest from the middle of the box of all.
 fn farthest_rows(points: &Points, count: usize) -> Vec<usize> {
-    let (n, center) = (points.n_samples(), Region::new(points, Targets::Sources, 0.0).center());
+    let center = Region::new(points, Targets::Sources, 0.0).center();
+    first_rows_by(points, count, |x| -squared_distance(x, &center))
+}
+
+/// The `count` rows nearest to a row, itself the first of them: where a kernel has a corner, and a sum over a grid is mended.
+pub(super) fn nearest_rows(points: &Points, row: usize, count: usize) -> Vec<usize> {
+    let place = points.row(row);
+    first_rows_by(points, count, |x| squared_distance(x, &place))
+}
+
+/// The `count` rows for which `key` is least, and among equal ones the first.
+fn first_rows_by(points: &Points, count: usize, key: impl Fn(&[f64]) -> f64) -> Vec<usize> {
+    let (n, d) = (points.n_samples(), points.n_features());
     let mut found: Vec<(f64, usize)> = Vec::new();
     for first in (0..n).step_by(4096) {
         let values = points.rows(first..n.min(first + 4096)).to_f64();
-        let distances = values.chunks_exact(center.len()).map(|x| squared_distance(x, &center));
-        found.extend(distances.enumerate().map(|(offset, distance)| (distance, first + offset)));
-        found.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        found.extend(values.chunks_exact(d).enumerate().map(|(offset, x)| (key(x), first + offset)));
+        found.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         found.truncate(count);
     }
     found.into_iter().map(|(_, row)| row).collect()
@@ -143,6 +154,8 @@ mod tests {
             assert!(rows.len() == 100 && rows.is_sorted_by(|a, b| a < b) && rows.iter().all(|&row| row < 1000));
             assert!(rows.contains(&350) && rows.contains(&999), "{rows:?}");
         }
+        assert_eq!(nearest_rows(&points, 350, 1), [350]);
+        assert_eq!(nearest_rows(&points, 0, 3)[0], 0);
         assert!(checked_rows(&points, 0, 1).is_empty());
         assert_eq!(checked_rows(&points, 2000, 1).len(), 1000);
     }

@@ -31,6 +31,7 @@ mod wanted;
 use faer::{Mat, MatMut, MatRef};
 
 pub(crate) use self::certificate::checked_rows;
+use self::certificate::nearest_rows;
 pub use self::certificate::{CHECKED_ROWS, exact_rows};
 pub(crate) use self::choose::Prediction;
 use self::choose::{Choice, Fast};
@@ -64,6 +65,12 @@ use crate::watch::Context;
 /// let mut sums = Mat::zeros(2000, 1);
 /// expansion.apply(Mat::full(2000, 1, 1.0).as_ref(), sums.as_mut(), &context)?;
 /// assert!(sums[(0, 0)] > 0.0 && expansion.bound() <= 1e-6);
+///
+/// // Against the kernel itself it is as good as it says.
+/// assert!(!expansion.is_tiled() && expansion.warnings().is_empty());
+/// assert!(expansion.measure(0, &context)? <= expansion.bound());
+/// assert_eq!((expansion.scale(), expansion.diagonal()?), (1.0, vec![1.0; 2000]));
+/// assert_eq!(expansion.entries_computed(), 0);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub struct Expansion {
@@ -242,6 +249,22 @@ impl Expansion {
     /// The explicit features of the points, one row each, whose inner products are the entries of the matrix; `None` for methods
     /// without features, and for polynomial kernels with a negative constant.
     ///
+    /// ```
+    /// use mercer::expansion::{Expansion, Wanted};
+    /// use mercer::watch::{Context, Phase, Threads, Watch};
+    /// use mercer::{ExpansionMethod, Kernel, Points};
+    ///
+    /// let points = Points::from_f64(vec![1.0, 2.0, 3.0, -1.0], 2, 2)?;
+    /// let (threads, watch) = (Threads::new(1)?, Watch::new());
+    /// let context = Context::new(&threads, &watch, Phase::Multiplying);
+    /// let wanted = Wanted { method: ExpansionMethod::Polynomial, ..Wanted::default() };
+    /// let expansion = Expansion::new(&Kernel::polynomial(1.0, 1.0, 2)?, &points, &wanted, &context)?;
+    /// let Some(features) = expansion.features(&context)? else { panic!("polynomials have features") };
+    /// // (1 + 1 · 3 − 2 · 1)² = 4
+    /// assert!(((&features * features.transpose())[(0, 1)] - 4.0).abs() < 1e-12);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the run was stopped.
@@ -337,8 +360,8 @@ impl Expansion {
         Ok(all)
     }
 
-    /// The largest error of the entries of four columns in [`CHECKED_ROWS`] rows, relative to the largest entry, measured against the
-    /// kernel in double precision.
+    /// The largest error of the entries of four columns in [`CHECKED_ROWS`] rows and in the rows nearest to each of the four, relative to the
+    /// largest entry, measured against the kernel in double precision.
     ///
     /// # Errors
     ///
@@ -346,7 +369,11 @@ impl Expansion {
     pub fn measure(&self, seed: u64, context: &Context<'_>) -> Result<f64> {
         let n = self.points.n_samples();
         let columns = sample_rows(n, MEASURED, seed);
-        let rows = checked_rows(&self.points, CHECKED_ROWS, seed.wrapping_add(1));
+        let mut rows = checked_rows(&self.points, CHECKED_ROWS, seed.wrapping_add(1));
+        // Two of very many points are hardly ever neighbours by chance.
+        rows.extend(columns.iter().flat_map(|&column| nearest_rows(&self.points, column, NEIGHBOURS)));
+        rows.sort_unstable();
+        rows.dedup();
         let mut units = Mat::zeros(n, columns.len());
         for (j, &column) in columns.iter().enumerate() {
             units[(column, j)] = 1.0;
@@ -357,7 +384,9 @@ impl Expansion {
         for (i, &row) in rows.iter().enumerate() {
             for (j, &column) in columns.iter().enumerate() {
                 let exact = self.kernel.evaluate(&self.points.row(row), &self.points.row(column))?;
-                worst = worst.max((found[(i, j)] - exact).abs());
+                let error = (found[(i, j)] - exact).abs();
+                // What is no number is no answer.
+                worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
             }
         }
         Ok(worst / self.scale)
@@ -460,6 +489,8 @@ pub(crate) fn knows(kernel: &Kernel, n_features: usize) -> bool {
 const COLUMNS_AT_ONCE: usize = 16;
 /// Columns whose entries errors are measured at.
 const MEASURED: usize = 4;
+/// Rows nearest to each of these columns, itself among them, that are measured, too.
+const NEIGHBOURS: usize = 8;
 
 /// An error for tolerances that no expansion can promise.
 pub(crate) fn check_tolerance(tolerance: f64) -> Result<()> {
@@ -488,3 +519,6 @@ fn largest_entry(kernel: &Kernel, points: &Points, targets: Targets<'_>) -> Resu
     };
     Ok(if scale > 0.0 { scale } else { 1.0 })
 }
+
+#[cfg(test)]
+mod tests;

@@ -31,6 +31,10 @@ pub(super) const MAX_TERMS: usize = 1 << 20;
 /// let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
 /// let compressed = dot(&monomials.compress(3, &a), &monomials.compress(3, &b));
 /// assert!((compressed - dot(&a, &b).powi(3)).abs() < 1e-12);
+///
+/// // Those of degree two are x², xy and y², after the constant, x and y.
+/// assert_eq!((monomials.n_variables(), monomials.degree(), monomials.of_degree(2)), (2, 3, 3..6));
+/// assert!(!monomials.is_empty() && Monomials::count(2, 3) == Some(10));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -33,6 +33,9 @@ use crate::error::{Error, Result};
 /// assert_eq!(TruncationBound::Printed.terms(ratio, 100.0, 1e-6), Some(17));
 /// assert_eq!(TruncationBound::Sharper.terms(ratio, 100.0, 1e-6), Some(16));
 /// assert_eq!(TruncationBound::Optimal.terms(ratio, 100.0, 1e-6), Some(15));
+/// // The sharper bound is ρᵖ / p!, the printed one larger by a factor of e^ρ.
+/// assert!((TruncationBound::Sharper.of(3, 2.0) - 8.0 / 6.0).abs() < 1e-15);
+/// assert!((TruncationBound::Printed.of(3, 2.0) - 8.0 / 6.0 * 2.0_f64.exp()).abs() < 1e-14);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TruncationBound {

@@ -70,12 +70,18 @@ impl Element for f64 {}
 /// Whether a copy of the points is kept as tiles need them.
 ///
 /// ```
-/// use mercer::gram::{KernelGram, PackedCopy};
+/// use mercer::gram::{KernelGram, PackedCopy, SymmetricOperator};
+/// use mercer::watch::{Context, Phase, Threads, Watch};
 /// use mercer::{Kernel, Points};
 ///
-/// let points = Points::from_f32(vec![0.0; 1000], 100, 10)?;
-/// // Takes hardly any memory beyond the points themselves.
-/// let gram = KernelGram::<f32>::with_copy(PackedCopy::PerTile, &points, &Kernel::linear(), None)?;
+/// let points = Points::from_f32((0..200).map(|i| (i % 17) as f32).collect::<Vec<_>>(), 20, 10)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let matrix = |copy| {
+///     let gram = KernelGram::<f32>::with_copy(copy, &points, &Kernel::gaussian(0.01)?, None)?;
+///     gram.to_dense(&Context::new(&threads, &watch, Phase::Solving))
+/// };
+/// // The second takes hardly any memory beyond the points themselves.
+/// assert_eq!(matrix(PackedCopy::Kept)?, matrix(PackedCopy::PerTile)?);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

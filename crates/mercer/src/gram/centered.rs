@@ -30,6 +30,12 @@ use crate::watch::Context;
 /// centered.apply(Mat::full(3, 1, 1.0).as_ref(), image.as_mut(), &context)?;
 /// assert!(image.norm_max() < 1e-12);
 /// assert_eq!(centered.row_sums(), Some(&[9.0, 4.0, 0.0][..]));
+///
+/// // With sums that are known already it costs no product to ask what new points are centred with.
+/// let again = Centered::with_row_sums(&gram, vec![9.0, 4.0, 0.0]);
+/// let centering = again.centering(&context)?;
+/// assert_eq!((centering.column_means[0], centering.mean), (3.0, 13.0 / 9.0));
+/// assert_eq!(centering, centered.centering(&context)?);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub struct Centered<'a, A: ?Sized> {

@@ -11,9 +11,9 @@ use crate::watch::Context;
 /// Forwards to an operator and counts what was asked of it: the cost measures of the literature.
 ///
 /// ```
+/// use faer::Mat;
 /// use mercer::eigen::{BlockKrylov, EigenSolver, Request};
-/// use mercer::gram::Counted;
-/// use mercer::gram::KernelGram;
+/// use mercer::gram::{Counted, EntryAccess, KernelGram, SymmetricOperator};
 /// use mercer::watch::{Context, Phase, Threads, Watch};
 /// use mercer::{Kernel, Points};
 ///
@@ -24,6 +24,11 @@ use crate::watch::Context;
 /// let counted = Counted::new(&gram);
 /// let pairs = BlockKrylov::new(1, 2).leading(&counted, &Request::new(1), &context)?;
 /// assert_eq!(counted.passes(), pairs.passes);
+///
+/// let counted = Counted::new(&gram);
+/// counted.apply(Mat::full(3, 2, 1.0).as_ref(), Mat::zeros(3, 2).as_mut(), &context)?;
+/// counted.rows(&[0, 2], Mat::zeros(2, 3).as_mut(), &context)?;
+/// assert_eq!((counted.passes(), counted.products(), counted.entries()), (1, 2, 6));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub struct Counted<'a, A: ?Sized> {

@@ -33,16 +33,27 @@ use crate::watch::Context;
 /// ```
 /// use faer::Mat;
 /// use mercer::gram::{KernelGram, SymmetricOperator};
+/// use mercer::simd::Isa;
 /// use mercer::watch::{Context, Phase, Threads, Watch};
 /// use mercer::{Kernel, Points};
 ///
 /// let points = Points::from_f64(vec![0.0, 0.0, 3.0, 4.0], 2, 2)?;
 /// let gram = KernelGram::<f64>::new(&points, &Kernel::linear(), None)?;
 /// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
 /// let ones = Mat::full(2, 1, 1.0);
 /// let mut sums = Mat::zeros(2, 1);
-/// gram.apply(ones.as_ref(), sums.as_mut(), &Context::new(&threads, &watch, Phase::Solving))?;
+/// gram.apply(ones.as_ref(), sums.as_mut(), &context)?;
 /// assert_eq!((sums[(0, 0)], sums[(1, 0)]), (0.0, 25.0));
+/// // Without a store nothing is kept: another product would compute all four entries again.
+/// assert_eq!((gram.entries_computed(), gram.stored_share()), (4, 0.0));
+///
+/// // Every instruction set of the machine gives this matrix.
+/// for isa in Isa::available() {
+///     let gram = KernelGram::<f64>::on(isa, &points, &Kernel::linear(), None)?;
+///     assert_eq!(gram.compute_tiles(&context)?, 4);
+///     assert_eq!(gram.to_dense(&context)?, faer::mat![[0.0, 0.0], [0.0, 25.0]]);
+/// }
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub struct KernelGram<T> {

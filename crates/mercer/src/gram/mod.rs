@@ -75,6 +75,9 @@ use crate::watch::Context;
 /// let context = Context::new(&threads, &watch, Phase::Solving);
 /// let pairs = BlockKrylov::new(2, 8).leading(&Diagonal(100), &Request::new(2), &context)?;
 /// assert!((pairs.values[0] - 100.0).abs() < 1e-6 && (pairs.values[1] - 99.0).abs() < 1e-6);
+/// // Whatever can be applied can be written down.
+/// let matrix = Diagonal(3).to_dense(&context)?;
+/// assert_eq!((matrix[(2, 2)], matrix[(0, 1)]), (3.0, 0.0));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub trait SymmetricOperator: Sync {
@@ -124,6 +127,7 @@ pub trait SymmetricOperator: Sync {
 /// let mut row = Mat::zeros(1, 3);
 /// gram.rows(&[1], row.as_mut(), &context)?;
 /// assert_eq!((row[(0, 0)], row[(0, 1)], row[(0, 2)]), (0.0, 4.0, 0.0));
+/// assert_eq!(EntryAccess::dim(&gram), 3);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub trait EntryAccess: Sync {

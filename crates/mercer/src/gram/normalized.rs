@@ -27,6 +27,11 @@ use crate::watch::Context;
 /// let mut image = Mat::zeros(3, 1);
 /// normalized.apply(roots.as_ref(), image.as_mut(), &context)?;
 /// assert!((image - roots).norm_max() < 1e-12);
+///
+/// // Degrees that are known already cost no product.
+/// let again = Normalized::with_degrees(&gram, normalized.degrees().to_vec())?;
+/// assert_eq!(again.inverse_roots(), normalized.inverse_roots());
+/// assert!((again.inverse_roots()[1].powi(-2) - again.degrees()[1]).abs() < 1e-12);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub struct Normalized<'a, A: ?Sized> {

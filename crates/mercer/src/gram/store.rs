@@ -30,12 +30,22 @@ pub enum StoreFormat {
 ///
 /// ```
 /// use mercer::gram::{KernelGram, Store, StoreFormat};
+/// use mercer::watch::{Context, Phase, Threads, Watch};
 /// use mercer::{Kernel, Points};
 ///
-/// let points = Points::from_f32(vec![0.0; 600], 200, 3)?;
-/// let store = Store { budget: 1 << 20, format: StoreFormat::Full };
-/// let gram = KernelGram::<f32>::new(&points, &Kernel::gaussian(1.0)?, Some(store))?;
-/// # let _ = gram;
+/// let points = Points::from_f32((0..600).map(|i| (i % 17) as f32).collect::<Vec<_>>(), 200, 3)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let context = Context::new(&threads, &watch, Phase::Solving);
+/// // Entries that are computed in a first and in a second visit to every tile.
+/// let entries = |budget: u64| {
+///     let store = Store { budget, format: StoreFormat::Full };
+///     let gram = KernelGram::<f32>::new(&points, &Kernel::gaussian(1.0)?, Some(store))?;
+///     Ok::<_, mercer::Error>((gram.stored_share(), gram.compute_tiles(&context)?, gram.compute_tiles(&context)?))
+/// };
+/// let (share, first, second) = entries(1 << 20)?;
+/// assert!(share == 1.0 && first >= 200 * 201 / 2 && second == 0, "all of them are kept");
+/// let (share, first, second) = entries(0)?;
+/// assert!(share == 0.0 && first == second, "none is");
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +70,18 @@ impl StoreFormat {
         match self {
             Self::Full => 0.0,
             Self::Fixed16 => 0.5 / fixed16::ONE,
+        }
+    }
+
+    /// Rounds numbers to what is kept of them.
+    pub(crate) fn round<T: Element>(self, isa: Isa, values: &mut [T]) {
+        match self {
+            Self::Full => {}
+            Self::Fixed16 => {
+                let mut narrow = vec![0; values.len()];
+                fixed16::narrow(isa, values, &mut narrow);
+                fixed16::widen(isa, &narrow, values);
+            }
         }
     }
 }
@@ -122,11 +144,7 @@ impl<T: Element> TileStore<T> {
                 fixed16::narrow(self.isa, tile, slot);
                 fixed16::widen(self.isa, slot, tile);
             }
-            Slots::Fixed16(_) => {
-                let mut narrow = vec![0; tile.len()];
-                fixed16::narrow(self.isa, tile, &mut narrow);
-                fixed16::widen(self.isa, &narrow, tile);
-            }
+            Slots::Fixed16(_) => StoreFormat::Fixed16.round(self.isa, tile),
         }
         if claimed {
             state.store(FULL, Ordering::Release);

@@ -94,6 +94,25 @@ impl Header {
 impl HebbianLearner {
     /// Writes a checkpoint, from which [`resume`](Self::resume) goes on to the same bits: aside first, then into its place.
     ///
+    /// ```
+    /// use mercer::{HebbianLearner, Kernel, KernelHebbianPca, MemoryBudget, Points, Watch};
+    ///
+    /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    /// let points = Points::from_f64(values, 20, 3)?;
+    /// let mut learner = KernelHebbianPca::new(Kernel::gaussian(0.01)?).passes(2).fit(&points)?;
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("learner.state");
+    /// learner.save(&path)?;
+    /// let mut again = HebbianLearner::resume(&path, &points, MemoryBudget::Auto, Some(1))?;
+    /// // The same without a file.
+    /// let mut third = HebbianLearner::from_bytes(&learner.to_bytes()?, &points, None, MemoryBudget::Auto, None)?;
+    /// for learner in [&mut learner, &mut again, &mut third] {
+    ///     learner.partial_fit(None, 3, &Watch::new())?;
+    /// }
+    /// assert_eq!((again.coefficients(), third.coefficients()), (learner.coefficients(), learner.coefficients()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the file cannot be written, or the kernel is a function, which cannot be.

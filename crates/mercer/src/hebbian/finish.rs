@@ -104,6 +104,16 @@ impl HebbianLearner {
 
     /// Scores of the points that were learned from, along the directions of the [`model`](Self::model): one row per point.
     ///
+    /// ```
+    /// use mercer::{Kernel, KernelHebbianPca, Points};
+    ///
+    /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    /// let points = Points::from_f64(values, 20, 3)?;
+    /// let learner = KernelHebbianPca::new(Kernel::gaussian(0.01)?).passes(2).fit(&points)?;
+    /// assert!((learner.training_scores()? - learner.model()?.training_scores()).norm_max() < 1e-12);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`model`](Self::model).

@@ -51,6 +51,24 @@ impl HebbianLearner {
         watch: &Watch<'_>,
         stopwatch: Stopwatch,
     ) -> Result<Option<Self>> {
+        let Some(mut learner) = Self::earlier(settings, points, start, watch)? else { return Ok(None) };
+        let made = learner.state.small.updates - learner.state.origin;
+        let rest = settings.passes.saturating_mul(points.n_samples()).saturating_sub(made);
+        let ended = learner.run(Order::Permutations(rest), learner.parameters, watch, stopwatch)?;
+        match ended {
+            Ended::Diverged(diverged) if !settings.tunes() => Err(learner.diverged(diverged)),
+            ended if learner.has_failed(&ended, watch)? => Ok(None),
+            _ => Ok(Some(learner)),
+        }
+    }
+
+    /// The state that an earlier part of the same run kept, if the run is to go on from one.
+    pub(super) fn earlier(
+        settings: &KernelHebbianPca,
+        points: &Points,
+        start: &Start<'_>,
+        watch: &Watch<'_>,
+    ) -> Result<Option<Self>> {
         settings.checkpoint.iter().try_for_each(Checkpoint::check)?;
         let resumed = settings.checkpoint.as_ref().filter(|checkpoint| checkpoint.resumes());
         let Some(checkpoint) = resumed.filter(|checkpoint| checkpoint.path().exists()) else { return Ok(None) };
@@ -73,14 +91,7 @@ impl HebbianLearner {
         learner.prepared.tolerance = here.tolerance;
         learner.keeping = Some(Keeping::new(checkpoint.clone()));
         learner.resumed_after_passes = Some(learner.state.pass());
-        let made = learner.state.small.updates - learner.state.origin;
-        let rest = settings.passes.saturating_mul(points.n_samples()).saturating_sub(made);
-        let ended = learner.run(Order::Permutations(rest), learner.parameters, watch, stopwatch)?;
-        match ended {
-            Ended::Diverged(diverged) if !settings.tunes() => Err(learner.diverged(diverged)),
-            ended if learner.has_failed(&ended, watch)? => Ok(None),
-            _ => Ok(Some(learner)),
-        }
+        Ok(Some(learner))
     }
 }
 

@@ -224,6 +224,36 @@ impl HebbianLearner {
     }
 
     /// The expansion coefficients as updated, one row per component and one column per point: neither orthonormal nor ordered.
+    ///
+    /// ```
+    /// use mercer::{GainRule, Kernel, KernelHebbianPca, Points};
+    ///
+    /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    /// let points = Points::from_f64(values, 20, 3)?;
+    /// let settings = KernelHebbianPca::new(Kernel::gaussian(0.01)?).gain(GainRule::MetaDescentStar).eta0(0.05).tau(100.0);
+    /// let settings = settings.mu(0.01).xi(0.9).rho0(0.5).record_every(10).passes(2).seed(1);
+    /// let learner = settings.fit(&points)?;
+    ///
+    /// // How much longer a component's images are than its coefficients estimates its eigenvalue.
+    /// let (a, images) = (learner.coefficients(), learner.images());
+    /// assert_eq!((a.nrows(), a.ncols()), (2, 20));
+    /// let ratio = images.row(0).norm_l2() / a.row(0).norm_l2();
+    /// assert!((learner.eigenvalue_estimates()[0] / ratio - 1.0).abs() < 1e-9);
+    ///
+    /// // Gains are scheduled, and this rule adapts them; it has a memory for that, and uses estimates once per pass.
+    /// let gain = learner.scheduled_gains()[0] * learner.log_gains()[0].exp();
+    /// assert!((learner.gains()[0] / gain - 1.0).abs() < 1e-12 && learner.log_gains()[0] != 0.5);
+    /// assert!(learner.memory_coefficients().is_some() && learner.refreshed_eigenvalues().is_some());
+    /// assert!(!learner.follows_eigenvalues());
+    /// let parameters = learner.gain_parameters();
+    /// assert_eq!((parameters.eta0, parameters.tau, parameters.mu), (0.05, Some(100.0), Some(0.01)));
+    ///
+    /// // What it has seen; the same settings lead to the same bits.
+    /// assert_eq!((learner.points().n_samples(), learner.kernel().name(), learner.was_stopped()), (20, "gaussian", false));
+    /// assert!(learner.history().iter().any(|entry| entry.updates == 10) && learner.kernel_entries() >= 2 * 20 * 20);
+    /// assert_eq!(learner.settings().fit(&points)?.coefficients(), a);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn coefficients(&self) -> Mat<f64> {
         self.state.coefficients(0, self.state.r).transpose().to_owned()
     }

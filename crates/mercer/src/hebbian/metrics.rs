@@ -62,6 +62,23 @@ impl HebbianLearner {
     /// It costs no pass: `tr K' − 2 tr(P Pᵀ) + tr(P Pᵀ A K' Aᵀ)`, with `P = A K'`. The smallest that `r` components can have is the sum of
     /// the other eigenvalues.
     ///
+    /// ```
+    /// use mercer::{Kernel, KernelHebbianPca, KernelPca, Points, Watch};
+    ///
+    /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    /// let points = Points::from_f64(values, 20, 3)?;
+    /// let (kernel, watch) = (Kernel::gaussian(0.01)?, Watch::new());
+    /// let exact = KernelPca::new(kernel.clone()).fit(&points)?;
+    /// let mut learner = KernelHebbianPca::new(kernel).passes(2).fit(&points)?;
+    /// let (error, angle) = (learner.feature_error()?, learner.subspace_angle(&exact)?);
+    /// learner.partial_fit(None, 20, &watch)?;
+    /// assert!(learner.feature_error()? < error && learner.subspace_angle(&exact)? < angle);
+    /// // Nothing is better than the exact components.
+    /// assert!(learner.feature_error()? > exact.total_variance() - exact.eigenvalues().iter().sum::<f64>());
+    /// assert!(learner.reconstruction_error(&watch)? > learner.reconstruction_error_of(&exact, &watch)?);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If a custom kernel failed.

@@ -16,7 +16,7 @@ use crate::watch::Watch;
 /// Gains are found by trying unless they are given, so nothing has to be set:
 ///
 /// ```
-/// use mercer::{Kernel, KernelHebbianPca, Points};
+/// use mercer::{Center, GramChoice, HebbianLearner, Kernel, KernelHebbianPca, MemoryBudget, Negative, Points, Precision};
 ///
 /// let values: Vec<f64> = (0..400).map(|i| f64::from(i * i % 97) / 97.0).collect();
 /// let points = Points::from_f64(values, 100, 4)?;
@@ -27,6 +27,16 @@ use crate::watch::Watch;
 ///
 /// let model = learner.model()?; // orthonormal, ordered directions inside the learned span
 /// assert_eq!(model.n_components(), 3);
+///
+/// // What would be chosen can be said.
+/// let said = KernelHebbianPca::new(Kernel::gaussian(1.0)?).passes(2).center(Center::No).negative(Negative::Clip);
+/// let said = said.batch_size(10).gram(GramChoice::Tiled).precision(Precision::F32).tolerance(0.1).seed(3);
+/// let learner: HebbianLearner = said.memory(MemoryBudget::Bytes(64 << 20)).threads(1).fit(&points)?;
+/// assert_eq!(learner.stored_share(), 0.0, "rows are computed in every pass");
+/// let model = learner.model()?;
+/// let record = model.record();
+/// assert_eq!((record.centered, record.precision, record.tolerance), (false, Precision::F32, 0.1));
+/// assert_eq!((record.memory_budget_bytes, record.threads, record.seed), (64 << 20, 1, 3));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -161,7 +171,8 @@ impl KernelHebbianPca {
         self
     }
 
-    /// Sets the meta-gain, for the rules that adapt their gains (default: the largest that does not diverge).
+    /// Sets the meta-gain, for the rules that adapt their gains (default: the largest that does not diverge). Zero switches adaptation off: the
+    /// gains are then those of the rule without it.
     #[must_use]
     pub fn mu(mut self, mu: impl Into<Gain>) -> Self {
         self.mu = mu.into();
@@ -272,6 +283,21 @@ impl KernelHebbianPca {
 
     /// Keeps the state of the run in a file after passes, so that a run that was cut off can go on to the same bits. A run with a
     /// given order does not go on from a file.
+    ///
+    /// ```
+    /// use mercer::{Checkpoint, Kernel, KernelHebbianPca, Points};
+    ///
+    /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    /// let points = Points::from_f64(values, 20, 3)?;
+    /// let settings = KernelHebbianPca::new(Kernel::gaussian(0.01)?).passes(3);
+    /// let folder = tempfile::tempdir()?;
+    /// let checkpoint = Checkpoint::new(folder.path().join("run.checkpoint")).every(std::time::Duration::ZERO);
+    /// let learner = settings.clone().checkpoint(checkpoint.clone()).fit(&points)?;
+    /// assert!(checkpoint.path().exists());
+    /// let again = settings.checkpoint(checkpoint.resume(true)).fit(&points)?;
+    /// assert_eq!(again.coefficients(), learner.coefficients());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn checkpoint(mut self, checkpoint: Checkpoint) -> Self {
         self.checkpoint = Some(checkpoint);

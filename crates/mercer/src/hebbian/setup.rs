@@ -1,14 +1,15 @@
 //! What is decided before the first update: memory, the engine, the batch size; and the plan that tells it.
 
 use super::engine::{Engine, TileEngine};
-use super::settings::KernelHebbianPca;
+use super::learner::HebbianLearner;
+use super::settings::{KernelHebbianPca, Start};
 use super::tune::trial_updates;
 use crate::choices::{Center, GramChoice, Refresh};
 use crate::data::Points;
 use crate::error::{Error, Result, bytes};
 use crate::gram::{Basis, Element, PackedCopy, StoreFormat, block_size};
 use crate::kernel::Kernel;
-use crate::model::{Prepared, SpeedsFrom};
+use crate::model::{Prepared, SpeedsFrom, going_on};
 use crate::plan::Plan;
 use crate::record::{KernelRecord, PlanRecord, RECORD_VERSION};
 use crate::scalar::Precision;
@@ -101,8 +102,35 @@ impl KernelHebbianPca {
     ///
     /// As [`fit`](Self::fit), as far as that can be told without fitting.
     pub fn plan_record(&self, points: &Points) -> Result<PlanRecord> {
+        self.plan_record_from(points, &Start::default())
+    }
+
+    /// As [`plan_record`](Self::plan_record), for a fit with a start of its own.
+    ///
+    /// ```
+    /// use mercer::hebbian::{KernelHebbianPca, Start};
+    /// use mercer::{Kernel, Points};
+    ///
+    /// let points = Points::from_f64((0..80).map(|i| f64::from(i % 9)).collect::<Vec<_>>(), 40, 2)?;
+    /// let pca = KernelHebbianPca::new(Kernel::gaussian(0.1)?).n_components(2);
+    /// let order = [3, 1, 4, 1, 5];
+    /// let plan = pca.plan_record_from(&points, &Start { order: Some(&order), ..Start::default() })?;
+    /// assert_eq!(plan.plan.solver, "hebbian");
+    /// // Five updates and not more: a row that there is not cannot be among them.
+    /// assert!(pca.plan_record_from(&points, &Start { order: Some(&[40]), ..Start::default() }).is_err());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`fit_from`](Self::fit_from), as far as that can be told without fitting.
+    pub fn plan_record_from(&self, points: &Points, start: &Start<'_>) -> Result<PlanRecord> {
         self.validate()?;
-        let prepared = Prepared::new(&self.common, points, SpeedsFrom::Measurement, &Watch::new())?;
+        let watch = Watch::new();
+        let prepared = Prepared::new(&self.common, points, SpeedsFrom::Measurement, &watch)?;
+        start.validate(self.n_components, points.n_samples())?;
+        start.check_model(&prepared.kernel)?;
+        let earlier = HebbianLearner::earlier(self, points, start, &watch)?;
         let room = match prepared.precision {
             Precision::F32 => self.room::<f32>(&prepared, points)?,
             Precision::F64 => self.room::<f64>(&prepared, points)?,
@@ -113,6 +141,9 @@ impl KernelHebbianPca {
         plan.reasons.extend(room.reason(self.common.gram, points.n_features()));
         if self.tunes() {
             plan.reasons.push("gains are found by trying: a few short runs more".to_owned());
+        }
+        if let Some(earlier) = earlier {
+            plan.reasons.push(going_on(earlier.state.pass()));
         }
         Ok(PlanRecord {
             record_version: RECORD_VERSION,

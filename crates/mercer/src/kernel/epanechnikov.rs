@@ -7,8 +7,12 @@ use crate::simd::Lanes;
 /// $k(x, y) = \max(0, 1 - \gamma \lVert x - y \rVert^2)$ with $\gamma > 0$; compact support, **not** positive semi-definite in general.
 ///
 /// ```
-/// let kernel = mercer::Kernel::epanechnikov(0.25)?;
+/// use mercer::kernel::{Epanechnikov, Kernel};
+///
+/// let kernel = Kernel::epanechnikov(0.25)?;
 /// assert_eq!((kernel.value(1.0), kernel.value(9.0)), (0.75, 0.0));
+/// // The same by its type.
+/// assert_eq!(Kernel::Epanechnikov(Epanechnikov::new(0.25)?).value(1.0), 0.75);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,9 +11,13 @@ use crate::simd::Lanes;
 /// the spread for points that are nearly equal; use double precision where those matter.
 ///
 /// ```
-/// let kernel = mercer::Kernel::exponential(0.5)?;
+/// use mercer::kernel::{Exponential, Kernel};
+///
+/// let kernel = Kernel::exponential(0.5)?;
 /// // x = (0, 0), y = (0, 4): distance 4.
 /// assert_eq!(kernel.evaluate(&[0.0, 0.0], &[0.0, 4.0])?, (-2.0_f64).exp());
+/// // The same by its type.
+/// assert_eq!(Kernel::Exponential(Exponential::new(0.5)?).value(16.0), kernel.value(16.0));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,6 +10,11 @@ use crate::simd::Lanes;
 ///
 /// assert_eq!(Kernel::gaussian(1.0)?.pairing(), Some(Pairing::SquaredDistance));
 /// assert_eq!(Kernel::linear().pairing(), Some(Pairing::InnerProduct));
+///
+/// // The distance does not change when both points move by the same vector; the inner product does.
+/// let (x, y) = ([0.0, 1.0], [3.0, 5.0]);
+/// assert_eq!((Pairing::SquaredDistance.of(&x, &y), Pairing::InnerProduct.of(&x, &y)), (25.0, 5.0));
+/// assert!(Pairing::SquaredDistance.is_translation_invariant() && !Pairing::InnerProduct.is_translation_invariant());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,11 +38,11 @@ impl Pairing {
 
     /// The scalar of the pair `(x, y)`, computed directly.
     pub fn of(self, x: &[f64], y: &[f64]) -> f64 {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(p, q)| p * q).sum::<f64>();
+        let dot = |a: &[f64], b: &[f64]| sum_over(a, b, |p, q| p * q);
         match self {
             Self::InnerProduct => dot(x, y),
-            Self::SquaredDistance => x.iter().zip(y).map(|(p, q)| (p - q) * (p - q)).sum(),
-            Self::ManhattanDistance => x.iter().zip(y).map(|(p, q)| (p - q).abs()).sum(),
+            Self::SquaredDistance => sum_over(x, y, |p, q| (p - q) * (p - q)),
+            Self::ManhattanDistance => sum_over(x, y, |p, q| (p - q).abs()),
             Self::Cosine => {
                 // Scaled to a largest coordinate of one, so that no square overflows or vanishes.
                 let unit = |a: &[f64]| {
@@ -50,6 +55,21 @@ impl Pairing {
             }
         }
     }
+}
+
+/// The sum of a term over both points' coordinates, in several sums at a time: one alone would wait for every addition.
+#[inline(always)]
+fn sum_over(x: &[f64], y: &[f64], term: impl Fn(f64, f64) -> f64) -> f64 {
+    const SUMS: usize = 8;
+    let mut sums = [0.0; SUMS];
+    let (xs, ys) = (x.chunks_exact(SUMS), y.chunks_exact(SUMS));
+    let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(&p, &q)| term(p, q)).sum();
+    for (p, q) in xs.zip(ys) {
+        for lane in 0..SUMS {
+            sums[lane] += term(p[lane], q[lane]);
+        }
+    }
+    sums.iter().sum::<f64>() + rest
 }
 
 /// A real parameter that a kernel can be differentiated by.

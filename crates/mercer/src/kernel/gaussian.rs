@@ -9,9 +9,13 @@ use crate::simd::Lanes;
 /// $k(x, y) = \exp(-\gamma \lVert x - y \rVert^2)$ with $\gamma > 0$; positive definite in every dimension.
 ///
 /// ```
-/// let kernel = mercer::Kernel::gaussian(0.5)?;
+/// use mercer::kernel::{Gaussian, Kernel};
+///
+/// let kernel = Kernel::gaussian(0.5)?;
 /// // x = (0, 0), y = (0, 2): squared distance 4.
 /// assert!((kernel.value(4.0) - (-2.0_f64).exp()).abs() < 1e-15);
+/// // The same by its type.
+/// assert_eq!(Kernel::Gaussian(Gaussian::new(0.5)?).value(4.0), kernel.value(4.0));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,9 +9,13 @@ use crate::simd::Lanes;
 /// $k(x, y) = \exp(-\gamma \lVert x - y \rVert_1)$ with $\gamma > 0$; positive definite in every dimension.
 ///
 /// ```
-/// let kernel = mercer::Kernel::laplacian(0.5)?;
+/// use mercer::kernel::{Kernel, Laplacian};
+///
+/// let kernel = Kernel::laplacian(0.5)?;
 /// // x = (0, 0), y = (1, 3): distance 4 along the axes.
 /// assert_eq!(kernel.evaluate(&[0.0, 0.0], &[1.0, 3.0])?, (-2.0_f64).exp());
+/// // The same by its type.
+/// assert_eq!(Kernel::Laplacian(Laplacian::new(0.5)?).value(4.0), kernel.value(4.0));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,9 +8,13 @@ use crate::simd::Lanes;
 /// positive definite in every dimension, once differentiable.
 ///
 /// ```
-/// let kernel = mercer::Kernel::matern32(0.5)?;
+/// use mercer::kernel::{Kernel, Matern32};
+///
+/// let kernel = Kernel::matern32(0.5)?;
 /// let a = 3.0_f64.sqrt() * 0.5 * 2.0;
 /// assert!((kernel.evaluate(&[0.0], &[2.0])? - (1.0 + a) * (-a).exp()).abs() < 1e-15);
+/// // The same by its type.
+/// assert_eq!(Kernel::Matern32(Matern32::new(0.5)?).value(4.0), kernel.value(4.0));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,10 +26,14 @@ pub struct Matern32 {
 /// positive definite in every dimension, twice differentiable.
 ///
 /// ```
-/// let kernel = mercer::Kernel::matern52(0.5)?;
+/// use mercer::kernel::{Kernel, Matern52};
+///
+/// let kernel = Kernel::matern52(0.5)?;
 /// let a = 5.0_f64.sqrt() * 0.5 * 2.0;
 /// let expected = (1.0 + a + a * a / 3.0) * (-a).exp();
 /// assert!((kernel.evaluate(&[0.0], &[2.0])? - expected).abs() < 1e-15);
+/// // The same by its type.
+/// assert_eq!(Kernel::Matern52(Matern52::new(0.5)?).value(4.0), kernel.value(4.0));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -42,7 +42,7 @@ use crate::error::{Error, Result};
 /// A kernel with all its parameters.
 ///
 /// ```
-/// use mercer::Kernel;
+/// use mercer::kernel::{Kernel, Parameter};
 ///
 /// let kernel = Kernel::gaussian(0.5)?;
 /// assert_eq!(kernel.evaluate(&[0.0, 0.0], &[1.0, 1.0])?, (-1.0_f64).exp());
@@ -50,6 +50,13 @@ use crate::error::{Error, Result};
 ///     Kernel::gaussian(-1.0).err().map(|error| error.to_string()),
 ///     Some("`gamma` must be a positive number, but it is -1".to_owned())
 /// );
+///
+/// // What is known of it from theory.
+/// assert!(kernel.is_positive_definite() && kernel.has_unit_range());
+/// assert!(!Kernel::sigmoid(0.5, -1.0)?.is_positive_definite() && !Kernel::linear().has_unit_range());
+/// assert_eq!(kernel.parameters(), [Parameter::Gamma]);
+/// // d/ds exp(-γ s) = -γ exp(-γ s)
+/// assert!((kernel.slope(2.0) + 0.5 * kernel.value(2.0)).abs() < 1e-15);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -7,8 +7,13 @@ use crate::simd::Lanes;
 /// $k(x, y) = (\gamma \langle x, y \rangle + c)^p$ with $\gamma > 0$, `degree` $p \ge 1$ and `coef0` $c$; positive semi-definite for $c \ge 0$.
 ///
 /// ```
-/// let kernel = mercer::Kernel::polynomial(0.5, 1.0, 3)?;
+/// use mercer::kernel::{Kernel, Polynomial};
+///
+/// let kernel = Kernel::polynomial(0.5, 1.0, 3)?;
 /// assert_eq!(kernel.value(4.0), 27.0);
+/// // The same by its type.
+/// let cubic = Polynomial::new(0.5, 1.0, 3)?;
+/// assert_eq!((cubic.degree(), Kernel::Polynomial(cubic).value(4.0)), (3, 27.0));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,8 +7,12 @@ use crate::simd::Lanes;
 /// $k(x, y) = (1 + \gamma \lVert x - y \rVert^2 / \alpha)^{-\alpha}$ with $\gamma, \alpha > 0$: a mixture of Gaussians of all widths, the Gaussian itself for $\alpha \to \infty$; positive definite in every dimension.
 ///
 /// ```
-/// let kernel = mercer::Kernel::rational_quadratic(0.5, 2.0)?;
+/// use mercer::kernel::{Kernel, RationalQuadratic};
+///
+/// let kernel = Kernel::rational_quadratic(0.5, 2.0)?;
 /// assert!((kernel.value(4.0) - 0.25).abs() < 1e-15);
+/// // The same by its type.
+/// assert_eq!(Kernel::RationalQuadratic(RationalQuadratic::new(0.5, 2.0)?).value(4.0), kernel.value(4.0));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -7,8 +7,12 @@ use crate::simd::Lanes;
 /// $k(x, y) = \tanh(\gamma \langle x, y \rangle + c)$ with $\gamma > 0$ and `coef0` $c$; **not** positive semi-definite in general.
 ///
 /// ```
-/// let kernel = mercer::Kernel::sigmoid(0.5, -1.0)?;
+/// use mercer::kernel::{Kernel, Sigmoid};
+///
+/// let kernel = Kernel::sigmoid(0.5, -1.0)?;
 /// assert_eq!(kernel.value(4.0), 1.0_f64.tanh());
+/// // The same by its type.
+/// assert_eq!(Kernel::Sigmoid(Sigmoid::new(0.5, -1.0)?).value(4.0), 1.0_f64.tanh());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

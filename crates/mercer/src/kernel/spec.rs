@@ -62,6 +62,14 @@ impl fmt::Display for Width {
 /// let kernel = KernelSpec::new("rbf").width(Width::Bandwidth(2.0)).resolve(&points)?;
 /// assert_eq!(kernel.name(), "gaussian");
 /// assert_eq!(kernel.parameter(Parameter::Gamma), Some(0.125));
+///
+/// // What does not depend on points needs none.
+/// let square = KernelSpec::new("polynomial").width(Width::Gamma(2.0)).degree(2).coef0(0.5).resolve_without_points()?;
+/// assert_eq!(square.value(1.0), 6.25);
+/// let heavy_tailed = KernelSpec::new("rational-quadratic").alpha(2.0).resolve(&points)?;
+/// assert_eq!(heavy_tailed.parameter(Parameter::Alpha), Some(2.0));
+/// // Which parameters has a kernel?
+/// assert_eq!(KernelSpec::specimen("sigmoid")?.parameters(), [Parameter::Gamma, Parameter::Coef0]);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -43,6 +43,11 @@ use crate::watch::Context;
 /// let found = KMeans::new(2).fit(rows.as_ref(), &Context::new(&threads, &watch, Phase::Clustering))?;
 /// assert_eq!(found.labels, [0, 0, 1, 1, 0]);
 /// assert!((found.centers[(1, 0)] - 5.05).abs() < 1e-12);
+///
+/// // One restart of one round: the clusters are right at once here, but nobody has looked whether they would change.
+/// let quick = KMeans::new(2).restarts(1).max_rounds(1).seed(7);
+/// let found = quick.fit(rows.as_ref(), &Context::new(&threads, &watch, Phase::Clustering))?;
+/// assert_eq!((found.restarts, found.rounds, found.converged), (1, 1, false));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

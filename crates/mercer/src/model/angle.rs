@@ -40,6 +40,23 @@ impl Model {
     /// [`BasisKind::Representatives`](crate::BasisKind) may have been fitted to any. If one has fewer components than the other, it is the
     /// largest angle that its span makes with the other's.
     ///
+    /// ```
+    /// use mercer::nystrom::{Nystrom, NystromPca};
+    /// use mercer::watch::{Threads, Watch};
+    /// use mercer::{Kernel, KernelPca, Points};
+    ///
+    /// let points = Points::from_f64((0..120).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 60, 2)?;
+    /// let kernel = Kernel::gaussian(0.5)?;
+    /// let fit = |n_components| KernelPca::new(kernel.clone()).n_components(n_components).fit(&points);
+    /// let (two, three) = (fit(2)?, fit(3)?);
+    /// let (threads, watch) = (Threads::new(1)?, Watch::new());
+    /// // What two components span lies within what three span; an approximation lies beside it.
+    /// assert!(two.largest_angle(&three, &points, &threads, &watch)? < 1e-6);
+    /// let rough = NystromPca::new(Nystrom::new(kernel.clone()).n_landmarks(4)).fit(&points)?;
+    /// assert!(two.largest_angle(&rough, &points, &threads, &watch)? > 1e-3);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the models have different kernels or numbers of points, the kernel is not positive semi-definite on these points, or the

@@ -21,6 +21,7 @@ use crate::choices::{Center, Components, Negative};
 use crate::data::{Points, RowsRef};
 use crate::eigen::{Counts, Keeper, Snapshot};
 use crate::error::{Error, Result};
+use crate::gram::StoreFormat;
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
 use crate::watch::Stopwatch;
@@ -48,7 +49,9 @@ const AT_MOST_ONE_PART_IN: f64 = 20.0;
 /// let resumed = settings.clone().checkpoint(checkpoint.clone().resume(true)).fit(&points)?;
 /// assert_eq!(resumed.record().resumed_after_passes, Some(5));
 /// assert_eq!(resumed.eigenvalues(), settings.fit(&points)?.eigenvalues());
+/// assert!(checkpoint.path().exists());
 /// checkpoint.remove()?;
+/// assert!(!checkpoint.path().exists());
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -220,6 +223,9 @@ struct Header {
     n_pairs: usize,
     counts: Counts,
     totals: Totals,
+    /// Whether tiles were kept in 16-bit fixed point: products before and after must be with the same numbers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    in_fixed_point: bool,
     digest: String,
 }
 
@@ -228,6 +234,7 @@ pub(super) struct Earlier {
     pub(super) n_pairs: usize,
     pub(super) counts: Counts,
     pub(super) totals: Totals,
+    pub(super) store_format: StoreFormat,
     pub(super) row_sums: Option<Vec<f64>>,
     snapshot: RefCell<Option<Snapshot>>,
 }
@@ -237,6 +244,8 @@ pub(super) struct Journal {
     checkpoint: Checkpoint,
     identity: Identity,
     pub(super) earlier: Option<Earlier>,
+    /// How this run keeps tiles.
+    pub(super) store_format: StoreFormat,
     last: Cell<Option<Stopwatch>>,
     cost: Cell<f64>,
 }
@@ -245,7 +254,9 @@ impl Journal {
     /// Reads what an earlier run left, if the fit is to go on from there.
     pub(super) fn open(checkpoint: &Checkpoint, identity: Identity) -> Result<Self> {
         let earlier = if checkpoint.path.exists() { Some(Earlier::load(&checkpoint.path, &identity)?) } else { None };
-        Ok(Self { checkpoint: checkpoint.clone(), identity, earlier, last: Cell::new(None), cost: Cell::new(0.0) })
+        let store_format = earlier.as_ref().map_or(StoreFormat::Full, |earlier| earlier.store_format);
+        let checkpoint = checkpoint.clone();
+        Ok(Self { checkpoint, identity, earlier, store_format, last: Cell::new(None), cost: Cell::new(0.0) })
     }
 
     /// What was asked of the Gram matrix by earlier runs.
@@ -308,6 +319,7 @@ impl Keeper for FileKeeper<'_> {
             n_pairs: self.n_pairs,
             counts: state.counts,
             totals: (self.totals)(),
+            in_fixed_point: self.journal.store_format == StoreFormat::Fixed16,
             digest: String::new(),
         };
         self.journal.save(&header, state, (self.row_sums)())
@@ -408,6 +420,7 @@ impl Earlier {
                 n_pairs: header.n_pairs,
                 counts: header.counts,
                 totals: header.totals,
+                store_format: if header.in_fixed_point { StoreFormat::Fixed16 } else { StoreFormat::Full },
                 row_sums,
                 snapshot: RefCell::new(Some(snapshot)),
             }),

@@ -71,6 +71,25 @@ impl Header {
 impl Model {
     /// Writes the model to a file: aside first, then into its place, so that a failure leaves what was there before.
     ///
+    /// ```
+    /// use mercer::kernel::PairFunction;
+    /// use mercer::{Kernel, KernelPca, Model, Points};
+    ///
+    /// let points = Points::from_f64(vec![0.0, 1.0, 3.0, 7.0], 4, 1)?;
+    /// let model = KernelPca::new(Kernel::gaussian(0.1)?).fit(&points)?;
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("line.mercer");
+    /// model.save(&path)?;
+    /// assert_eq!(Model::load(&path)?.transform(&points)?, model.transform(&points)?);
+    ///
+    /// // A kernel that is a function is only named in the file, and has to be given again.
+    /// let product = || Kernel::custom(PairFunction::new("product", |x: &[f64], y: &[f64]| x[0] * y[0]));
+    /// let model = KernelPca::new(product()).n_components(1).fit(&points)?;
+    /// let again = Model::from_bytes(&model.to_bytes()?, Some(product()))?;
+    /// assert_eq!(again.transform(&points)?, model.transform(&points)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the file cannot be written, or the kernel is a function, which cannot be.

@@ -6,12 +6,12 @@ use faer::Mat;
 
 use super::checkpoint::Totals;
 use super::prepared::Prepared;
-use super::{BasisKind, KernelPca, Model, Parts, novelty};
+use super::{BasisKind, KernelPca, Model, Parts, novelty, rounding};
 use crate::choices::{Center, Negative, NegativeScope, SolverChoice, ZeroComponents};
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome};
 use crate::error::{Error, Result};
-use crate::gram::Centering;
+use crate::gram::{Centering, StoreFormat};
 use crate::kernel::{Kernel, Pairing};
 use crate::memory;
 use crate::plan::Plan;
@@ -47,7 +47,8 @@ impl Spectrum {
 
     /// Eigenvalues below this cannot be told from rounding: entries are known to a few units in the last place, of the size they had
     /// before centring, and such errors move eigenvalues by about that share of the largest eigenvalue before centring.
-    fn noise(&self, precision: Precision) -> f64 {
+    /// Tiles kept in fixed point have errors of their own, whose matrix has eigenvalues, too.
+    fn noise(&self, precision: Precision, kept: StoreFormat) -> f64 {
         let n = self.centering.as_ref().map_or(1.0, |centering| centering.column_means.len() as f64);
         let largest = self.pairs.values.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
         let before = self.centering.as_ref().map_or(0.0, |centering| n * centering.mean.abs());
@@ -56,7 +57,11 @@ impl Spectrum {
             // Double precision is what the algebra of the solver is done in, too, so its rounding counts as well.
             Precision::F64 => 200.0,
         };
-        factor * precision.epsilon() * largest.max(before)
+        let noise = factor * precision.epsilon() * largest.max(before);
+        match kept {
+            StoreFormat::Full => noise,
+            StoreFormat::Fixed16 => noise.max(rounding::of_independent_errors(self.pairs.vectors.nrows())),
+        }
     }
 
     /// The share of the total variance of each pair. Kernels with negative eigenvalues can have a total below what a single pair
@@ -96,8 +101,8 @@ impl Spectrum {
     }
 
     /// Whether the last pair is already rounding: there are no more.
-    pub(crate) fn has_all(&self, precision: Precision) -> bool {
-        self.pairs.values.last().is_none_or(|&value| value <= self.noise(precision))
+    pub(crate) fn has_all(&self, precision: Precision, kept: StoreFormat) -> bool {
+        self.pairs.values.last().is_none_or(|&value| value <= self.noise(precision, kept))
     }
 
     /// The first `k` pairs only.
@@ -150,7 +155,7 @@ impl Finish<'_> {
 
     fn model_with(mut self, scores: Option<&Mat<f64>>) -> Result<Model> {
         let precision = self.prepared.precision;
-        if self.spectrum.pairs.values.iter().all(|value| value.abs() <= self.spectrum.noise(precision)) {
+        if self.spectrum.pairs.values.iter().all(|value| value.abs() <= self.noise()) {
             if self.settings.zero == ZeroComponents::Drop {
                 return Err(self.no_variance());
             }
@@ -159,7 +164,7 @@ impl Finish<'_> {
             self.spectrum.pairs.converged = self.spectrum.pairs.values.len();
         }
         self.judge_negative()?;
-        let complete = self.is_complete() && self.prepared.rounding <= self.prepared.tolerance;
+        let complete = self.is_complete() && self.lost() <= self.prepared.tolerance;
         match self.settings.zero {
             ZeroComponents::Drop | ZeroComponents::DropAll => self.drop_rounding(),
             ZeroComponents::Keep => self.keep_rounding_as_zero(),
@@ -213,14 +218,39 @@ impl Finish<'_> {
         Error::VarianceInRounding { n_samples, precision, advice }
     }
 
+    /// Eigenvalues below this are rounding.
+    fn noise(&self) -> f64 {
+        self.spectrum.noise(self.prepared.precision, self.plan.store_format)
+    }
+
+    /// What the matrix that was multiplied with differs from the kernel's by, relative to the first eigenvalue: by its precision, and by
+    /// what was kept of its tiles.
+    fn lost(&self) -> f64 {
+        self.prepared.rounding + self.lost_by_keeping()
+    }
+
+    fn lost_by_keeping(&self) -> f64 {
+        let first = self.spectrum.pairs.values.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
+        match (self.plan.store_format, self.prepared.fixed_point) {
+            (StoreFormat::Full, _) => 0.0,
+            _ if first == 0.0 => 0.0,
+            (StoreFormat::Fixed16, Some(change)) => change.share_of(first),
+            // No matrix of such errors has a larger norm.
+            (StoreFormat::Fixed16, None) => {
+                self.points.n_samples() as f64 * self.plan.store_format.entry_error() / first
+            }
+        }
+    }
+
     /// Residuals are of the matrix that was multiplied with, by sums that are rounded: none is known below what that leaves.
     fn count_rounding(&mut self) {
         let epsilon = self.prepared.precision.epsilon();
+        let lost = self.lost();
         let floor = match self.prepared.precision {
-            Precision::F32 => self.prepared.rounding.max(epsilon),
+            Precision::F32 => lost.max(epsilon),
             // The dense solver multiplies its pairs with the matrix again.
             Precision::F64 if self.plan.solver == SolverChoice::Dense.name() => return,
-            Precision::F64 => 4.0 * epsilon,
+            Precision::F64 => lost + 4.0 * epsilon,
         };
         let pairs = &mut self.spectrum.pairs;
         for (residual, value) in pairs.residuals.iter_mut().zip(&pairs.values) {
@@ -228,7 +258,7 @@ impl Finish<'_> {
                 *residual = residual.max(floor);
             }
         }
-        if self.prepared.rounding > self.prepared.tolerance {
+        if lost > self.prepared.tolerance {
             pairs.converged = 0;
         }
     }
@@ -248,7 +278,8 @@ impl Finish<'_> {
         };
         let Some(lowest) = lowest else { return Ok(()) };
         let ratio = -lowest / largest.max(f64::MIN_POSITIVE);
-        if ratio <= significant_negative(self.prepared.precision) {
+        // Tiles in fixed point have negative eigenvalues of their own.
+        if ratio <= significant_negative(self.prepared.precision).max(self.lost_by_keeping()) {
             return Ok(());
         }
         match self.settings.negative {
@@ -266,7 +297,7 @@ impl Finish<'_> {
 
     /// Leading pairs whose eigenvalue is not rounding, nor negative where those are not wanted.
     fn n_real(&self) -> usize {
-        let noise = self.spectrum.noise(self.prepared.precision);
+        let noise = self.noise();
         let real = |value: &f64| match self.settings.negative {
             Negative::Flip => value.abs() > noise,
             Negative::Error | Negative::Clip => *value > noise,
@@ -274,10 +305,18 @@ impl Finish<'_> {
         self.spectrum.pairs.values.iter().take_while(|value| real(value)).count()
     }
 
+    /// What the matrix is made of.
+    fn numbers(&self) -> String {
+        match self.plan.store_format {
+            StoreFormat::Full => self.prepared.precision.to_string(),
+            StoreFormat::Fixed16 => "16-bit fixed point".to_owned(),
+        }
+    }
+
     /// Makes the other eigenvalues zero, and those zero that a solver did not return because there is nothing left.
     fn keep_rounding_as_zero(&mut self) {
         let kept = self.n_real();
-        let precision = self.prepared.precision;
+        let numbers = self.numbers();
         let pairs = &mut self.spectrum.pairs;
         pairs.values[kept..].fill(0.0);
         let asked = self.requested.unwrap_or(0).min(self.points.n_samples());
@@ -290,7 +329,7 @@ impl Finish<'_> {
         let returned = pairs.values.len();
         if kept < returned {
             self.prepared.warnings.push(format!(
-                "{kept} of {returned} components have a variance: the other eigenvalues cannot be told from rounding in {precision} \
+                "{kept} of {returned} components have a variance: the other eigenvalues cannot be told from rounding in {numbers} \
                  and are zero"
             ));
         }
@@ -303,7 +342,7 @@ impl Finish<'_> {
         if kept < asked {
             self.prepared.warnings.push(format!(
                 "{kept} of {asked} components are returned: the other eigenvalues cannot be told from rounding in {}",
-                self.prepared.precision
+                self.numbers()
             ));
             let spectrum = std::mem::replace(&mut self.spectrum, Spectrum::nothing());
             self.spectrum = spectrum.truncated(kept);
@@ -320,6 +359,7 @@ impl Finish<'_> {
     }
 
     fn warn(&mut self, complete: bool) {
+        let lost = self.lost();
         let pairs = &self.spectrum.pairs;
         let warnings = &mut self.prepared.warnings;
         if let (Some(&last), Some(next)) = (pairs.values.last(), pairs.next)
@@ -345,6 +385,10 @@ impl Finish<'_> {
             let why = match (self.spectrum.cut_short, pairs.outcome) {
                 (None, Outcome::Converged) if self.prepared.rounding > self.prepared.tolerance => {
                     "single precision leaves so much on these points, and double precision would not".to_owned()
+                }
+                (None, Outcome::Converged) if lost > self.prepared.tolerance => {
+                    "tiles kept in 16-bit fixed point leave so much on these points, and a larger memory budget would not"
+                        .to_owned()
                 }
                 (Some(CutShort::OverBudget { n_components }), _) => {
                     format!("{n_components} would not fit the memory budget")

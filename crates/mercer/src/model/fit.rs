@@ -68,10 +68,12 @@ fn fit_in<T: Element>(
 ) -> Result<Model> {
     let threads = prepared.threads.clone();
     let context = |phase| Context::new(&threads, watch, phase);
-    let journal = prepared.journal(settings, &mut plan, points)?;
+    let journal = prepared.journal(settings, &mut plan, points, watch)?;
     let packing = Stopwatch::start();
     let store = (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
-    let gram = PlannedGram::<T>::new(&mut prepared, &mut plan, points, store, settings.seed, &context(Phase::Packing))?;
+    let replan = |prepared: &Prepared| prepared.plan(settings, points);
+    let packing_context = context(Phase::Packing);
+    let gram = PlannedGram::<T>::new(&mut prepared, &mut plan, points, store, settings.seed, replan, &packing_context)?;
     context(Phase::Packing).check()?;
     seconds.insert("packing".to_owned(), packing.seconds());
 

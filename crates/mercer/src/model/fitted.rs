@@ -58,13 +58,25 @@ pub(crate) struct Parts {
 /// Every way of learning ends in this type, so transforming, saving and plotting exist once.
 ///
 /// ```
-/// use mercer::{Kernel, KernelPca, Points};
+/// use mercer::{BasisKind, Kernel, KernelPca, Points, Precision};
 ///
 /// let points = Points::from_f64(vec![0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 5.0, 5.0], 4, 2)?;
 /// let model = KernelPca::new(Kernel::gaussian(0.1)?).n_components(2).fit(&points)?;
 /// // What is learned from applies to new points.
 /// let scores = model.transform(&Points::from_f64(vec![5.0, 5.0], 1, 2)?)?;
 /// assert!((scores[(0, 0)] - model.training_scores()[(3, 0)]).abs() < 1e-9);
+///
+/// // What it is made of.
+/// assert_eq!((model.kernel().name(), model.precision(), model.n_features()), ("gaussian", Precision::F64, 2));
+/// assert_eq!((model.basis_kind(), model.basis().row(3), model.n_samples()), (BasisKind::TrainingSet, vec![5.0, 5.0], 4));
+/// assert!(model.centering().is_some() && model.scaling().is_none());
+/// let (v, alpha, eigenvalues) = (model.eigenvectors(), model.dual_coefficients(), model.eigenvalues());
+/// assert!((v[(3, 0)] - alpha[(3, 0)] * eigenvalues[0].sqrt()).abs() < 1e-12);
+///
+/// // How good it is: shares of the whole variance, and residuals that were computed.
+/// assert!((model.explained_variance_ratio()[0] - eigenvalues[0] / model.total_variance()).abs() < 1e-12);
+/// assert!(model.residuals().iter().all(|&residual| residual <= model.record().tolerance));
+/// assert!(model.converged() && model.require_converged().is_ok());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub struct Model {
@@ -334,6 +346,22 @@ impl Model {
     }
 
     /// As [`transform`](Self::transform), on given threads, with somebody looking on who may stop it.
+    ///
+    /// ```
+    /// use std::sync::atomic::AtomicBool;
+    ///
+    /// use mercer::watch::{Threads, Watch};
+    /// use mercer::{Error, Kernel, KernelPca, Points};
+    ///
+    /// let points = Points::from_f64((0..40).map(|i| f64::from(i * i % 17)).collect::<Vec<_>>(), 20, 2)?;
+    /// let model = KernelPca::new(Kernel::gaussian(0.01)?).fit(&points)?;
+    /// let threads = Threads::new(2)?;
+    /// assert_eq!(model.transform_watched(&points, &threads, &Watch::new())?, model.transform(&points)?);
+    /// let stop = AtomicBool::new(true);
+    /// let stopped = model.transform_watched(&points, &threads, &Watch::new().interrupt(&stop));
+    /// assert!(matches!(stopped, Err(Error::Interrupted { .. })));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -15,7 +15,7 @@ use crate::watch::{Threads, Watch};
 /// Kernel PCA, as it is asked for.
 ///
 /// ```
-/// use mercer::{KernelPca, Kernel, Points};
+/// use mercer::{Kernel, KernelPca, MemoryBudget, Points, Precision};
 ///
 /// // Two rings: no straight line separates them, the first kernel component does.
 /// let ring = |radius: f64| (0..40).flat_map(move |i| {
@@ -29,6 +29,15 @@ use crate::watch::{Threads, Watch};
 /// let inner = (0..40).map(|i| scores[(i, 0)]);
 /// let outer = (40..80).map(|i| scores[(i, 0)]);
 /// assert!(inner.fold(f64::INFINITY, f64::min) > outer.fold(f64::NEG_INFINITY, f64::max));
+///
+/// // What would be chosen can be said, and stands in the record.
+/// let said = KernelPca::new(Kernel::gaussian(0.2)?).variance(0.9).precision(Precision::F32).tolerance(1e-4);
+/// let said = said.memory(MemoryBudget::Bytes(64 << 20)).threads(1).seed(3);
+/// let model = said.fit(&points)?;
+/// assert!(model.explained_variance_ratio().iter().sum::<f64>() >= 0.9);
+/// let record = model.record();
+/// assert_eq!((record.precision, record.tolerance, record.threads, record.seed), (Precision::F32, 1e-4, 1, 3));
+/// assert_eq!(record.memory_budget_bytes, 64 << 20);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -86,6 +95,11 @@ impl From<KernelSpec> for KernelChoice {
 
 /// Components to look for first when a share of the variance is wanted: enough for most, cheap to have wasted.
 const FIRST_GUESS: usize = 16;
+
+/// What a plan says of passes that were made before.
+pub(crate) fn going_on(passes: usize) -> String {
+    format!("goes on after pass {passes} of an earlier run, which is among those expected")
+}
 
 impl KernelPca {
     /// Kernel PCA with two components; everything else is chosen by the plan.
@@ -253,7 +267,25 @@ impl KernelPca {
     ///
     /// As [`fit`](Self::fit), as far as that can be told without fitting.
     pub fn plan(&self, points: &Points) -> Result<Plan> {
-        Prepared::with_plan(self, points, SpeedsFrom::Measurement, &Watch::new()).map(|(_, plan, _)| plan)
+        self.plan_watched(points, &Watch::new())
+    }
+
+    /// As [`plan`](Self::plan), with somebody looking on who may stop it: the search for a width is part of it.
+    ///
+    /// ```
+    /// use mercer::{Kernel, KernelPca, Points, Watch};
+    ///
+    /// let points = Points::from_f64((0..80).map(|i| f64::from(i % 9)).collect::<Vec<_>>(), 40, 2)?;
+    /// let pca = KernelPca::new(Kernel::gaussian(0.1)?);
+    /// assert_eq!(pca.plan_watched(&points, &Watch::new())?.gram, pca.plan(&points)?.gram);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`plan`](Self::plan), and [`Error::Interrupted`](crate::Error::Interrupted) if it was stopped.
+    pub fn plan_watched(&self, points: &Points, watch: &Watch<'_>) -> Result<Plan> {
+        self.planned(points, watch).map(|(_, plan, _)| plan)
     }
 
     /// As [`plan`](Self::plan), with everything that was decided before it: the kernel's parameters, tolerance, budget, threads.
@@ -262,7 +294,7 @@ impl KernelPca {
     ///
     /// As [`plan`](Self::plan).
     pub fn plan_record(&self, points: &Points) -> Result<PlanRecord> {
-        let (prepared, plan, points) = Prepared::with_plan(self, points, SpeedsFrom::Measurement, &Watch::new())?;
+        let (prepared, plan, points) = self.planned(points, &Watch::new())?;
         let (n_components, variance) = match self.components {
             Components::Count(k) => (Some(k), None),
             Components::Variance(share) => (None, Some(share)),
@@ -283,6 +315,17 @@ impl KernelPca {
             plan,
             warnings: prepared.warnings,
         })
+    }
+
+    /// Everything that is decided before a fit, a checkpoint that it goes on from included.
+    fn planned(&self, points: &Points, watch: &Watch<'_>) -> Result<(Prepared, Plan, Points)> {
+        let (mut prepared, mut plan, points) = Prepared::with_plan(self, points, SpeedsFrom::Measurement, watch)?;
+        if let Some(journal) = prepared.journal(self, &mut plan, &points, watch)?
+            && journal.earlier.is_some()
+        {
+            plan.reasons.push(going_on(journal.totals().passes));
+        }
+        Ok((prepared, plan, points))
     }
 
     /// Learns the components of the points.

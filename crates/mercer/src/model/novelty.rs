@@ -76,6 +76,19 @@ impl Novelty {
 impl Model {
     /// Scores of new points and how unlike the training points they are, from one pass.
     ///
+    /// ```
+    /// use mercer::watch::{Threads, Watch};
+    /// use mercer::{Kernel, KernelPca, Points};
+    ///
+    /// let points = Points::from_f64((0..40).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 20, 2)?;
+    /// let model = KernelPca::new(Kernel::gaussian(0.5)?).n_components(3).fit(&points)?;
+    /// let novelty = model.novelty(&points)?;
+    /// assert!((&novelty.scores - model.transform(&points)?).norm_max() < 1e-12);
+    /// let (threads, watch) = (Threads::new(1)?, Watch::new());
+    /// assert_eq!(model.novelty_watched(&points, &threads, &watch)?.t_squared, novelty.t_squared);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`transform`](Self::transform); and for a precomputed kernel, whose values do not tell `k(x, x)` of a new point.

@@ -20,26 +20,35 @@ pub(crate) enum PlannedGram<T> {
 }
 
 impl<T: Element> PlannedGram<T> {
-    /// The matrix; a plan for an expansion that turns out not to pay becomes one for tiles.
+    /// The matrix; where an expansion turns out not to pay, or not to keep to its bound, `replan` is asked for a plan for tiles.
     pub(crate) fn new(
         prepared: &mut Prepared,
         plan: &mut Plan,
         points: &Points,
         store: Option<Store>,
         seed: u64,
+        replan: impl FnOnce(&Prepared) -> Result<Plan>,
         context: &Context<'_>,
     ) -> Result<Self> {
         if plan.gram == GramChoice::Expansion.name() {
             let wanted = expanded::wanted(prepared.tolerance, expanded::COLUMNS, prepared.room);
             let expansion = Expansion::new(&prepared.kernel, points, &wanted, context)?;
-            if !expansion.is_tiled() {
+            if expansion.is_tiled() {
+                prepared.warnings.extend_from_slice(expansion.warnings());
+            } else {
                 let record = expanded::record(&expansion, prepared.tolerance, seed, context)?;
-                plan.method = Some(record.method.clone());
-                return Ok(Self::Expansion(Box::new(expansion), record));
+                if record.holds() {
+                    plan.method = Some(record.method.clone());
+                    return Ok(Self::Expansion(Box::new(expansion), record));
+                }
+                prepared.warnings.push(format!(
+                    "tiles are computed, because the error of the expansion ({}) was measured to be {:.1e}, beyond its bound of {:.1e}",
+                    record.method, record.measured_error, record.bound
+                ));
             }
-            prepared.warnings.extend_from_slice(expansion.warnings());
-            GramChoice::Tiled.name().clone_into(&mut plan.gram);
-            plan.method = None;
+            // Neither its solver nor its blocks are those for tiles.
+            (prepared.gram, prepared.prediction) = (GramChoice::Tiled, None);
+            *plan = replan(prepared)?;
         }
         let copy = if plan.packs_per_tile { PackedCopy::PerTile } else { PackedCopy::Kept };
         let tiles = context.threads.run(|| KernelGram::<T>::with_copy(copy, points, &prepared.kernel, store))?;

@@ -2,13 +2,15 @@
 
 use super::checkpoint::{Identity, Journal};
 use super::kernel_pca::KernelChoice;
-use super::{KernelPca, expanded, rounding};
+use super::rounding::{self, FixedPoint};
+use super::{KernelPca, expanded};
 use crate::choices::{GramChoice, SolverChoice};
 use crate::data::Points;
 use crate::error::{Error, Result, bytes_at_least};
 use crate::expansion::Prediction;
+use crate::gram::StoreFormat;
 use crate::kernel::Kernel;
-use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision};
+use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision, lacks_room};
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
@@ -24,6 +26,8 @@ pub(crate) struct Prepared {
     pub(crate) warnings: Vec<String>,
     /// What the precision does to the kernel matrix, relative to its first eigenvalue, as far as it is known.
     pub(crate) rounding: f64,
+    /// What keeping tiles in 16-bit fixed point does to it, where that was looked at.
+    pub(crate) fixed_point: Option<FixedPoint>,
     /// Why the precision is not the data's own.
     reason: Option<String>,
     /// How products will be made, and by what expansion, if by one.
@@ -60,7 +64,7 @@ impl Prepared {
         points.check_finite_on(&threads)?;
         let (kernel, mut warnings) = match &settings.kernel {
             KernelChoice::Known(kernel) => (kernel.clone(), Vec::new()),
-            KernelChoice::Spec(spec) => spec.resolve_told(points, &threads, watch)?,
+            KernelChoice::Spec(spec) => spec.resolve_told(points, settings.seed, &threads, watch)?,
         };
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
             return Err(Error::NotSquare { rows: n, columns: points.n_features() });
@@ -93,6 +97,7 @@ impl Prepared {
             threads,
             warnings,
             rounding,
+            fixed_point: None,
             reason,
             gram: settings.gram,
             prediction: None,
@@ -115,7 +120,12 @@ impl Prepared {
         watch: &Watch<'_>,
     ) -> Result<(Self, Plan, Points)> {
         let planned = |points: Points| {
-            let prepared = Self::new(settings, &points, speeds, watch)?;
+            let mut prepared = Self::new(settings, &points, speeds, watch)?;
+            if prepared.kernel.has_unit_range()
+                && lacks_room(&prepared.task(settings, &points, settings.first_components(points.n_samples())))
+            {
+                prepared.try_fixed_point(settings, &points, watch)?;
+            }
             let plan = prepared.plan(settings, &points)?;
             Ok((prepared, plan, points))
         };
@@ -123,6 +133,22 @@ impl Prepared {
             Err(Error::OverBudget { .. }) => planned(points.clone()),
             found => found,
         }
+    }
+
+    /// Looks at what keeping tiles in 16-bit fixed point would do.
+    fn try_fixed_point(&mut self, settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> Result<()> {
+        let stopwatch = Stopwatch::start();
+        let threads = self.threads.clone();
+        let context = Context::new(&threads, watch, Phase::Packing);
+        self.fixed_point =
+            threads.run(|| rounding::of_fixed_point(points, &self.kernel, settings.center, self.budget, &context))?;
+        self.seconds += stopwatch.seconds();
+        Ok(())
+    }
+
+    /// Tiles will not be kept in fixed point: for matrices other than the one that it was tried on.
+    pub(crate) fn keep_tiles_as_they_are(&mut self) {
+        self.fixed_point = Some(FixedPoint::UNKNOWN);
     }
 
     /// Whether products will be made by an expansion.
@@ -197,6 +223,7 @@ impl Prepared {
         settings: &KernelPca,
         plan: &mut Plan,
         points: &Points,
+        watch: &Watch<'_>,
     ) -> Result<Option<Journal>> {
         let Some(checkpoint) = &settings.checkpoint else { return Ok(None) };
         checkpoint.check()?;
@@ -214,11 +241,16 @@ impl Prepared {
             &plan.solver,
             settings.seed,
         );
-        let journal = Journal::open(checkpoint, identity)?;
+        let mut journal = Journal::open(checkpoint, identity)?;
         if let Some(earlier) = &journal.earlier {
             let task = self.task(settings, points, earlier.n_pairs);
-            *plan = plan.clone().going_on(&task, earlier.counts.width, earlier.counts.max_subspace)?;
+            let (width, max_subspace) = (earlier.counts.width, earlier.counts.max_subspace);
+            *plan = plan.clone().going_on(&task, width, max_subspace, earlier.store_format)?;
+            if plan.store_format == StoreFormat::Fixed16 && self.fixed_point.is_none() {
+                self.try_fixed_point(settings, points, watch)?;
+            }
         }
+        journal.store_format = plan.store_format;
         Ok(Some(journal))
     }
 
@@ -231,6 +263,11 @@ impl Prepared {
             n_components,
             precision: self.precision,
             tolerance: self.tolerance,
+            // Both roundings together must leave the tolerance within reach.
+            fixed16_error: self.fixed_point.map(|change| {
+                let both = self.rounding + change.share();
+                if both <= self.tolerance { change.share() } else { both }
+            }),
             budget: self.budget,
             threads: self.threads.count(),
             gram: self.gram,
@@ -301,6 +338,8 @@ pub(super) fn plan_shape(
         n_components: settings.first_components(n_samples),
         precision,
         tolerance: effective_tolerance(settings.tolerance, precision, n_samples, &mut Vec::new()),
+        // Without the points nobody can say.
+        fixed16_error: None,
         budget: settings.memory.bytes(),
         threads,
         gram: settings.gram,

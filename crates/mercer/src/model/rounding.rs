@@ -1,4 +1,4 @@
-//! What single precision does to the kernel matrix of given points.
+//! What single precision, and keeping tiles in 16-bit fixed point, do to the kernel matrix of given points.
 //!
 //! # Method
 //!
@@ -10,6 +10,13 @@
 //! first eigenvalue grow alike with the number of rows (errors that are independent grow more slowly, so this is on the safe side), and of
 //! those farthest from the mean, where squared distances lose most and which a sample would miss. The diagonal, which a fit sets and here is
 //! computed, shows what a row loses with its copies.
+//!
+//! Fixed point rounds every entry by up to half a level, whatever its size, so no row is worse than the others; what counts is how the errors
+//! add up. Of `n` rows, errors that are independent have a norm of `2 σ √n`, with `σ` a level over `√12`; errors that many entries share (of a
+//! kernel so wide, or so narrow, that its values differ by less than a level) have one in proportion to `n`. A sample of `m` rows cannot
+//! tell the two apart, so what it shows is taken times `n / m`, which is right for the second and too much, by `√(n / m)`, for the first: hence
+//! more rows. It is never below `2 σ √n`, which a sample may not show where most values are zero. The first eigenvalue grows with `n`, too,
+//! but for the part that a row has of its own, the diagonal.
 
 use faer::{Mat, MatRef};
 use rayon::prelude::*;
@@ -17,14 +24,20 @@ use rayon::prelude::*;
 use crate::choices::Center;
 use crate::data::{Moments, Points, RowsRef, sample_rows};
 use crate::error::{Error, Result};
-use crate::gram::{Cross, square_matrix};
+use crate::gram::{Cross, StoreFormat, square_matrix};
 use crate::kernel::Kernel;
+use crate::simd::Isa;
 use crate::watch::Context;
 
 /// One row in this many is sampled, within the bounds: a fit of few rows takes milliseconds.
 const SHARE: usize = 8;
 const FEWEST: usize = 64;
 const MOST: usize = 256;
+/// The same for fixed point, which is looked at where tiles do not fit the memory, so that there are more rows.
+const FIXED_SHARE: usize = 16;
+const FIXED_MOST: usize = 1024;
+/// One part in so many of the memory budget may go into their coordinates.
+const ROOM_SHARE: u64 = 4;
 /// Rows that are looked at because they are far from the others.
 const FAR: usize = 32;
 /// Times the median squared distance of sampled rows from their mean: a row beyond that is not like them.
@@ -52,14 +65,11 @@ pub(super) fn of_single_precision(
     context: &Context<'_>,
 ) -> Result<f64> {
     let n = points.n_samples();
-    let m = (n / SHARE).clamp(FEWEST, MOST).min(n);
+    let m = sample_size(n);
     let sampled = sample_rows(n, m, SEED);
     let Some((exact, error)) = in_both(&points.select(&sampled), kernel, context)? else { return Ok(0.0) };
-    let part = |matrix: &Mat<f64>| match center {
-        Center::Yes => norm(centred(matrix.as_ref()).as_ref()),
-        Center::No => norm(matrix.as_ref()),
-    };
-    let (first, mut largest) = (part(&exact), part(&error));
+    let part = |matrix: Mat<f64>| norm(as_fitted(matrix, center).as_ref());
+    let (first, mut largest) = (part(exact), part(error));
 
     // The far ones are all there, while what is sampled stands for all rows.
     let weight = n as f64 / m as f64;
@@ -84,6 +94,90 @@ pub(super) fn of_single_precision(
     })
 }
 
+/// What keeping tiles in 16-bit fixed point changes in a matrix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FixedPoint {
+    /// The norm of the change, rather too large than too small.
+    norm: f64,
+    /// The first eigenvalue, rather too small than too large.
+    first: f64,
+}
+
+impl FixedPoint {
+    /// For matrices of which nobody knows what fixed point would change.
+    pub(crate) const UNKNOWN: Self = Self { norm: f64::INFINITY, first: 1.0 };
+
+    /// The change, relative to the first eigenvalue as far as that is known before a fit.
+    pub(crate) fn share(self) -> f64 {
+        self.share_of(self.first)
+    }
+
+    /// The change, relative to the first eigenvalue that a fit has found.
+    pub(crate) fn share_of(self, first: f64) -> f64 {
+        if first > 0.0 { self.norm / first } else { f64::INFINITY }
+    }
+}
+
+/// The norm of independent errors of all entries of a matrix of order `n`.
+pub(super) fn of_independent_errors(n: usize) -> f64 {
+    // Errors are equally likely up to the largest.
+    let deviation = StoreFormat::Fixed16.entry_error() / 3.0_f64.sqrt();
+    2.0 * deviation * (n as f64).sqrt()
+}
+
+/// What fixed point would change in the (centred) kernel matrix, from as many rows as [`of_single_precision`] looks at, and more where there
+/// are many; nothing if the kernel has no finite value with them.
+///
+/// # Errors
+///
+/// If the run was stopped.
+pub(super) fn of_fixed_point(
+    points: &Points,
+    kernel: &Kernel,
+    center: Center,
+    budget: u64,
+    context: &Context<'_>,
+) -> Result<Option<FixedPoint>> {
+    let n = points.n_samples();
+    // Rows are held as they came and packed in double precision.
+    let fit = budget / ROOM_SHARE / (2 * size_of::<f64>() * points.n_features()).max(1) as u64;
+    let most = usize::try_from(fit).unwrap_or(FIXED_MOST).clamp(FEWEST.min(n), FIXED_MOST);
+    let m = (n / FIXED_SHARE).max(sample_size(n)).min(most);
+    let sample = points.select(&sample_rows(n, m, SEED));
+    let Some(exact) = in_double(&sample, kernel, context)? else { return Ok(None) };
+    let mut error = exact.clone();
+    let isa = Isa::detect();
+    for j in 0..m {
+        let column = error.col_mut(j).try_as_col_major_mut().expect("columns are contiguous").as_slice_mut();
+        StoreFormat::Fixed16.round(isa, column);
+        column.iter_mut().zip(exact.col(j).iter()).for_each(|(kept, x)| *kept -= x);
+    }
+    let all = n as f64 / m as f64;
+    // Samples differ by about the root of their number.
+    let margin = 1.0 + 4.0 / (m as f64).sqrt();
+    let norm_of_error = norm(as_fitted(error, center).as_ref());
+    let exact = as_fitted(exact, center);
+    let first = norm(exact.as_ref());
+    let own = (0..m).map(|i| exact[(i, i)]).fold(0.0, f64::max);
+    Ok(Some(FixedPoint {
+        norm: (margin * all * norm_of_error).max(of_independent_errors(n)),
+        first: first.max(all * (first - own)),
+    }))
+}
+
+/// How many rows are sampled.
+fn sample_size(n: usize) -> usize {
+    (n / SHARE).clamp(FEWEST, MOST).min(n)
+}
+
+/// A matrix as it is fitted.
+fn as_fitted(matrix: Mat<f64>, center: Center) -> Mat<f64> {
+    match center {
+        Center::Yes => centred(matrix.as_ref()),
+        Center::No => matrix,
+    }
+}
+
 /// The larger of two numbers; what is none is larger than any.
 fn larger(a: f64, b: f64) -> f64 {
     if a >= b { a } else { b }
@@ -92,11 +186,7 @@ fn larger(a: f64, b: f64) -> f64 {
 /// The kernel matrix of some points in double precision, and what single precision changes in it (infinite where it overflows); nothing
 /// if it cannot be made.
 fn in_both(points: &Points, kernel: &Kernel, context: &Context<'_>) -> Result<Option<(Mat<f64>, Mat<f64>)>> {
-    let exact = match square_matrix(kernel, points, context) {
-        Ok(exact) => exact,
-        Err(error @ Error::Interrupted { .. }) => return Err(error),
-        Err(_) => return Ok(None),
-    };
+    let Some(exact) = in_double(points, kernel, context)? else { return Ok(None) };
     let n = points.n_samples();
     let in_single = || context.threads.run(|| Cross::<f32>::new(points, kernel))?.columns(points, context);
     // In a matrix values on the diagonal are set where their rounding would matter. Here they are computed, and stand for those of a row with
@@ -107,6 +197,15 @@ fn in_both(points: &Points, kernel: &Kernel, context: &Context<'_>) -> Result<Op
         Err(_) => Mat::full(n, n, f64::INFINITY),
     };
     Ok(Some((exact, error)))
+}
+
+/// The kernel matrix of some points in double precision, if it can be made.
+fn in_double(points: &Points, kernel: &Kernel, context: &Context<'_>) -> Result<Option<Mat<f64>>> {
+    match square_matrix(kernel, points, context) {
+        Ok(exact) => Ok(Some(exact)),
+        Err(error @ Error::Interrupted { .. }) => Err(error),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Points times a factor.
@@ -182,9 +281,11 @@ fn centred(matrix: MatRef<'_, f64>) -> Mat<f64> {
 /// The largest absolute eigenvalue of a nearly symmetric matrix, from below, to about a digit.
 fn norm(matrix: MatRef<'_, f64>) -> f64 {
     let length = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let columns: Vec<Vec<f64>> = (0..matrix.ncols()).map(|j| matrix.col(j).iter().copied().collect()).collect();
+    let columns: Vec<&[f64]> = (0..matrix.ncols())
+        .map(|j| matrix.col(j).try_as_col_major().expect("columns are contiguous").as_slice())
+        .collect();
     let Some(longest) = columns.iter().max_by(|a, b| length(a).total_cmp(&length(b))) else { return 0.0 };
-    let (mut vector, mut size) = (longest.clone(), 0.0);
+    let (mut vector, mut size) = (longest.to_vec(), 0.0);
     for _ in 0..STEPS {
         let before = length(&vector);
         // Zero, or too large for its square, or not a number.
@@ -194,7 +295,7 @@ fn norm(matrix: MatRef<'_, f64>) -> f64 {
         let mut image = vec![0.0; vector.len()];
         for (column, x) in columns.iter().zip(&vector) {
             let weight = x / before;
-            image.iter_mut().zip(column).for_each(|(sum, x)| *sum += x * weight);
+            image.iter_mut().zip(*column).for_each(|(sum, x)| *sum += x * weight);
         }
         size = length(&image);
         vector = image;
@@ -264,5 +365,64 @@ mod tests {
         assert!(measured(cloud(500), &Kernel::gaussian(1e-7).expect("positive"), Center::Yes) > 1e-2);
         assert!(measured(vec![1.0; 200], &Kernel::gaussian(1.0).expect("positive"), Center::Yes) <= 0.0);
         assert!(measured(vec![1e30; 200], &Kernel::linear(), Center::No).is_infinite());
+    }
+
+    #[test]
+    fn fixed_point_changes_no_more_than_a_sample_says() {
+        let (threads, watch) = (Threads::new(2).expect("two threads"), Watch::new());
+        let context = Context::new(&threads, &watch, Phase::Starting);
+        let n = 800;
+        // Around zero; in two heaps; and each with a copy, so that the first eigenvalue is that of a row and its own.
+        let heaps = |i: usize, x: &f64| if i % 4 < 2 { x + 3.0 } else { *x };
+        let shapes = [
+            cloud(n),
+            cloud(n).iter().enumerate().map(|(i, x)| heaps(i, x)).collect(),
+            [cloud(n / 2), cloud(n / 2)].concat(),
+        ];
+        for (values, center) in
+            shapes.into_iter().flat_map(|values| [(values.clone(), Center::Yes), (values, Center::No)])
+        {
+            let points = Points::from_f64(values, n, 2).expect("pairs");
+            // From a kernel for which all points are nearly one to one for which each is alone.
+            for gamma in [1e-6, 1e-4, 1e-2, 1.0, 30.0, 1e3, 1e5] {
+                let kernel = Kernel::gaussian(gamma).expect("positive");
+                let told = of_fixed_point(&points, &kernel, center, u64::MAX, &context)
+                    .expect("nobody stops it")
+                    .expect("finite");
+                let exact = square_matrix(&kernel, &points, &context).expect("finite");
+                let level = |x: f64| (x * 65535.0).round() / 65535.0;
+                let error = Mat::from_fn(n, n, |i, j| level(exact[(i, j)]) - exact[(i, j)]);
+                let (first, change) =
+                    (norm(as_fitted(exact, center).as_ref()), norm(as_fitted(error, center).as_ref()));
+                let truth = change / first;
+                assert!(told.share() >= truth, "gamma {gamma}: told {:e}, and it is {truth:e}", told.share());
+                assert!(told.share_of(first) >= truth, "gamma {gamma}: found {:e}", told.share_of(first));
+                // Not so much more that it would say nothing where kernels are of a usual width.
+                if (1e-2..=1.0).contains(&gamma) {
+                    assert!(
+                        told.share() <= 10.0 * truth,
+                        "gamma {gamma}: told {:e}, and it is {truth:e}",
+                        told.share()
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_point_is_fine_for_usual_kernels_and_not_for_very_wide_or_narrow_ones() {
+        let (threads, watch) = (Threads::new(2).expect("two threads"), Watch::new());
+        let points = Points::from_f64(cloud(5000), 5000, 2).expect("pairs");
+        let share = |gamma: f64| {
+            let kernel = Kernel::gaussian(gamma).expect("positive");
+            let context = Context::new(&threads, &watch, Phase::Starting);
+            of_fixed_point(&points, &kernel, Center::Yes, u64::MAX, &context)
+                .expect("nobody stops it")
+                .expect("finite")
+                .share()
+        };
+        assert!(share(0.5) < 1e-5, "{:e}", share(0.5));
+        assert!(share(1e-5) > 1e-3, "{:e}", share(1e-5));
+        assert!(share(1e6) > 1e-5, "{:e}", share(1e6));
     }
 }

@@ -129,8 +129,9 @@ impl Run<'_> {
             if let Some(enough) = spectrum.pairs_for_share(share) {
                 return Ok(spectrum.truncated(enough));
             }
-            let is_last =
-                k == n || spectrum.has_all(prepared.precision) || spectrum.pairs.outcome != Outcome::Converged;
+            let is_last = k == n
+                || spectrum.has_all(prepared.precision, plan.store_format)
+                || spectrum.pairs.outcome != Outcome::Converged;
             let next = spectrum.guess_for_share(share, k).min(n);
             start = Some(spectrum.pairs.vectors.clone());
             found = Some(spectrum);

@@ -52,6 +52,9 @@ impl NystromPca {
     }
 
     fn with_landmarks(&self, m: usize) -> Self {
-        Self { nystrom: self.nystrom.clone().n_landmarks(m), ..self.clone() }
+        let mut nystrom = self.nystrom.clone();
+        // Not a number that somebody has asked for.
+        nystrom.default_landmarks = m;
+        Self { nystrom, ..self.clone() }
     }
 }

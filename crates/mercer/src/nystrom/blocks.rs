@@ -3,6 +3,7 @@
 use super::random::Random;
 use crate::data::{Points, RowsRef};
 use crate::error::{Error, Result};
+use crate::watch::Context;
 
 /// Rows that need not be in memory all at once, and can be gone through several times.
 ///
@@ -59,6 +60,9 @@ impl RowBlocks for Points {
     }
 }
 
+/// Rows that room is made for at a time.
+const GROWTH: usize = 1024;
+
 /// Rows in the format they came in.
 enum Kept {
     Nothing,
@@ -68,11 +72,33 @@ enum Kept {
 }
 
 /// A uniform sample of at most `size` rows, from one pass, and the number of all rows.
-pub(super) fn reservoir(source: &mut dyn RowBlocks, size: usize, seed: u64) -> Result<(Points, usize)> {
+///
+/// # Errors
+///
+/// If the sample would take more than `budget` bytes, if rows cannot be had or used, or if the run was stopped.
+pub(super) fn reservoir(
+    source: &mut dyn RowBlocks,
+    size: usize,
+    seed: u64,
+    budget: u64,
+    context: &Context<'_>,
+) -> Result<(Points, usize)> {
     let d = source.n_features();
     let (mut kept, mut n_rows, mut random) = (Kept::Nothing, 0_usize, Random::new(seed));
     source.visit(&mut |block| {
+        context.check()?;
         check_block(block, d, n_rows)?;
+        let row = block.size() / block.n_samples().max(1) as u64;
+        let count = size.min(n_rows + block.n_samples());
+        let needed = row.saturating_mul(count as u64);
+        if needed > budget {
+            return Err(Error::OverBudget {
+                what: format!("a sample of {count} rows, which landmarks are chosen from,"),
+                needed,
+                budget,
+                advice: "give it more, or take fewer columns".to_owned(),
+            });
+        }
         for row in 0..block.n_samples() {
             let place = if n_rows < size { n_rows } else { random.below(n_rows + 1) };
             if place < size {
@@ -107,6 +133,10 @@ fn keep(kept: &mut Kept, place: usize, row: RowsRef<'_>) -> Result<()> {
     fn put<T: Copy>(values: &mut Vec<T>, place: usize, row: &[T]) {
         let start = place * row.len();
         if start == values.len() {
+            // Not twice as many as there are, which would not be counted.
+            if values.capacity() < start + row.len() {
+                values.reserve_exact(GROWTH * row.len());
+            }
             values.extend_from_slice(row);
         } else {
             values[start..start + row.len()].copy_from_slice(row);
@@ -133,6 +163,21 @@ fn keep(kept: &mut Kept, place: usize, row: RowsRef<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::{Phase, Threads, Watch};
+
+    /// A sample of ten rows within so many bytes.
+    fn with_room(points: &mut Points, seed: u64, budget: u64) -> Result<(Points, usize)> {
+        let (threads, watch) = (Threads::new(1)?, Watch::new());
+        reservoir(points, 10, seed, budget, &Context::new(&threads, &watch, Phase::Starting))
+    }
+
+    #[test]
+    fn a_sample_that_does_not_fit_is_refused_before_it_is_held() {
+        let mut points = Points::from_f64(vec![0.5; 60], 20, 3).expect("rows of three");
+        assert!(with_room(&mut points, 0, 240).is_ok());
+        let error = with_room(&mut points, 0, 239).expect_err("ten rows of 24 bytes");
+        assert!(matches!(error, Error::OverBudget { needed: 240, budget: 239, .. }), "{error}");
+    }
 
     #[test]
     fn every_row_has_the_same_chance_to_stay() {
@@ -140,7 +185,7 @@ mod tests {
         let mut points = Points::from_f64((0..n).map(f64::from).collect::<Vec<_>>(), n as usize, 1).expect("a column");
         let mut counts = vec![0; n as usize];
         for seed in 0..4000 {
-            let (sample, n_rows) = reservoir(&mut points, 10, seed).expect("finite");
+            let (sample, n_rows) = with_room(&mut points, seed, u64::MAX).expect("finite");
             assert_eq!((sample.n_samples(), n_rows), (10, 50));
             (0..10).for_each(|i| counts[sample.row(i)[0] as usize] += 1);
         }
@@ -154,7 +199,7 @@ mod tests {
         let mut values = vec![0.0; 20_000];
         values[12_345] = f64::NAN;
         let mut points = Points::from_f64(values, 20_000, 1).expect("a column");
-        let error = reservoir(&mut points, 10, 0).expect_err("a number is not finite").to_string();
+        let error = with_room(&mut points, 0, u64::MAX).expect_err("a number is not finite").to_string();
         assert_eq!(error, "row 12345, column 0 is NaN; kernels need finite numbers");
     }
 }

@@ -1,7 +1,7 @@
 //! From the choice of landmarks to the landmarks.
 
-use super::limits::LIMIT_ROWS;
 use super::pool::{Pool, pool_size};
+use super::room;
 use super::settings::{Landmarks, Nystrom};
 use super::{kmeans, leverage, rpcholesky};
 use crate::data::{Points, sample_rows};
@@ -29,7 +29,7 @@ pub(super) fn landmarks(
 ) -> Result<Chosen> {
     let n = points.n_samples();
     let (m, seed) = (settings.count(n), settings.seed);
-    check_memory(settings, n, m)?;
+    room::check(settings, n, m, room::row_size(points, kernel, precision))?;
     let pool = || Pool::new(points, kernel, precision, pool_size(n, m), seed.wrapping_add(0x9e37), context);
     let rows_of = |pool: &Pool, places: Vec<usize>| -> (Vec<usize>, u64) {
         (places.into_iter().map(|place| pool.rows[place]).collect(), pool.computed())
@@ -81,36 +81,4 @@ fn given(landmarks: &Points, points: &Points, kernel: &Kernel) -> Result<Chosen>
     }
     landmarks.check_finite()?;
     Ok(Chosen { points: landmarks.clone(), rows: None, entries: 0 })
-}
-
-/// Bytes that `m` landmarks take: five matrices of their order, features of some rows, and what choosing them holds.
-pub(super) fn memory_need(landmarks: &Landmarks, n: usize, m: usize) -> u64 {
-    let (m, pool) = (m as u64, pool_size(n, m) as u64);
-    let choosing = match landmarks {
-        // Its factor, in double precision at most, and a block of columns.
-        Landmarks::RpCholesky => 8 * pool * (m + 256),
-        Landmarks::Leverage => 24 * pool * m,
-        Landmarks::KMeans => 8 * (1024 * m + 256 * pool),
-        Landmarks::Uniform | Landmarks::Given(_) | Landmarks::Rows(_) => 0,
-    };
-    let features = 8 * m * LIMIT_ROWS.min(n) as u64;
-    (40 * m * m + features).max(choosing + 8 * m * m)
-}
-
-fn check_memory(settings: &Nystrom, n: usize, m: usize) -> Result<()> {
-    let (needed, budget) = (memory_need(&settings.landmarks, n, m), settings.memory.bytes());
-    if needed > budget {
-        let fits = |m: usize| memory_need(&settings.landmarks, n, m) <= budget;
-        let mut most = m;
-        while most > 0 && !fits(most) {
-            most /= 2;
-        }
-        return Err(Error::OverBudget {
-            what: format!("{m} landmarks by {}", settings.landmarks),
-            needed,
-            budget,
-            advice: if most > 0 { format!("{most} would fit") } else { "give it more".to_owned() },
-        });
-    }
-    Ok(())
 }

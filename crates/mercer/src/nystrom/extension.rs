@@ -19,6 +19,19 @@ use crate::watch::{Context, Phase, Threads, Watch};
 /// so that `Σ λ_j v_j v_jᵀ` over all `m` pairs is `C W⁻¹ Cᵀ`. The vectors are not quite orthonormal, and the pairs are not those of
 /// `C W⁻¹ Cᵀ`: [`NystromPca`](super::NystromPca) has those. This is the method as it was first stated (\[WS01\]), for comparison; where it is
 /// printed with `√m / n` in the place of `√(m / n)`, vectors of `m = n` landmarks would have the length `1 / √n`.
+///
+/// ```
+/// use mercer::nystrom::{Extension, Landmarks, Nystrom};
+/// use mercer::{Kernel, Points};
+///
+/// // With every point a landmark the pairs are exact: those of a diagonal matrix of 9 and 4.
+/// let points = Points::from_f64(vec![3.0, 0.0, 0.0, 2.0], 2, 2)?;
+/// let map = Nystrom::new(Kernel::linear()).landmarks(Landmarks::Rows(vec![0, 1])).map(&points)?;
+/// let Extension { eigenvalues, eigenvectors } = map.extend(&points, 2)?;
+/// assert!((eigenvalues[0] - 9.0).abs() < 1e-12 && (eigenvalues[1] - 4.0).abs() < 1e-12);
+/// assert!((eigenvectors[(1, 1)].abs() - 1.0).abs() < 1e-12 && eigenvectors[(0, 1)].abs() < 1e-12);
+/// # Ok::<(), mercer::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Extension {
     /// Eigenvalues, largest first.

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::factor::SPLIT;
 use super::random::Random;
-use crate::choices::MemoryBudget;
+use super::room::check_features;
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Parameter};
@@ -20,12 +20,19 @@ use crate::watch::{Context, Phase, Threads, Watch};
 ///
 /// ```
 /// use mercer::nystrom::FourierFeatures;
+/// use mercer::watch::{Threads, Watch};
 /// use mercer::{Kernel, Points};
 ///
 /// let points = Points::from_f64(vec![0.0, 1.0], 2, 1)?;
 /// let features = FourierFeatures::new(&Kernel::gaussian(0.5)?, 1, 20_000, 0)?.transform(&points)?;
 /// let inner = (&features * features.transpose())[(0, 1)];
 /// assert!((inner - (-0.5_f64).exp()).abs() < 0.05);
+///
+/// // A feature that was not drawn: √2 cos(2x + 1/2).
+/// let one = FourierFeatures::from_parts(faer::mat![[2.0]], vec![0.5])?;
+/// assert_eq!((one.frequencies()[(0, 0)], one.phases()), (2.0, &[0.5][..]));
+/// let features = one.transform_watched(&points, &Threads::new(1)?, &Watch::new())?;
+/// assert!((features[(1, 0)] - 2.0_f64.sqrt() * 2.5_f64.cos()).abs() < 1e-12);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -55,7 +62,11 @@ impl FourierFeatures {
         if m == 0 {
             return Err(Error::invalid("n_components", "at least 1", 0));
         }
-        check_memory(format!("drawing {m} frequencies of {n_features} coordinates"), n_features.saturating_add(1), m)?;
+        check_features(
+            format!("drawing {m} frequencies of {n_features} coordinates"),
+            n_features.saturating_add(1),
+            m,
+        )?;
         let mut random = Random::new(seed);
         let width = (2.0 * gamma).sqrt();
         let frequencies = Mat::from_fn(n_features, m, |_, _| width * random.normal());
@@ -112,7 +123,7 @@ impl FourierFeatures {
         points.check_finite()?;
         let context = Context::new(threads, watch, Phase::Transforming);
         let (n, m) = (points.n_samples(), self.phases.len());
-        check_memory(format!("making {m} features of {n} rows"), n, m)?;
+        check_features(format!("making {m} features of {n} rows"), n, m)?;
         let mut features = Mat::zeros(n, m);
         for first in (0..n).step_by(ROWS) {
             context.check()?;
@@ -146,14 +157,4 @@ impl FourierFeatures {
 
 fn too_large(row: usize) -> Error {
     Error::TooLarge { row, precision: Precision::F64 }
-}
-
-/// Refuses a matrix that would take more memory than a run takes by default.
-fn check_memory(what: String, rows: usize, columns: usize) -> Result<()> {
-    let needed = (size_of::<f64>() as u64).saturating_mul(rows as u64).saturating_mul(columns as u64);
-    let budget = MemoryBudget::Auto.bytes();
-    if needed <= budget {
-        return Ok(());
-    }
-    Err(Error::OverBudget { what, needed, budget, advice: "take fewer features, or fewer rows at a time".to_owned() })
 }

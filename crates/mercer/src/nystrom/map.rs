@@ -5,6 +5,7 @@ use faer::{Accum, Mat, MatRef};
 
 use super::choose::Chosen;
 use super::factor::SPLIT;
+use super::room::check_features;
 use crate::data::{Points, RowsRef};
 use crate::eigen::{Order, small_eigen};
 use crate::error::{Error, Result};
@@ -19,8 +20,9 @@ use crate::watch::{Context, Phase, Threads, Watch};
 /// [`rank`](Self::rank) may be lower.
 ///
 /// ```
-/// use mercer::nystrom::{Landmarks, Nystrom};
-/// use mercer::{Kernel, Points};
+/// use mercer::nystrom::{FeatureMap, Landmarks, Nystrom};
+/// use mercer::watch::{Threads, Watch};
+/// use mercer::{Kernel, Points, Precision};
 ///
 /// let points = Points::from_f64(vec![0.0, 0.0, 1.0, 5.0], 4, 1)?;
 /// let kernel = Kernel::gaussian(0.5)?;
@@ -30,6 +32,16 @@ use crate::watch::{Context, Phase, Threads, Watch};
 /// let features = map.transform(&points)?;
 /// let inner = (&features * features.transpose())[(1, 2)];
 /// assert!((inner - (-0.5_f64).exp()).abs() < 1e-12);
+/// assert!(map.trace_error(&points)?.abs() < 1e-12);
+///
+/// // Its parts make the same map again, on threads of one's own, with somebody looking on who may stop it.
+/// assert_eq!((map.kernel().name(), map.rows(), map.precision()), ("gaussian", Some(&[0, 1, 2, 3][..]), Precision::F64));
+/// let (kernel, landmarks, matrix) = (map.kernel().clone(), map.landmarks().clone(), map.normalization().to_owned());
+/// let again = FeatureMap::from_parts(kernel, landmarks, None, matrix, map.precision())?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// assert_eq!(again.transform_watched(&points, &threads, &watch)?, features);
+/// assert_eq!(again.trace_error_watched(&points, &threads, &watch)?, map.trace_error(&points)?);
+/// assert!(map.warnings().is_empty(), "no width was searched for");
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -179,6 +191,8 @@ impl FeatureMap {
         if expected != found {
             return Err(Error::FeatureMismatch { what: "the data", expected, found });
         }
+        let (n, m) = (points.n_samples(), self.normalization.nrows());
+        check_features(format!("making {m} features of {n} rows"), n, m)?;
         points.check_finite()?;
         let vectors = self.normalization.transpose();
         match (&self.kernel, &self.rows) {

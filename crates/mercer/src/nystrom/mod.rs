@@ -59,6 +59,7 @@ mod pca;
 mod pool;
 mod random;
 mod residuals;
+mod room;
 mod rpcholesky;
 mod settings;
 mod steady;

@@ -1,9 +1,9 @@
 //! The record of a fit over landmarks.
 
 use super::NystromPca;
-use super::choose::memory_need;
 use super::factor::Factor;
 use super::pca::Task;
+use super::room;
 use super::sums::{ROWS, Sums};
 use crate::gram::{Element, StoreFormat};
 use crate::memory;
@@ -101,24 +101,7 @@ impl NystromPca {
             memory_budget_bytes: budget,
             threads,
             seed: settings.seed,
-            plan: Plan {
-                gram: "nystrom".to_owned(),
-                method: None,
-                solver: outcome.solver.to_owned(),
-                precision: task.precision,
-                tile: ROWS,
-                packs_per_tile: false,
-                block: m,
-                max_subspace: r,
-                store_bytes: 0,
-                stored_share: 0.0,
-                store_format: StoreFormat::Full,
-                start_sample: 0,
-                expected_passes: 1,
-                expected_seconds: task.seconds.values().sum(),
-                expected_memory_bytes: memory_need(&settings.landmarks, n, m),
-                reasons: vec![format!("{m} landmarks by {name}, as asked for")],
-            },
+            plan: self.plan(task, r, outcome.solver),
             warnings,
             control_limits: Some(outcome.limits),
             expansion: None,
@@ -131,6 +114,39 @@ impl NystromPca {
                 relative_trace_error: if sums.trace > 0.0 { missing / sums.trace } else { 0.0 },
                 residual_rows: sums.probe.len(),
             }),
+        }
+    }
+
+    /// What was done, as a plan.
+    fn plan(&self, task: &Task<'_>, rank: usize, solver: &str) -> Plan {
+        let (settings, name) = (&self.nystrom, self.nystrom.landmarks.name());
+        let (n, m) = (task.n, task.chosen.points.n_samples());
+        let row = room::row_size(&task.chosen.points, task.kernel, task.precision);
+        let why = if settings.n_landmarks.is_some() || settings.landmarks.count().is_some() {
+            "as asked for"
+        } else if self.accuracy.is_some() {
+            "for the accuracy that was asked for"
+        } else {
+            "as many as are taken if nobody says"
+        };
+        Plan {
+            gram: "nystrom".to_owned(),
+            method: None,
+            solver: solver.to_owned(),
+            precision: task.precision,
+            tile: ROWS,
+            packs_per_tile: false,
+            block: m,
+            max_subspace: rank,
+            store_bytes: 0,
+            stored_share: 0.0,
+            store_format: StoreFormat::Full,
+            start_sample: 0,
+            expected_passes: 1,
+            // Nobody estimates it.
+            expected_seconds: 0.0,
+            expected_memory_bytes: room::needed(&settings.landmarks, n, m, row),
+            reasons: vec![format!("{m} landmarks by {name}, {why}")],
         }
     }
 }

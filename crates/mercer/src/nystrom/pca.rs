@@ -15,7 +15,7 @@ use super::residuals::{Probe, sampled_rows};
 use super::settings::{Landmarks, Nystrom};
 use super::steady::{self, Steady};
 use super::sums::Sums;
-use crate::choices::Center;
+use crate::choices::{Center, MemoryBudget};
 use crate::data::{Points, sample_rows};
 use crate::eigen::{BlockKrylov, EigenSolver, Order, Outcome, Request, small_eigen};
 use crate::error::{Error, Result};
@@ -29,16 +29,22 @@ use crate::watch::{Context, Phase, Stopwatch, Watch};
 ///
 /// ```
 /// use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
-/// use mercer::{Kernel, KernelPca, Points};
+/// use mercer::{Kernel, KernelPca, Points, Watch};
 ///
 /// let values: Vec<f64> = (0..1200).map(|i| (f64::from(i) * 0.37).sin()).collect();
 /// let (points, kernel) = (Points::from_f64(values, 400, 3)?, Kernel::gaussian(0.5)?);
-/// let model = NystromPca::new(Nystrom::new(kernel.clone()).n_landmarks(30)).n_components(2).fit(&points)?;
+/// let pca = NystromPca::new(Nystrom::new(kernel.clone()).n_landmarks(30)).n_components(2);
+/// let model = pca.fit(&points)?;
 ///
 /// let exact = KernelPca::new(kernel).n_components(2).fit(&points)?;
 /// assert!((model.eigenvalues()[0] / exact.eigenvalues()[0] - 1.0).abs() < 1e-4);
 /// let nystrom = model.record().nystrom.as_ref().expect("there are landmarks");
 /// assert!(nystrom.relative_trace_error < 1e-3 && model.residuals()[0] < 1e-3);
+///
+/// // With somebody looking on who may stop it, and block by block.
+/// assert_eq!(pca.fit_watched(&points, &Watch::new())?.eigenvalues(), model.eigenvalues());
+/// let in_blocks = pca.fit_blocks_watched(&mut points.clone(), &Watch::new())?;
+/// assert!((in_blocks.eigenvalues()[0] / exact.eigenvalues()[0] - 1.0).abs() < 1e-3);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -134,7 +140,7 @@ impl NystromPca {
         let (kernel, warnings) = self.kernel_for(points, &context)?;
         let precision = self.nystrom.precision_of(points);
         let chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
-        let seconds = BTreeMap::from([("landmarks".to_owned(), whole.seconds())]);
+        let seconds = BTreeMap::from([("choosing".to_owned(), whole.seconds())]);
         let (n, probed) = (points.n_samples(), self.probed(points, &chosen));
         let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: true, seconds, warnings };
         self.learn(task, &mut points.clone(), whole, &context)
@@ -163,12 +169,15 @@ impl NystromPca {
         let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);
         let context = Context::new(&threads, watch, Phase::Starting);
         let size = pool_size(usize::MAX, self.nystrom.count(usize::MAX));
-        let (pool, n) = reservoir(source, size, self.nystrom.seed.wrapping_add(3))?;
+        let (seed, budget) = (self.nystrom.seed.wrapping_add(3), self.nystrom.memory.bytes());
+        let (pool, n) = reservoir(source, size, seed, budget, &context)?;
         self.check(n)?;
         let (kernel, warnings) = self.kernel_for(&pool, &context)?;
         let precision = self.nystrom.precision_of(&pool);
-        let chosen = choose::landmarks(&self.nystrom, &pool, &kernel, precision, &context)?;
-        let seconds = BTreeMap::from([("landmarks".to_owned(), whole.seconds())]);
+        // The sample is held beside what choosing takes.
+        let beside = self.nystrom.clone().memory(MemoryBudget::Bytes(budget.saturating_sub(pool.size())));
+        let chosen = choose::landmarks(&beside, &pool, &kernel, precision, &context)?;
+        let seconds = BTreeMap::from([("choosing".to_owned(), whole.seconds())]);
         let probed = self.probed(&pool, &chosen);
         let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: false, seconds, warnings };
         self.learn(task, source, whole, &context)

@@ -91,7 +91,7 @@ impl FromStr for Landmarks {
 ///
 /// ```
 /// use mercer::nystrom::{Landmarks, Nystrom};
-/// use mercer::{Kernel, Points};
+/// use mercer::{Kernel, MemoryBudget, Points, Precision, Watch};
 ///
 /// let points = Points::from_f64((0..600).map(|i| f64::from(i % 61) / 30.0).collect::<Vec<_>>(), 200, 3)?;
 /// let nystrom = Nystrom::new(Kernel::gaussian(0.5)?).landmarks(Landmarks::RpCholesky).n_landmarks(40);
@@ -100,6 +100,13 @@ impl FromStr for Landmarks {
 /// let features = map.transform(&points)?;
 /// assert_eq!((features.nrows(), features.ncols()), (200, 40));
 /// assert!(map.trace_error(&points)? < 1e-3 * 200.0);
+///
+/// // What would be chosen can be said; another seed draws other landmarks.
+/// let said = Nystrom::new(Kernel::gaussian(0.5)?).n_landmarks(5).precision(Precision::F32).seed(3);
+/// let said = said.memory(MemoryBudget::Bytes(64 << 20)).threads(1);
+/// let map = said.map_watched(&points, &Watch::new())?;
+/// assert_eq!((map.n_landmarks(), map.precision()), (5, Precision::F32));
+/// assert_ne!(map.rows(), said.seed(4).map(&points)?.rows());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -217,7 +224,7 @@ impl Nystrom {
         points.check_finite()?;
         let (kernel, told) = match &self.kernel {
             KernelChoice::Known(kernel) => (kernel.clone(), Vec::new()),
-            KernelChoice::Spec(spec) => spec.resolve_told(points, context.threads, context.watch)?,
+            KernelChoice::Spec(spec) => spec.resolve_told(points, self.seed, context.threads, context.watch)?,
         };
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != points.n_samples() {
             return Err(Error::NotSquare { rows: points.n_samples(), columns: points.n_features() });

@@ -1,19 +1,21 @@
 //! Rows that are about to be learned, and what can be computed for several of them together.
 //!
 //! Kernel values of a row with the rows in memory do not depend on what is learned in between, only on which rows are in memory; and
-//! when one of them changes, one panel of values is computed anew for the rows still to come. Systems with the factor are solved for a
-//! few rows ahead as long as the factor stays as it is, and for one row at a time while it changes. So a row gets the same numbers
+//! when one of them changes, one panel of values is computed anew for the rows still to come. Systems with the factor are solved for
+//! several rows ahead as long as the factor stays as it is, and for two at a time while it changes. A row gets the same numbers
 //! whatever it was computed together with.
 
-use super::factor::{Factor, WIDTH};
+use super::factor::{Factor, PAIR, WIDTH};
 use super::memory::Memory;
 use crate::error::Result;
 
 /// Rows whose kernel values are computed together: their values for a few hundred rows in memory fit the second-level cache.
 pub(super) const ROWS_AHEAD: usize = 32;
 
-/// Rows from which on solving for [`WIDTH`] together is faster than for one after the other.
-const WORTH_IT: usize = WIDTH / 2;
+/// Rows from which on solving for [`WIDTH`] together is faster than for two at a time.
+const WORTH_IT: usize = 6;
+/// A factor that has lasted for so many rows is expected to last.
+const LASTS: usize = 2 * WIDTH;
 
 /// Rows that are about to be learned.
 #[derive(Clone, Debug, Default)]
@@ -116,9 +118,12 @@ impl Block {
         let Self { values, stride, solved, .. } = self;
         let stays = solved.version == version;
         if !(stays && (solved.first..solved.first + solved.width).contains(&i)) {
-            // Solutions for rows ahead are of no use if the factor changes again, which it does most when it just did.
-            let lasts = stays || solved.rows >= WORTH_IT;
-            let width = if lasts && n - i >= WORTH_IT { WIDTH } else { 1 };
+            // Solutions for rows ahead are of no use if the factor changes again, as it did, or the one before it.
+            let width = match n - i {
+                1 => 1,
+                left if left >= WORTH_IT && solved.rows >= LASTS => WIDTH,
+                _ => PAIR,
+            };
             let k = |slot: usize, w: usize| if i + w < n { values[(i + w) * *stride + slot] } else { 0.0 };
             factor.forward(width, k, &mut solved.half);
             solved.squares = [0.0; WIDTH];

@@ -95,8 +95,21 @@ impl Learner {
 
     /// Computes everything anew if as many rows were given up since the last time as rounding allows.
     fn refresh_if_due(&mut self) -> Result<()> {
+        if self.is_refresh_due(0) { self.refresh() } else { Ok(()) }
+    }
+
+    /// Whether everything is to be computed anew once so many more rows have been given up.
+    fn is_refresh_due(&self, more: usize) -> bool {
         let often = if self.drops_rows() { REFRESH_AFTER_DROPS } else { REFRESH_AFTER };
-        if self.given_up >= often * self.n_remembered() { self.refresh() } else { Ok(()) }
+        self.given_up + more >= often * self.n_remembered()
+    }
+
+    /// Whether keeping to the budget after the next row may need kernel values of rows in memory: a step gives up one row at most.
+    pub(super) fn may_call_to_keep_to_budget(&self) -> bool {
+        self.settings.budget.is_some_and(|budget| {
+            let is_full = self.memory.as_ref().is_some_and(|memory| memory.n_forgettable() >= budget);
+            (self.drops_rows() && is_full) || self.is_refresh_due(1)
+        })
     }
 
     /// A point was given up before there were rows.

@@ -4,7 +4,7 @@
 //!
 //! Components as a rule leaves them are nearly orthonormal and nearly ordered. With `P = w·w` their inner products and `M` the mean of
 //! `y yᵀ` over the [last rows](super::recent) (a model that components [began as](super::warm) stands for those that have not come yet, with its
-//! variances and no correlations), outputs `y` being those of components as they are now, the solutions of `M u = λ P u` with
+//! variances along the components that were its own), outputs `y` being those of components as they are now, the solutions of `M u = λ P u` with
 //! `uᵀ P u = 1` are directions `Σ_p u_p w_p` of length one in the same span, orthogonal to one another, with variances `λ` along them:
 //! Rayleigh and Ritz. No direction in the span has a larger variance than the first. `P = R Rᵀ` makes it the ordinary problem of
 //! `R⁻¹ M R⁻ᵀ`, whose eigenvectors `v` give `u = R⁻ᵀ v`. Components that depend on others are left out, as by the [`span`](super::span):
@@ -143,13 +143,33 @@ impl Learner {
             }
         }
         let missing = self.recent.n_missing(memory.rows.n_features()).min(self.n_before()) as f64;
-        for (component, variance) in self.variances.iter().enumerate().take(self.started) {
-            moments[(component, component)] += missing * variance;
+        if missing > 0.0 {
+            let stand_in = self.moments_of_the_model();
+            moments += faer::Scale(missing) * stand_in;
         }
         total += missing * self.total_variance;
         n += missing;
         let share = if n > 0.0 { 1.0 / n } else { 0.0 };
         Ok((faer::Scale(share) * moments, share * total))
+    }
+}
+
+impl Learner {
+    /// What the model that components began as says of a row that has not come, in terms of the components as they are now.
+    ///
+    /// It knows variances along those that were its own, which may have come to lean towards one another since: a variance `v` along a component `w` of
+    /// squared length `l` is the operator `v w wᵀ / l²`, in which all components have a part. All together there is no more than the total variance.
+    fn moments_of_the_model(&self) -> Mat<f64> {
+        let p = self.settings.n_components;
+        let length = |c: usize| self.inner[(c, c)];
+        let is_its_own = |c: usize| c < self.started && self.began[c] == 0 && length(c) > 0.0;
+        let along: Vec<f64> = (0..p).map(|c| if is_its_own(c) { self.variances[c] / length(c) } else { 0.0 }).collect();
+        let sum: f64 = along.iter().sum();
+        let share = if sum > self.total_variance { self.total_variance / sum } else { 1.0 };
+        let leaning = Mat::from_fn(p, p, |a, c| {
+            if is_its_own(c) { self.inner[(a, c)] * (share * along[c] / length(c)).sqrt() } else { 0.0 }
+        });
+        small_product(leaning.as_ref(), leaning.transpose())
     }
 }
 

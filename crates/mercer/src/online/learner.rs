@@ -58,9 +58,19 @@ pub(super) const ROUNDED: f64 = 1e-12;
 /// let (right, left) = (learner.look(&[5.0, 0.0])?.outputs[0], learner.look(&[-5.0, 0.0])?.outputs[0]);
 /// assert!((right + left).abs() < 0.1 * (right - left).abs());
 /// // It goes on from its bytes as if nothing had happened.
-/// let mut again = Learner::from_bytes(&learner.to_bytes()?)?;
+/// let mut again = Learner::from_bytes(&learner.to_bytes()?, None)?;
 /// assert_eq!(again.learn_row(&[1.0, 2.0])?, learner.learn_row(&[1.0, 2.0])?);
 /// assert_eq!(again.n_seen(), 401);
+///
+/// // What it is made of: coefficients over rows in memory, of which there are all, as it has no budget.
+/// assert_eq!((learner.settings().kernel().name(), learner.n_features()), ("linear", Some(2)));
+/// assert_eq!((learner.n_remembered(), learner.coefficients().ncols()), (learner.basis().len(), learner.basis().len()));
+/// assert!((learner.mean_coefficients().iter().sum::<f64>() - 1.0).abs() < 1e-9);
+///
+/// // What it has learned: how much of the variance its only component has, while it learned and as it is.
+/// assert_eq!((learner.n_started(), learner.n_finished()), (1, 0));
+/// assert!(learner.variances()[0] > 0.9 * learner.total_variance());
+/// assert!(learner.captured()?.ratio()[0] > 0.9);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -247,7 +257,7 @@ impl Learner {
     ///
     /// # Errors
     ///
-    /// If the row has another width than those before, a number that is not finite, or kernel values that overflow.
+    /// If the row has no numbers, another width than those before, a number that is not finite, or kernel values that overflow.
     pub fn learn_row(&mut self, x: &[f64]) -> Result<Seen> {
         self.check(x, self.n_seen)?;
         self.prepare(x.len())?;
@@ -259,6 +269,22 @@ impl Learner {
     }
 
     /// Learns from rows, and calls `each` with what each row was to the components before they learned from it.
+    ///
+    /// ```
+    /// use mercer::online::OnlineKernelPca;
+    /// use mercer::{Kernel, Points};
+    ///
+    /// let rows = Points::from_f64((0..60).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 20, 3)?;
+    /// let settings = OnlineKernelPca::new(Kernel::gaussian(0.5)?);
+    /// let (mut together, mut one_by_one) = (settings.learner()?, settings.learner()?);
+    /// let mut seen = Vec::new();
+    /// together.learn_each(&rows, |row| seen.push(row))?;
+    /// for (i, seen) in seen.iter().enumerate() {
+    ///     assert_eq!(one_by_one.learn_row(&rows.row(i))?, *seen);
+    /// }
+    /// assert_eq!(seen.len(), 20);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -350,6 +376,8 @@ impl Learner {
     pub(super) fn check(&self, x: &[f64], row: usize) -> Result<()> {
         if self.has_width() {
             self.check_width(x.len())?;
+        } else if x.is_empty() {
+            return Err(Error::invalid("x", "a row of at least one number", "empty"));
         }
         match x.iter().position(|value| !value.is_finite()) {
             Some(column) => Err(Error::NotFinite { row, column, value: x[column] }),

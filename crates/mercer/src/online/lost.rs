@@ -43,6 +43,22 @@ impl Learner {
     ///
     /// It is a rough guide, of the right size within a factor of a few (DESIGN.md has trials).
     ///
+    /// ```
+    /// use mercer::Kernel;
+    /// use mercer::online::OnlineKernelPca;
+    ///
+    /// let lost = |budget: usize| -> mercer::Result<f64> {
+    ///     let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5)?).n_components(1).budget(budget).learner()?;
+    ///     for row in 0..1000 {
+    ///         learner.learn_row(&[f64::from(row * 7 % 101) * 0.1])?;
+    ///     }
+    ///     Ok(learner.budget_error()?[0])
+    /// };
+    /// // The images of these rows span about ten directions.
+    /// assert!(lost(2)? > 10.0 * lost(15)?);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the kernel is a function that fails.

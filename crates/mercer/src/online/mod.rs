@@ -54,7 +54,7 @@ use crate::error::Result;
 /// # Contract
 ///
 /// 1. Rows are learned in order, each once; how they are grouped into calls changes nothing, to the bit.
-/// 2. A call that fails has learned the rows before the one it names, and none after it.
+/// 2. A call that fails has learned the rows before the one it fails at, nothing of that one, and none after it.
 /// 3. Rows are named by their number in the stream, counted from zero.
 ///
 /// ```

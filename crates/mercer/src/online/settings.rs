@@ -238,6 +238,18 @@ impl OnlineKernelPca {
 
     /// Sets the points that components start from, one per component. They stay in memory, beside the budget. Without them, components start from
     /// the first rows that differ.
+    ///
+    /// ```
+    /// use mercer::online::{Learner, OnlineKernelPca};
+    /// use mercer::{Kernel, Points};
+    ///
+    /// let start = Points::from_f64(vec![1.0, 0.0, 0.0, 1.0], 2, 2)?;
+    /// let settings = OnlineKernelPca::new(Kernel::linear()).start(start).beta(0.9).forgetting(0.01);
+    /// let learner: Learner = settings.learner()?;
+    /// assert_eq!(learner.start_points(), [[1.0, 0.0], [0.0, 1.0]]);
+    /// assert_eq!((settings.record().beta, settings.record().forgetting), (Some(0.9), Some(0.01)));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     #[must_use]
     pub fn start(mut self, start: Points) -> Self {
         self.start = Some(start);
@@ -270,7 +282,8 @@ impl OnlineKernelPca {
 
     /// Lets components learn one after the other, each from this many rows while those before it stand still; the last one goes on for ever.
     /// For the rule APEX with two components or more. A component begins at its [start point](Self::start) or, if there is none, at the first row
-    /// of its turn, and [schedules](Schedule) begin anew with it. Until then its outputs are zero. (By default all learn at once.)
+    /// of its turn, and [schedules](Schedule) begin anew with it. Until then its outputs are zero. Once it has finished, they are those of the component alone,
+    /// without the lateral part that kept it apart from those before it while it learned. (By default all learn at once.)
     ///
     /// ```
     /// use mercer::Kernel;

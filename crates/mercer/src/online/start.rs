@@ -15,6 +15,27 @@ impl Learner {
     /// A learner whose components so far stand still while one more, which starts at `start`, learns what they leave, by the rule APEX: for
     /// components one after the other by hand. Schedules begin anew.
     ///
+    /// ```
+    /// use mercer::online::{OnlineKernelPca, Rule};
+    /// use mercer::{Center, Kernel, Points};
+    ///
+    /// let row = |i: i32| [f64::from(i % 20) - 9.5, 0.3 * f64::from(i % 3 - 1)];
+    /// let settings = OnlineKernelPca::new(Kernel::linear()).n_components(1).rule(Rule::Oja).center(Center::No);
+    /// let mut first = settings.learner()?;
+    /// for i in 0..200 {
+    ///     first.learn_row(&row(i))?;
+    /// }
+    /// let mut both = first.next_component(&Points::from_f64(vec![0.0, 1.0], 1, 2)?)?;
+    /// for i in 0..200 {
+    ///     both.learn_row(&row(i))?;
+    /// }
+    /// // The first one stood still, and the second has a weight for what it leaves to the first.
+    /// let (before, after) = (first.look(&[5.0, 1.0])?.outputs, both.look(&[5.0, 1.0])?.outputs);
+    /// assert!(after.len() == 2 && (before[0] - after[0]).abs() < 1e-9);
+    /// assert_eq!((both.n_finished(), both.lateral().last().map(Vec::len)), (1, Some(1)));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// If a component has not begun yet, the budget has no room for one more, or `start` is not one point of the stream's width whose kernel with itself is positive.

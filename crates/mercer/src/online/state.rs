@@ -75,6 +75,9 @@ struct State {
 #[serde(deny_unknown_fields)]
 struct SettingsState {
     kernel: KernelRecord,
+    /// Whether the kernel is a function, of which there is nothing here but its name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    kernel_is_function: bool,
     n_components: usize,
     rule: String,
     learning_rate: Option<f64>,
@@ -109,7 +112,7 @@ struct MemoryState {
 }
 
 impl Learner {
-    /// The whole state of the learner.
+    /// The whole state of the learner. A kernel that is a function is not among it: [`from_bytes`](Self::from_bytes) has to be given it again.
     ///
     /// ```
     /// use mercer::online::{Learner, OnlineKernelPca, OnlineLearner};
@@ -118,7 +121,7 @@ impl Learner {
     /// let rows = Points::from_f64((0..40).map(|i| f64::from(i * i % 17)).collect::<Vec<_>>(), 20, 2)?;
     /// let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.01)?).budget(5).learner()?;
     /// learner.learn(&rows.slice(0..10))?;
-    /// let mut other = Learner::from_bytes(&learner.to_bytes()?)?;
+    /// let mut other = Learner::from_bytes(&learner.to_bytes()?, None)?;
     /// let rest = rows.slice(10..20);
     /// assert_eq!(learner.learn(&rest)?, other.learn(&rest)?);
     /// # Ok::<(), mercer::Error>(())
@@ -126,24 +129,36 @@ impl Learner {
     ///
     /// # Errors
     ///
-    /// If the kernel is a function, which cannot be written down.
+    /// If a number in it is not finite.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         self.to_bytes_with_note("")
     }
 
     /// The whole state of the learner, and a note that comes back with it.
     ///
+    /// ```
+    /// use mercer::Kernel;
+    /// use mercer::online::{Learner, OnlineKernelPca, OnlineLearner};
+    ///
+    /// let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5)?).learner()?;
+    /// learner.learn_row(&[0.1, 0.2])?;
+    /// let bytes = learner.to_bytes_with_note("up to line 1")?;
+    /// let (again, note) = Learner::from_bytes_with_note(&bytes, None)?;
+    /// assert_eq!((again.n_seen(), note.as_str()), (1, "up to line 1"));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`to_bytes`](Self::to_bytes).
     pub fn to_bytes_with_note(&self, note: &str) -> Result<Vec<u8>> {
-        self.settings.kernel.check_is_no_function("saving a learner")?;
         let settings = &self.settings;
         let state = State {
             format_version: FORMAT_VERSION,
             note: note.to_owned(),
             settings: SettingsState {
                 kernel: KernelRecord::from(&settings.kernel),
+                kernel_is_function: matches!(settings.kernel, Kernel::Custom(_)),
                 n_components: settings.n_components,
                 rule: settings.rule.name().to_owned(),
                 learning_rate: settings.learning_rate,
@@ -197,13 +212,14 @@ impl Learner {
         Ok(format!("{MAGIC} {}\n{json}", checksum(&json)).into_bytes())
     }
 
-    /// The learner that `to_bytes` was called on.
+    /// The learner that `to_bytes` was called on; `custom` is its kernel, if that is a function.
     ///
     /// # Errors
     ///
-    /// If the bytes are not the state of a learner, have been altered, or were written by a later version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        Self::from_bytes_with_note(bytes).map(|(learner, _)| learner)
+    /// If the bytes are not the state of a learner, have been altered, or were written by a later version; if its kernel is a function and is not
+    /// given, or is none and one is given.
+    pub fn from_bytes(bytes: &[u8], custom: Option<Kernel>) -> Result<Self> {
+        Self::from_bytes_with_note(bytes, custom).map(|(learner, _)| learner)
     }
 
     /// The learner that `to_bytes_with_note` was called on, and the note.
@@ -211,7 +227,7 @@ impl Learner {
     /// # Errors
     ///
     /// As [`from_bytes`](Self::from_bytes).
-    pub fn from_bytes_with_note(bytes: &[u8]) -> Result<(Self, String)> {
+    pub fn from_bytes_with_note(bytes: &[u8], custom: Option<Kernel>) -> Result<(Self, String)> {
         let text = std::str::from_utf8(bytes).map_err(|_| unreadable("it is not text"))?;
         let rest = text.strip_prefix(MAGIC).ok_or_else(|| unreadable("it does not begin as one does"))?;
         let (expected, json) = rest.split_once('\n').ok_or_else(|| unreadable("it ends too early"))?;
@@ -233,7 +249,7 @@ impl Learner {
             return Err(unreadable("its parts do not fit together"));
         }
         let saved = &state.settings;
-        let mut settings = OnlineKernelPca::new(recorded_kernel(&saved.kernel)?)
+        let mut settings = OnlineKernelPca::new(saved.kernel(custom)?)
             .n_components(saved.n_components)
             .rule(saved.rule.parse()?)
             .schedule(saved.schedule.parse()?)
@@ -276,6 +292,29 @@ impl Learner {
         learner.kernel_entries = state.kernel_entries;
         learner.recent = state.recent;
         Ok((learner, state.note))
+    }
+}
+
+impl SettingsState {
+    /// The kernel: as it was recorded, or the function that it was.
+    fn kernel(&self, custom: Option<Kernel>) -> Result<Kernel> {
+        let name = &self.kernel.name;
+        match (custom, self.kernel_is_function) {
+            (None, false) => recorded_kernel(&self.kernel),
+            (Some(custom @ Kernel::Custom(_)), true) => Ok(custom),
+            (None, true) => Err(Error::UnsuitableKernel {
+                what: "reading a learner by itself",
+                kernel: name.clone(),
+                reason: "it is a function, which has to be given again",
+            }),
+            (Some(found), true) => {
+                Err(Error::invalid("custom", "a function, as the learner's kernel is", found.name()))
+            }
+            (Some(found), false) => {
+                let requirement = format!("left out: the learner's kernel is {name}, which is no function");
+                Err(Error::invalid("custom", requirement, found.name()))
+            }
+        }
     }
 }
 
@@ -411,10 +450,10 @@ mod tests {
         learner.learn(&rows).expect("finite rows");
         let whole = String::from_utf8(learner.to_bytes().expect("no function")).expect("JSON");
         let (_, json) = whole.split_once('\n').expect("a line before the JSON");
-        assert!(Learner::from_bytes(&bytes(json)).is_ok());
+        assert!(Learner::from_bytes(&bytes(json), None).is_ok());
         let say = |from: &str, to: &str| {
             assert!(json.contains(from), "{from}");
-            Learner::from_bytes(&bytes(&json.replacen(from, to, 1)))
+            Learner::from_bytes(&bytes(&json.replacen(from, to, 1)), None)
                 .err()
                 .map(|error| error.to_string())
                 .unwrap_or_default()
@@ -431,7 +470,7 @@ mod tests {
         let (from, _) = json.split_once("\"factor\":").expect("there is one");
         let (_, after) = json.split_once("]}},").expect("something comes after the memory");
         let without = format!("{from}\"factor\":null}},{after}");
-        let refusal = Learner::from_bytes(&bytes(&without)).err().map(|error| error.to_string());
+        let refusal = Learner::from_bytes(&bytes(&without), None).err().map(|error| error.to_string());
         assert_eq!(refusal, Some(refused("its parts do not fit together")), "{without}");
         assert_eq!(say("\"policy\":null", "\"policy\":\"oldest\""), refused("its parts do not fit together"));
     }

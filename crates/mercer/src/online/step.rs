@@ -9,7 +9,7 @@ use super::settings::{Policy, Rule, Schedule};
 use super::span::Span;
 use super::update::{Place, Update};
 use crate::choices::Center;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The learning rate, times the variance of the rows, if none was asked for. Components that have settled lose about half of it, times
 /// the share of the variance that they leave, to the noise of single rows; and a component that explains the share `s` of
@@ -47,9 +47,24 @@ impl Learner {
     /// Learns row `i` of a block, the ones before it having been learned.
     pub(super) fn step(&mut self, block: &mut Block, i: usize, answer: Answer) -> Result<Seen> {
         let mut work = std::mem::take(&mut self.work);
-        let seen = self.step_in(&mut work, block, i, answer);
+        let before = self.may_fail_half_way().then(|| self.clone());
+        let mut seen = self.step_in(&mut work, block, i, answer);
+        if let (Err(error), Some(before)) = (&mut seen, before) {
+            *self = before;
+            if let Error::CustomKernel { row, .. } = error {
+                // Values of rows in memory are asked for because of this one.
+                *row = self.n_seen;
+            }
+        }
         self.work = work;
         seen
+    }
+
+    /// Whether a step may fail after it has begun to change the learner: a function of the user is then asked for values of rows in memory, where one
+    /// may be dropped, where all is computed anew, and where a component begins at its start point.
+    fn may_fail_half_way(&self) -> bool {
+        let calls_a_function = self.memory.as_ref().is_some_and(|memory| !memory.rows.is_vectorised());
+        calls_a_function && (self.may_call_to_keep_to_budget() || self.settings.rows_per_component.is_some())
     }
 
     fn step_in(&mut self, work: &mut Workspace, block: &mut Block, i: usize, answer: Answer) -> Result<Seen> {

@@ -1,10 +1,9 @@
 //! Systems with a triangular matrix, and the matrix without a row and column.
 //!
-//! Right-hand sides stand side by side, one or [`WIDTH`](super::factor::WIDTH) of them: row `f` of a system starts at `f · width`. Several fill the lanes of
-//! vectors; where there is one, vectors run along its rows. Every number goes through the same operations in the same order both
-//! ways: below a block of columns they are multiply-adds of vectors, within it products and differences of single numbers.
-
-use std::marker::PhantomData;
+//! Right-hand sides stand side by side, one, two or [`WIDTH`](super::factor::WIDTH) of them: row `f` of a system starts at `f · width`. Many fill the lanes of
+//! vectors; where there are one or two, vectors run along their rows. Two take little longer than one: what takes time is reading the matrix. Every number
+//! goes through the same operations in the same order all ways: below a block of columns they are multiply-adds of vectors, within it products
+//! and differences of single numbers.
 
 use crate::simd::{Job, Lanes, Several, Target};
 
@@ -34,7 +33,7 @@ pub(super) struct System<'a> {
     pub(super) triangle: Triangle<'a>,
     /// The right-hand sides, which the solutions take the place of.
     pub(super) z: &'a mut [f64],
-    /// How many there are: one or [`WIDTH`](super::factor::WIDTH).
+    /// How many there are: one, two or [`WIDTH`](super::factor::WIDTH).
     pub(super) width: usize,
 }
 
@@ -48,10 +47,15 @@ impl Job for Forward<'_> {
     fn run<G: Target>(self) {
         let System { triangle, z, width } = self.0;
         match (width, <G::F64 as Lanes>::COUNT) {
-            (1, _) => forward::<f64, Along<G::F64>>(triangle, z),
-            (_, 8) => forward::<Several<G::F64, 1>, Across<8>>(triangle, z),
-            (_, 4) => forward::<Several<G::F64, 2>, Across<4>>(triangle, z),
-            _ => forward::<Several<G::F64, 4>, Across<2>>(triangle, z),
+            (1, _) => forward_along::<G::F64, 1>(triangle, [z]),
+            (2, _) => {
+                let (mut first, mut second) = apart(z);
+                forward_along::<G::F64, 2>(triangle, [&mut first, &mut second]);
+                side_by_side(&first, &second, z);
+            }
+            (_, 8) => forward_across::<Several<G::F64, 1>>(triangle, z),
+            (_, 4) => forward_across::<Several<G::F64, 2>>(triangle, z),
+            _ => forward_across::<Several<G::F64, 4>>(triangle, z),
         }
     }
 }
@@ -66,183 +70,322 @@ impl Job for Backward<'_> {
     fn run<G: Target>(self) {
         let System { triangle, z, width } = self.0;
         match (width, <G::F64 as Lanes>::COUNT) {
-            (1, _) => backward::<f64, Along<G::F64>>(triangle, z),
-            (_, 8) => backward::<Several<G::F64, 1>, Across<8>>(triangle, z),
-            (_, 4) => backward::<Several<G::F64, 2>, Across<4>>(triangle, z),
-            _ => backward::<Several<G::F64, 4>, Across<2>>(triangle, z),
+            (1, _) => backward_along::<G::F64, 1>(triangle, [z]),
+            (2, _) => {
+                let (mut first, mut second) = apart(z);
+                backward_along::<G::F64, 2>(triangle, [&mut first, &mut second]);
+                side_by_side(&first, &second, z);
+            }
+            (_, 8) => backward_across::<Several<G::F64, 1>, 8>(triangle, z),
+            (_, 4) => backward_across::<Several<G::F64, 2>, 4>(triangle, z),
+            _ => backward_across::<Several<G::F64, 4>, 2>(triangle, z),
         }
     }
 }
 
-/// For every `f`: `z_f ← (k_f − L_f0 z_0 − L_f1 z_1 − …) / L_ff`, the terms from the left.
+/// Two right-hand sides that stand side by side, each by itself.
+fn apart(z: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    z.chunks_exact(2).map(|row| (row[0], row[1])).unzip()
+}
+
+/// And back again.
+fn side_by_side(first: &[f64], second: &[f64], z: &mut [f64]) {
+    for ((row, a), b) in z.chunks_exact_mut(2).zip(first).zip(second) {
+        row.copy_from_slice(&[*a, *b]);
+    }
+}
+
+// Forward, for every `f`: `z_f ← (k_f − L_f0 z_0 − L_f1 z_1 − …) / L_ff`, the terms from the left.
+
+/// Row by row, all right-hand sides of a row together: a row is a `V`.
 #[inline(always)]
-fn forward<V: Lanes<Elem = f64>, W: Walk<V>>(triangle: Triangle<'_>, z: &mut [f64]) {
-    let Triangle { columns: l, stride, order: m } = triangle;
+fn forward_across<V: Lanes<Elem = f64>>(triangle: Triangle<'_>, z: &mut [f64]) {
     let row = |f: usize| f * V::COUNT;
     let mut g = 0;
-    while g < m {
-        let end = m.min(g + BLOCK);
-        for a in g..end {
-            let done = V::read(&z[row(a)..]) / V::splat(l[a * stride + a]);
-            done.write(&mut z[row(a)..]);
-            for b in a + 1..end {
-                (V::read(&z[row(b)..]) - done * V::splat(l[a * stride + b])).write(&mut z[row(b)..]);
-            }
-        }
-        // Fewer columns than a block are the last: there is nothing below them.
-        if end == g + BLOCK {
+    while g < triangle.order {
+        let end = triangle.order.min(g + BLOCK);
+        if end < g + BLOCK {
+            // Fewer columns than a block are the last: there is nothing below them.
+            eliminate::<V, 1>(triangle, &mut [z], g, end - g);
+        } else {
+            eliminate::<V, 1>(triangle, &mut [z], g, BLOCK);
             let (above, below) = z.split_at_mut(row(end));
             // Written out: closures are compiled for the oldest processor, and called.
             let mut minus = [V::splat(0.0); BLOCK];
             for (j, minus) in minus.iter_mut().enumerate() {
                 *minus = -V::read(&above[row(g + j)..]);
             }
-            W::add(below, minus, std::array::from_fn(|j| triangle.column(g + j, end)));
+            let (c0, c1) = (triangle.column(g, end), triangle.column(g + 1, end));
+            let (c2, c3) = (triangle.column(g + 2, end), triangle.column(g + 3, end));
+            for ((((z, &l0), &l1), &l2), &l3) in below.chunks_exact_mut(V::COUNT).zip(c0).zip(c1).zip(c2).zip(c3) {
+                let sum = minus[0].mul_add(V::splat(l0), V::read(z));
+                let sum = minus[1].mul_add(V::splat(l1), sum);
+                let sum = minus[2].mul_add(V::splat(l2), sum);
+                minus[3].mul_add(V::splat(l3), sum).write(z);
+            }
         }
         g = end;
     }
 }
 
-/// For every `g`, from the last: `x_g ← (z_g − Σ L_fg x_f) / L_gg`. The sum over the rows below the block of `g` comes first; then the
-/// rows of the block follow from the bottom.
+/// Along the rows of each of `K` right-hand sides, a vector of them at a time.
 #[inline(always)]
-fn backward<V: Lanes<Elem = f64>, W: Walk<V>>(triangle: Triangle<'_>, z: &mut [f64]) {
-    let Triangle { columns: l, stride, order: m } = triangle;
+fn forward_along<L: Lanes<Elem = f64>, const K: usize>(triangle: Triangle<'_>, mut zs: [&mut [f64]; K]) {
+    let mut g = 0;
+    while g < triangle.order {
+        let end = triangle.order.min(g + BLOCK);
+        if end < g + BLOCK {
+            eliminate::<f64, K>(triangle, &mut zs, g, end - g);
+        } else {
+            eliminate::<f64, K>(triangle, &mut zs, g, BLOCK);
+            subtract_along::<L, K>(triangle, &mut zs, g, end);
+        }
+        g = end;
+    }
+}
+
+/// `n` columns of a block from `g` on, within the block. Whole blocks are called with a size that the compiler knows: their numbers then
+/// stay in registers.
+#[inline(always)]
+fn eliminate<V: Lanes<Elem = f64>, const K: usize>(
+    triangle: Triangle<'_>,
+    zs: &mut [&mut [f64]; K],
+    g: usize,
+    n: usize,
+) {
+    let mut blocks = read_blocks::<V, K>(zs, g, n);
+    for a in 0..n {
+        let l = &triangle.columns[(g + a) * triangle.stride + g..][..n];
+        for block in &mut blocks {
+            let (above, below) = block[..n].split_at_mut(a + 1);
+            above[a] = above[a] / V::splat(l[a]);
+            for (z, &l) in below.iter_mut().zip(&l[a + 1..]) {
+                *z = *z - above[a] * V::splat(l);
+            }
+        }
+    }
+    write_blocks(&blocks, zs, g, n);
+}
+
+/// `n` rows from `g` on, of every right-hand side.
+#[inline(always)]
+fn read_blocks<V: Lanes<Elem = f64>, const K: usize>(zs: &[&mut [f64]; K], g: usize, n: usize) -> [[V; BLOCK]; K] {
+    let mut blocks = [[V::splat(0.0); BLOCK]; K];
+    for (block, z) in blocks.iter_mut().zip(zs) {
+        for (f, row) in block[..n].iter_mut().enumerate() {
+            *row = V::read(&z[(g + f) * V::COUNT..]);
+        }
+    }
+    blocks
+}
+
+/// And back again.
+#[inline(always)]
+fn write_blocks<V: Lanes<Elem = f64>, const K: usize>(
+    blocks: &[[V; BLOCK]; K],
+    zs: &mut [&mut [f64]; K],
+    g: usize,
+    n: usize,
+) {
+    for (block, z) in blocks.iter().zip(zs) {
+        for (f, row) in block[..n].iter().enumerate() {
+            row.write(&mut z[(g + f) * V::COUNT..]);
+        }
+    }
+}
+
+/// `z ← z − Σ_j z_j column_j` below a block of columns, the terms from the left.
+#[inline(always)]
+#[allow(
+    clippy::needless_range_loop,
+    reason = "sums and factors that are walked by iterators stay in memory, not in registers"
+)]
+fn subtract_along<L: Lanes<Elem = f64>, const K: usize>(
+    triangle: Triangle<'_>,
+    zs: &mut [&mut [f64]; K],
+    g: usize,
+    end: usize,
+) {
+    let mut minus = [[L::splat(0.0); BLOCK]; K];
+    for (minus, z) in minus.iter_mut().zip(&*zs) {
+        for (minus, &z) in minus.iter_mut().zip(&z[g..end]) {
+            *minus = L::splat(-z);
+        }
+    }
+    let whole = end + (triangle.order - end) / L::COUNT * L::COUNT;
+    let (c0, r0) = triangle.column(g, end).split_at(whole - end);
+    let (c1, r1) = triangle.column(g + 1, end).split_at(whole - end);
+    let (c2, r2) = triangle.column(g + 2, end).split_at(whole - end);
+    let (c3, r3) = triangle.column(g + 3, end).split_at(whole - end);
+    let (c0, c1) = (c0.chunks_exact(L::COUNT), c1.chunks_exact(L::COUNT));
+    let (c2, c3) = (c2.chunks_exact(L::COUNT), c3.chunks_exact(L::COUNT));
+    for (at, (((l0, l1), l2), l3)) in c0.zip(c1).zip(c2).zip(c3).enumerate() {
+        let l = [L::read(l0), L::read(l1), L::read(l2), L::read(l3)];
+        for k in 0..K {
+            let z = &mut zs[k][end + at * L::COUNT..][..L::COUNT];
+            less(L::read(z), &minus[k], &l).write(z);
+        }
+    }
+    if !r0.is_empty() {
+        let l = [read_short(r0), read_short(r1), read_short(r2), read_short(r3)];
+        for (z, minus) in zs.iter_mut().zip(&minus) {
+            let rest = &mut z[whole..];
+            let mut sums = [0.0; MOST_LANES];
+            less(read_short::<L>(rest), minus, &l).write(&mut sums);
+            for (z, sum) in rest.iter_mut().zip(sums) {
+                *z = sum;
+            }
+        }
+    }
+}
+
+/// `z + Σ_j minus_j l_j`, the terms from the left.
+#[inline(always)]
+fn less<L: Lanes<Elem = f64>>(z: L, minus: &[L; BLOCK], l: &[L; BLOCK]) -> L {
+    let sum = minus[0].mul_add(l[0], z);
+    let sum = minus[1].mul_add(l[1], sum);
+    let sum = minus[2].mul_add(l[2], sum);
+    minus[3].mul_add(l[3], sum)
+}
+
+// Backward, for every `g`, from the last: `x_g ← (z_g − Σ L_fg x_f) / L_gg`. The sum over the rows below the block of `g` comes first, one for each of as
+// many parts as vectors have lanes, of every so many rows, and then their sum; then the rows of the block follow from the bottom.
+
+/// Row by row, all right-hand sides of a row together: a row is a `V`.
+#[inline(always)]
+fn backward_across<V: Lanes<Elem = f64>, const PARTS: usize>(triangle: Triangle<'_>, z: &mut [f64]) {
     let row = |f: usize| f * V::COUNT;
-    let mut end = m;
+    let mut end = triangle.order;
     while end > 0 {
         let start = end.saturating_sub(BLOCK);
         let (above, below) = z.split_at_mut(row(end));
-        if end - start == BLOCK {
-            let sums = W::products::<BLOCK>(std::array::from_fn(|j| triangle.column(start + j, end)), below);
-            for (j, sum) in sums.into_iter().enumerate() {
-                (V::read(&above[row(start + j)..]) - sum).write(&mut above[row(start + j)..]);
-            }
-        } else {
-            for g in start..end {
-                let [sum] = W::products::<1>([triangle.column(g, end)], below);
-                (V::read(&above[row(g)..]) - sum).write(&mut above[row(g)..]);
-            }
+        // One by one: the parts of one column fill half the registers.
+        for g in start..end {
+            let sum = product_across::<V, PARTS>(triangle.column(g, end), below);
+            (V::read(&above[row(g)..]) - sum).write(&mut above[row(g)..]);
         }
-        for a in (start..end).rev() {
-            let done = V::read(&z[row(a)..]) / V::splat(l[a * stride + a]);
-            done.write(&mut z[row(a)..]);
-            for b in start..a {
-                (V::read(&z[row(b)..]) - done * V::splat(l[b * stride + a])).write(&mut z[row(b)..]);
-            }
+        if end - start == BLOCK {
+            substitute::<V, 1>(triangle, &mut [z], start, BLOCK);
+        } else {
+            substitute::<V, 1>(triangle, &mut [z], start, end - start);
         }
         end = start;
     }
 }
 
-/// How the rows below a block of columns are gone through; a row is a `V`.
-trait Walk<V> {
-    /// `z ← z + Σ_j factor_j column_j`, the terms from the left.
-    fn add(z: &mut [f64], factors: [V; BLOCK], columns: [&[f64]; BLOCK]);
-
-    /// The product of each column with `x`: a sum for each of as many parts as vectors have lanes, of every so many rows; then their sum.
-    fn products<const COLUMNS: usize>(columns: [&[f64]; COLUMNS], x: &[f64]) -> [V; COLUMNS];
-}
-
-/// Row by row, all right-hand sides of a row together.
-struct Across<const PARTS: usize>;
-
-impl<V: Lanes<Elem = f64>, const PARTS: usize> Walk<V> for Across<PARTS> {
-    #[inline(always)]
-    fn add(z: &mut [f64], factors: [V; BLOCK], columns: [&[f64]; BLOCK]) {
-        let [c0, c1, c2, c3] = columns;
-        for ((((z, &l0), &l1), &l2), &l3) in z.chunks_exact_mut(V::COUNT).zip(c0).zip(c1).zip(c2).zip(c3) {
-            let sum = factors[0].mul_add(V::splat(l0), V::read(z));
-            let sum = factors[1].mul_add(V::splat(l1), sum);
-            let sum = factors[2].mul_add(V::splat(l2), sum);
-            factors[3].mul_add(V::splat(l3), sum).write(z);
+/// Along the rows of each of `K` right-hand sides, a vector of them at a time.
+#[inline(always)]
+fn backward_along<L: Lanes<Elem = f64>, const K: usize>(triangle: Triangle<'_>, mut zs: [&mut [f64]; K]) {
+    let mut end = triangle.order;
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK);
+        if end - start == BLOCK {
+            let columns = [
+                triangle.column(start, end),
+                triangle.column(start + 1, end),
+                triangle.column(start + 2, end),
+                triangle.column(start + 3, end),
+            ];
+            subtract_products::<L, K, BLOCK>(columns, &mut zs, start, end);
+            substitute::<f64, K>(triangle, &mut zs, start, BLOCK);
+        } else {
+            for g in start..end {
+                subtract_products::<L, K, 1>([triangle.column(g, end)], &mut zs, g, end);
+            }
+            substitute::<f64, K>(triangle, &mut zs, start, end - start);
         }
-    }
-
-    #[inline(always)]
-    fn products<const COLUMNS: usize>(columns: [&[f64]; COLUMNS], x: &[f64]) -> [V; COLUMNS] {
-        let mut sums = [V::splat(0.0); COLUMNS];
-        // One by one: the parts of one column fill half the registers.
-        for (sum, column) in sums.iter_mut().zip(columns) {
-            let mut parts = [V::splat(0.0); PARTS];
-            let (groups, ls) = (x.chunks_exact(PARTS * V::COUNT), column.chunks_exact(PARTS));
-            let rest = groups.remainder().chunks_exact(V::COUNT).zip(ls.remainder());
-            for (group, l) in groups.zip(ls) {
-                for part in 0..PARTS {
-                    parts[part] = V::read(&group[part * V::COUNT..]).mul_add(V::splat(l[part]), parts[part]);
-                }
-            }
-            for (part, (x, &l)) in parts.iter_mut().zip(rest) {
-                *part = V::read(x).mul_add(V::splat(l), *part);
-            }
-            *sum = parts[0];
-            for part in &parts[1..] {
-                *sum = *sum + *part;
-            }
-        }
-        sums
+        end = start;
     }
 }
 
-/// Along the rows of one right-hand side, a vector of them at a time.
-struct Along<L>(PhantomData<L>);
-
-impl<L: Lanes<Elem = f64>> Walk<f64> for Along<L> {
-    #[inline(always)]
-    fn add(z: &mut [f64], factors: [f64; BLOCK], columns: [&[f64]; BLOCK]) {
-        let [c0, c1, c2, c3] = columns;
-        let factors = [L::splat(factors[0]), L::splat(factors[1]), L::splat(factors[2]), L::splat(factors[3])];
-        let (z, rest) = z.split_at_mut(z.len() - z.len() % L::COUNT);
-        let (c0, r0) = c0.split_at(z.len());
-        let (c1, r1) = c1.split_at(z.len());
-        let (c2, r2) = c2.split_at(z.len());
-        let (c3, r3) = c3.split_at(z.len());
-        let (c0, c1) = (c0.chunks_exact(L::COUNT), c1.chunks_exact(L::COUNT));
-        let (c2, c3) = (c2.chunks_exact(L::COUNT), c3.chunks_exact(L::COUNT));
-        for ((((z, l0), l1), l2), l3) in z.chunks_exact_mut(L::COUNT).zip(c0).zip(c1).zip(c2).zip(c3) {
-            let sum = factors[0].mul_add(L::read(l0), L::read(z));
-            let sum = factors[1].mul_add(L::read(l1), sum);
-            let sum = factors[2].mul_add(L::read(l2), sum);
-            factors[3].mul_add(L::read(l3), sum).write(z);
-        }
-        if !rest.is_empty() {
-            let sum = factors[0].mul_add(read_short(r0), read_short(rest));
-            let sum = factors[1].mul_add(read_short(r1), sum);
-            let sum = factors[2].mul_add(read_short(r2), sum);
-            let mut whole = [0.0; MOST_LANES];
-            factors[3].mul_add(read_short(r3), sum).write(&mut whole);
-            for (z, sum) in rest.iter_mut().zip(whole) {
-                *z = sum;
+/// `n` rows of a block from `g` on, from the bottom, within the block.
+#[inline(always)]
+fn substitute<V: Lanes<Elem = f64>, const K: usize>(
+    triangle: Triangle<'_>,
+    zs: &mut [&mut [f64]; K],
+    g: usize,
+    n: usize,
+) {
+    let mut blocks = read_blocks::<V, K>(zs, g, n);
+    for a in (0..n).rev() {
+        for block in &mut blocks {
+            let (above, below) = block[..n].split_at_mut(a);
+            below[0] = below[0] / V::splat(triangle.columns[(g + a) * triangle.stride + g + a]);
+            for (b, z) in above.iter_mut().enumerate() {
+                *z = *z - below[0] * V::splat(triangle.columns[(g + b) * triangle.stride + g + a]);
             }
         }
     }
+    write_blocks(&blocks, zs, g, n);
+}
 
-    #[inline(always)]
-    fn products<const COLUMNS: usize>(columns: [&[f64]; COLUMNS], x: &[f64]) -> [f64; COLUMNS] {
-        let mut parts = [L::splat(0.0); COLUMNS];
-        let (x, rest) = x.split_at(x.len() - x.len() % L::COUNT);
-        for (at, x) in x.chunks_exact(L::COUNT).enumerate() {
-            let x = L::read(x);
-            for (parts, column) in parts.iter_mut().zip(columns) {
-                *parts = x.mul_add(L::read(&column[at * L::COUNT..]), *parts);
+/// The product of a column with `x`.
+#[inline(always)]
+fn product_across<V: Lanes<Elem = f64>, const PARTS: usize>(column: &[f64], x: &[f64]) -> V {
+    let mut parts = [V::splat(0.0); PARTS];
+    let (groups, ls) = (x.chunks_exact(PARTS * V::COUNT), column.chunks_exact(PARTS));
+    let rest = groups.remainder().chunks_exact(V::COUNT).zip(ls.remainder());
+    for (group, l) in groups.zip(ls) {
+        for part in 0..PARTS {
+            parts[part] = V::read(&group[part * V::COUNT..]).mul_add(V::splat(l[part]), parts[part]);
+        }
+    }
+    for (part, (x, &l)) in parts.iter_mut().zip(rest) {
+        *part = V::read(x).mul_add(V::splat(l), *part);
+    }
+    let mut sum = parts[0];
+    for part in &parts[1..] {
+        sum = sum + *part;
+    }
+    sum
+}
+
+/// Takes the products of `columns` with what is below `end` from the rows that start at `start`.
+#[inline(always)]
+#[allow(
+    clippy::needless_range_loop,
+    reason = "sums and factors that are walked by iterators stay in memory, not in registers"
+)]
+fn subtract_products<L: Lanes<Elem = f64>, const K: usize, const COLUMNS: usize>(
+    columns: [&[f64]; COLUMNS],
+    zs: &mut [&mut [f64]; K],
+    start: usize,
+    end: usize,
+) {
+    let mut parts = [[L::splat(0.0); COLUMNS]; K];
+    let (n, whole) = (columns[0].len(), columns[0].len() / L::COUNT * L::COUNT);
+    let mut at = 0;
+    while at < whole {
+        let mut l = [L::splat(0.0); COLUMNS];
+        for j in 0..COLUMNS {
+            l[j] = L::read(&columns[j][at..]);
+        }
+        for k in 0..K {
+            let x = L::read(&zs[k][end + at..]);
+            for j in 0..COLUMNS {
+                parts[k][j] = x.mul_add(l[j], parts[k][j]);
             }
         }
-        if !rest.is_empty() {
-            let last: L = read_short(rest);
-            for (parts, column) in parts.iter_mut().zip(columns) {
-                *parts = last.mul_add(read_short(&column[x.len()..]), *parts);
+        at += L::COUNT;
+    }
+    if whole < n {
+        for (parts, z) in parts.iter_mut().zip(&*zs) {
+            let x: L = read_short(&z[end + whole..]);
+            for (part, column) in parts.iter_mut().zip(columns) {
+                *part = x.mul_add(read_short(&column[whole..]), *part);
             }
         }
-        let mut sums = [0.0; COLUMNS];
-        for (sum, parts) in sums.iter_mut().zip(parts) {
+    }
+    for (parts, z) in parts.iter().zip(zs) {
+        for (part, z) in parts.iter().zip(&mut z[start..]) {
             let mut lanes = [0.0; MOST_LANES];
-            parts.write(&mut lanes);
-            *sum = lanes[0];
+            part.write(&mut lanes);
+            let mut sum = lanes[0];
             for lane in &lanes[1..L::COUNT] {
-                *sum += lane;
+                sum += lane;
             }
+            *z -= sum;
         }
-        sums
     }
 }
 

@@ -100,6 +100,23 @@ impl OnlineKernelPca {
 
     /// As [`learner_from`](Self::learner_from), on given threads, with somebody looking on who may stop it.
     ///
+    /// ```
+    /// use mercer::online::{Learner, OnlineKernelPca};
+    /// use mercer::watch::{Threads, Watch};
+    /// use mercer::{Kernel, KernelPca, Points};
+    ///
+    /// let rows = Points::from_f64((0..100).map(|i| f64::from(i * i % 101) * 0.02).collect::<Vec<_>>(), 50, 2)?;
+    /// let model = KernelPca::new(Kernel::gaussian(0.5)?).fit(&rows)?;
+    /// let settings = OnlineKernelPca::for_model(&model);
+    /// let learner: Learner = settings.learner_from_watched(&model, &Threads::new(1)?, &Watch::new())?;
+    /// assert!(learner.began_as(&model) && learner.n_before() == 50);
+    /// let seen = learner.look_at_rows(&rows)?;
+    /// assert!((seen[7].outputs[0] - model.training_scores()[(7, 0)]).abs() < 1e-6);
+    /// // It did not begin as another model of the same points.
+    /// assert!(!learner.began_as(&KernelPca::new(Kernel::gaussian(0.25)?).fit(&rows)?));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`learner_from`](Self::learner_from), and [`Error::Interrupted`].

@@ -23,6 +23,8 @@ impl Learner {
     ///     learner.learn_row(&[f64::from(row % 7), 1.0])?;
     /// }
     /// assert!(learner.warnings()[0].starts_with("the learning rate was made smaller for "));
+    /// assert!(learner.n_shrunk() > 0 && learner.last_shrunk().is_some_and(|(wanted, made)| made < wanted));
+    /// assert!(learner.budget_warnings().is_empty(), "it has no budget");
     /// # Ok::<(), mercer::Error>(())
     /// ```
     pub fn warnings(&self) -> Vec<String> {

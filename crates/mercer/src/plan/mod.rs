@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use self::choose::{choose_solver, expected_passes, first_block, start_sample, store, worth_storing};
+use self::choose::{Kept, choose_solver, expected_passes, first_block, start_sample, store, worth_storing};
 use self::memory_need::Need;
 pub use self::speeds::Speeds;
 use crate::choices::{GramChoice, SolverChoice};
@@ -36,6 +36,7 @@ use crate::scalar::Precision;
 ///     n_components: 10,
 ///     precision: Precision::F32,
 ///     tolerance: 1e-4,
+///     fixed16_error: None,
 ///     budget: 4 << 30,
 ///     threads: 8,
 ///     gram: GramChoice::Auto,
@@ -62,6 +63,9 @@ pub struct Task<'a> {
     pub precision: Precision,
     /// What residuals have to reach.
     pub tolerance: f64,
+    /// What keeping tiles in 16-bit fixed point changes in the matrix, relative to its first eigenvalue, if that was measured. Tiles that
+    /// do not all fit are kept so where it is below a tenth of the tolerance; without a measurement, where the tolerance is 1e-3 or more.
+    pub fixed16_error: Option<f64>,
     /// Bytes that may be taken beyond the data.
     pub budget: u64,
     /// Threads that will work.
@@ -150,18 +154,17 @@ impl Plan {
             reasons.push(format!("blocks of {block} vectors, because wider ones would not fit the memory budget"));
         }
         let left = task.budget - need.total();
-        let (store_format, store_bytes, stored_share) =
-            if wants_store { store(task, left, &mut reasons) } else { (StoreFormat::Full, 0, 0.0) };
-        let gram = match (task.kernel, store_bytes > 0) {
+        let kept = if wants_store { store(task, left, &mut reasons) } else { Kept::NONE };
+        let gram = match (task.kernel, kept.bytes > 0) {
             (Kernel::Precomputed, _) => "precomputed",
             _ if task.gram == GramChoice::Expansion => "expansion",
             (_, true) => "stored",
             (_, false) => "tiled",
         };
-        let start_sample = start_sample(task, solver, block, stored_share, task.budget - need.packed(), &mut reasons);
+        let start_sample = start_sample(task, solver, block, kept.share, task.budget - need.packed(), &mut reasons);
         let expected_passes = expected_passes(solver, k, block, start_sample, task.tolerance);
         let speeds = if copy == PackedCopy::PerTile { &speeds.packing_per_tile(task) } else { speeds };
-        let expected_seconds = speeds.fit_seconds(task, block, expected_passes, stored_share, start_sample);
+        let expected_seconds = speeds.fit_seconds(task, block, expected_passes, kept, start_sample);
         Ok(Self {
             gram: gram.to_owned(),
             method: None,
@@ -171,15 +174,34 @@ impl Plan {
             packs_per_tile: copy == PackedCopy::PerTile,
             block: block.min(n),
             max_subspace: need.max_subspace,
-            store_bytes,
-            stored_share,
-            store_format,
+            store_bytes: kept.bytes,
+            stored_share: kept.share,
+            store_format: kept.format,
             start_sample,
             expected_passes,
             expected_seconds,
-            expected_memory_bytes: need.total() + store_bytes,
+            expected_memory_bytes: need.total() + kept.bytes,
             reasons,
         })
+    }
+
+    /// The plan of a fit beside which `what`, something of this many bytes, is in memory.
+    ///
+    /// ```
+    /// use mercer::{Kernel, KernelPca, Precision};
+    ///
+    /// let fit = KernelPca::new(Kernel::gaussian(0.1)?).plan_shape(5000, 20, Precision::F64)?;
+    /// let both = fit.clone().beside(800_000, "a copy of the points");
+    /// assert_eq!(both.expected_memory_bytes, fit.expected_memory_bytes + 800_000);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    #[must_use]
+    pub fn beside(mut self, size: u64, what: &str) -> Self {
+        if size > 0 {
+            self.expected_memory_bytes += size;
+            self.reasons.push(format!("{what} takes {} of the memory", bytes(size)));
+        }
+        self
     }
 
     /// The same plan with one more reason.
@@ -188,12 +210,19 @@ impl Plan {
         self
     }
 
-    /// The plan of a run that goes on with blocks and a basis of an earlier one's widths; the store makes room for them.
+    /// The plan of a run that goes on with blocks and a basis of an earlier one's widths, and keeps tiles as that did; the store makes
+    /// room for them.
     ///
     /// # Errors
     ///
     /// [`Error::OverBudget`] if they do not fit.
-    pub(crate) fn going_on(mut self, task: &Task<'_>, block: usize, max_subspace: usize) -> Result<Self> {
+    pub(crate) fn going_on(
+        mut self,
+        task: &Task<'_>,
+        block: usize,
+        max_subspace: usize,
+        format: StoreFormat,
+    ) -> Result<Self> {
         let need = |copy| Need::with_subspace(task, block, max_subspace, copy);
         let copy = if need(PackedCopy::Kept).total() > task.budget { PackedCopy::PerTile } else { PackedCopy::Kept };
         let need = need(copy);
@@ -202,9 +231,15 @@ impl Plan {
             return Err(need.refuse_with(task, need.budget_advice()));
         }
         self.packs_per_tile = copy == PackedCopy::PerTile;
-        self.store_bytes = self.store_bytes.min(task.budget - need.total());
-        let whole = memory_need::store_size(task, self.store_format).max(1);
-        self.stored_share = (self.store_bytes as f64 / whole as f64).min(1.0);
+        if format != self.store_format {
+            self.store_format = format;
+            let how = if format == StoreFormat::Fixed16 { "in 16-bit fixed point" } else { "as they are" };
+            self.reasons.retain(|reason| !reason.contains("fixed point") && !reason.contains("tiles are kept"));
+            self.reasons.push(format!("tiles are kept {how}, because they were before the checkpoint"));
+        }
+        let whole = memory_need::store_size(task, format).max(1);
+        self.store_bytes = self.store_bytes.min(task.budget - need.total()).min(whole);
+        self.stored_share = self.store_bytes as f64 / whole as f64;
         (self.block, self.max_subspace, self.start_sample) = (block, max_subspace, 0);
         self.expected_memory_bytes = need.total() + self.store_bytes;
         self.reasons.retain(|reason| !reason.starts_with("starts from"));
@@ -278,6 +313,20 @@ fn wants_store(task: &Task<'_>, reasons: &mut Vec<String>) -> bool {
         // A precomputed matrix is in memory already.
         GramChoice::Stored => !matches!(task.kernel, Kernel::Precomputed),
         GramChoice::Auto => worth_storing(task, reasons),
+    }
+}
+
+/// Whether tiles are to be kept and do not all fit as they are, so that it matters whether they may be rounded.
+pub(crate) fn lacks_room(task: &Task<'_>) -> bool {
+    let mut reasons = Vec::new();
+    let solver = choose_solver(task, &mut reasons);
+    if solver == SolverChoice::Dense || !wants_store(task, &mut reasons) {
+        return false;
+    }
+    match widest_fitting(task, solver, first_block(task, solver, true)) {
+        Ok((_, _, need)) => memory_need::store_size(task, StoreFormat::Full) > task.budget - need.total(),
+        // Nothing fits, and the plan says so.
+        Err(_) => false,
     }
 }
 

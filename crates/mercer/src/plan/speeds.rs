@@ -2,6 +2,7 @@
 
 use faer::Mat;
 
+use super::choose::Kept;
 use super::{Task, memory_need};
 use crate::data::Points;
 use crate::error::Result;
@@ -20,6 +21,11 @@ use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
 /// let points = Points::from_f32((0..1000).map(|i| (i % 17) as f32).collect::<Vec<_>>(), 100, 10)?;
 /// let speeds = Speeds::measure(&points, &Kernel::gaussian(0.1)?, Precision::F32, &Threads::new(1)?)?;
 /// assert!(speeds.entries > 0.0 && speeds.multiply_adds > 0.0);
+///
+/// // A pass that reads all tiles back makes no entries, so it takes less time; twice the points have four times the pairs.
+/// let pass = |n, recomputed| speeds.pass_seconds(n, 16, recomputed);
+/// assert!(pass(1000, 0.0) < pass(1000, 1.0));
+/// assert!((pass(2000, 1.0) / pass(1000, 1.0) - 4.0).abs() < 0.1);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,15 +110,14 @@ impl Speeds {
         task: &Task<'_>,
         block: usize,
         passes: usize,
-        stored_share: f64,
+        kept: Kept,
         start_sample: usize,
     ) -> f64 {
         let (n, k) = (task.n_samples, task.n_components as f64);
         let columns = (block + 1).next_multiple_of(16);
         let first = self.pass_seconds(n, columns, 1.0);
-        let later = self.pass_seconds(n, columns, 1.0 - stored_share);
-        let fill =
-            stored_share * memory_need::store_size(task, crate::gram::StoreFormat::Full) as f64 / self.first_touch;
+        let later = self.pass_seconds(n, columns, 1.0 - kept.share);
+        let fill = kept.bytes as f64 / self.first_touch;
         // Orthogonalising twice against a basis that grows to the passes' blocks, and three small steps per block.
         let basis = (block * passes) as f64;
         let algebra =

@@ -1,6 +1,6 @@
 use super::choose::{
-    DENSE_UP_TO, DENSE_UP_TO_INDEFINITE, MAX_SAMPLE, MIN_SAMPLE, SAMPLE_FROM, STORE_FROM_BYTE_FEATURES,
-    STORE_FROM_FEATURES,
+    DENSE_UP_TO, DENSE_UP_TO_INDEFINITE, FIXED16_FROM_TOLERANCE, FIXED16_SHARE, MAX_SAMPLE, MIN_SAMPLE, SAMPLE_FROM,
+    STORE_FROM_BYTE_FEATURES, STORE_FROM_FEATURES,
 };
 use super::*;
 
@@ -15,6 +15,7 @@ fn task(kernel: &Kernel) -> Task<'_> {
         n_components: 50,
         precision: Precision::F32,
         tolerance: 1e-4,
+        fixed16_error: None,
         budget: 16 * GIB,
         threads: 2,
         gram: GramChoice::Auto,
@@ -109,14 +110,60 @@ fn few_features_are_not_worth_storing() {
 }
 
 #[test]
-fn fixed_point_is_used_only_where_tolerance_and_kernel_permit() {
+fn without_a_measurement_fixed_point_is_used_only_where_tolerance_and_kernel_permit() {
     let (unit, unbounded) = (gaussian(), Kernel::linear());
     let with = |kernel, tolerance, budget| plan(&Task { tolerance, budget, ..task(kernel) }).store_format;
     let tight = 6 * GIB;
-    assert_eq!(with(&unit, 1e-3, tight), StoreFormat::Fixed16);
-    assert_eq!(with(&unit, 9e-4, tight), StoreFormat::Full);
-    assert_eq!(with(&unbounded, 1e-3, tight), StoreFormat::Full);
-    assert_eq!(with(&unit, 1e-3, 16 * GIB), StoreFormat::Full);
+    assert_eq!(with(&unit, FIXED16_FROM_TOLERANCE, tight), StoreFormat::Fixed16);
+    assert_eq!(with(&unit, 0.9 * FIXED16_FROM_TOLERANCE, tight), StoreFormat::Full);
+    assert_eq!(with(&unbounded, FIXED16_FROM_TOLERANCE, tight), StoreFormat::Full);
+    assert_eq!(with(&unit, FIXED16_FROM_TOLERANCE, 16 * GIB), StoreFormat::Full);
+}
+
+#[test]
+fn what_fixed_point_was_measured_to_change_decides_whether_it_is_used() {
+    let kernel = gaussian();
+    let with = |error, tolerance, budget| {
+        let plan = plan(&Task { fixed16_error: Some(error), tolerance, budget, ..task(&kernel) });
+        let reason = plan.reasons.iter().find(|reason| reason.contains("fixed point, because")).cloned();
+        (plan.store_format, reason)
+    };
+    let tight = 6 * GIB;
+    for tolerance in [1e-2, 1e-4, 1e-5] {
+        assert_eq!(with(FIXED16_SHARE * tolerance, tolerance, tight).0, StoreFormat::Fixed16);
+        assert_eq!(with(1.01 * FIXED16_SHARE * tolerance, tolerance, tight).0, StoreFormat::Full);
+        // What all fits is kept as it is.
+        assert_eq!(with(0.0, tolerance, 16 * GIB), (StoreFormat::Full, None));
+    }
+    let (changes, would) = (with(2e-6, 1e-4, tight).1.expect("said"), with(3e-3, 1e-4, tight).1.expect("said"));
+    assert!(changes.starts_with("16-bit fixed point, because it changes") && changes.contains("2.0e-6"), "{changes}");
+    assert!(would.starts_with("no 16-bit fixed point, because it would change"), "{would}");
+}
+
+#[test]
+fn only_tiles_that_do_not_all_fit_are_worth_a_measurement() {
+    let kernel = gaussian();
+    assert!(lacks_room(&Task { budget: 6 * GIB, ..task(&kernel) }));
+    assert!(!lacks_room(&Task { budget: 16 * GIB, ..task(&kernel) }));
+    assert!(!lacks_room(&Task { budget: 6 * GIB, gram: GramChoice::Tiled, ..task(&kernel) }));
+    assert!(!lacks_room(&Task { budget: 6 * GIB, n_features: 2, ..task(&kernel) }));
+    assert!(!lacks_room(&Task { n_samples: 100, n_components: 2, ..task(&kernel) }));
+    // What does not fit at all is the plan's to refuse.
+    assert!(!lacks_room(&Task { budget: 1, ..task(&kernel) }));
+}
+
+#[test]
+fn filling_a_store_takes_the_time_of_its_bytes() {
+    let kernel = gaussian();
+    let (task, speeds) = (task(&kernel), Speeds::typical(784, 2));
+    let of = |format| {
+        let kept = Kept { format, bytes: memory_need::store_size(&task, format), share: 1.0 };
+        (kept.bytes, speeds.fit_seconds(&task, 15, 10, kept, 0))
+    };
+    let (full, fixed) = (of(StoreFormat::Full), of(StoreFormat::Fixed16));
+    assert_eq!(full.0, 2 * fixed.0);
+    let saved = fixed.0 as f64 / speeds.first_touch;
+    assert!((full.1 - fixed.1 - saved).abs() < 1e-9 * full.1, "{} and {} s", full.1, fixed.1);
 }
 
 #[test]

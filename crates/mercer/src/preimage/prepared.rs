@@ -67,6 +67,8 @@ impl Reconstruction {
 ///     let found = prepared.of_points(&points.slice(block.clone()), &Watch::new())?;
 ///     assert!(block.enumerate().all(|(row, i)| (found.points[(row, 0)] - circle(i)[0]).abs() < 0.05));
 /// }
+/// let found = prepared.of_scores(model.training_scores().as_ref(), None, &Watch::new())?;
+/// assert!((0..63).all(|i| (found.points[(i, 1)] - circle(i)[1]).abs() < 0.05));
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub struct PreparedPreimage<'a> {

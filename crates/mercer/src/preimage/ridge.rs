@@ -40,7 +40,7 @@ use crate::watch::{Context, Phase, Threads, Watch};
 ///
 /// ```
 /// use mercer::preimage::RidgePreimage;
-/// use mercer::{Kernel, Points};
+/// use mercer::{Kernel, MemoryBudget, Points};
 /// use mercer::watch::{Threads, Watch};
 ///
 /// // Points on a line, and their places on it.
@@ -49,6 +49,9 @@ use crate::watch::{Context, Phase, Threads, Watch};
 /// let back = RidgePreimage::new(Kernel::gaussian(1.0)?).alpha(1e-6);
 /// let coefficients = back.fit(&scores, &points, &Threads::all()?, &Watch::new())?;
 /// assert_eq!((coefficients.nrows(), coefficients.ncols()), (20, 2));
+/// // It takes the memory of a matrix of 20 by 20 numbers, at least.
+/// let back = back.memory(MemoryBudget::Bytes(8 * 20 * 20));
+/// assert!(back.fit(&scores, &points, &Threads::all()?, &Watch::new()).is_err());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -111,7 +111,7 @@ pub(crate) fn is_quadratic(kernel: &Kernel) -> bool {
 ///
 /// ```
 /// use mercer::preimage::{Preimage, PreimageMethod};
-/// use mercer::{Kernel, KernelPca, Points, Watch};
+/// use mercer::{Kernel, KernelPca, MemoryBudget, Points, Watch};
 ///
 /// // A noisy circle, and the nearest points on what four components make of it.
 /// let angle = |i: usize| i as f64 * 0.1;
@@ -121,6 +121,18 @@ pub(crate) fn is_quadratic(kernel: &Kernel) -> bool {
 /// let found = Preimage::new(PreimageMethod::FixedPoint).of_points(&model, &points, &Watch::new())?;
 /// assert!(found.converged.iter().all(|&converged| converged));
 /// assert!((0..63).all(|i| (found.points[(i, 0)].hypot(found.points[(i, 1)]) - 1.0).abs() < 0.1));
+///
+/// // Fewer digits take fewer steps; scores are enough, and the search begins at points with near ones.
+/// let quick = Preimage::new(PreimageMethod::FixedPoint).tolerance(1e-3).max_iterations(100).restarts(1).threads(1);
+/// let rough = quick.of_scores(&model, model.training_scores().as_ref(), &Watch::new())?;
+/// assert!(rough.iterations.iter().sum::<usize>() < found.iterations.iter().sum::<usize>());
+///
+/// // Every method has settings of its own, and refuses others; a regression has to fit its budget.
+/// let by_neighbors = |method| Preimage::new(method).neighbors(20).of_points(&model, &points, &Watch::new());
+/// assert!(by_neighbors(PreimageMethod::Distance).is_ok() && by_neighbors(PreimageMethod::FixedPoint).is_err());
+/// let ridge = Preimage::new(PreimageMethod::Ridge).memory(MemoryBudget::Bytes(1000));
+/// assert_eq!(ridge.method(), PreimageMethod::Ridge);
+/// assert!(ridge.of_points(&model, &points, &Watch::new()).is_err());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]

@@ -25,13 +25,21 @@ use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
 ///
 /// ```
 /// use faer::Mat;
-/// use mercer::{Kernel, KernelProduct, Points, Watch};
+/// use mercer::{Center, Kernel, KernelProduct, MemoryBudget, Points, Precision, Watch};
 ///
 /// let points = Points::from_f64(vec![0.0, 0.0, 3.0, 4.0], 2, 2)?;
 /// let (sums, record) =
 ///     KernelProduct::new(Kernel::linear()).multiply(&points, Mat::full(2, 1, 1.0).as_ref(), None, &Watch::new())?;
 /// assert_eq!((sums[(0, 0)], sums[(1, 0)]), (0.0, 25.0));
 /// assert_eq!(record.kernel_entries, 4);
+///
+/// // Centred in feature space: H K H with H = I − 11ᵀ/2.
+/// let said = KernelProduct::new(Kernel::linear()).center(Center::Yes).precision(Precision::F64).tolerance(1e-9);
+/// let said = said.checked_rows(1).memory(MemoryBudget::Bytes(1 << 20)).threads(1);
+/// let (column, record) = said.multiply(&points, faer::mat![[1.0], [0.0]].as_ref(), None, &Watch::new())?;
+/// assert_eq!((column[(0, 0)], column[(1, 0)]), (6.25, -6.25));
+/// assert_eq!((record.centered, record.precision, record.checked_rows, record.threads), (true, Precision::F64, 1, 1));
+/// assert!(record.measured_error <= Some(1e-9) && record.memory_budget_bytes == 1 << 20);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]

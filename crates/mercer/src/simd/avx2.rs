@@ -84,6 +84,10 @@ impl Lanes for F32x8 {
         Self(unsafe { _mm256_loadu_ps(source) })
     }
     #[inline(always)]
+    unsafe fn load_u16(source: *const u16) -> Self {
+        Self(unsafe { _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(source.cast()))) })
+    }
+    #[inline(always)]
     unsafe fn store(self, target: *mut f32) {
         unsafe { _mm256_storeu_ps(target, self.0) }
     }
@@ -209,6 +213,10 @@ impl Lanes for F64x4 {
     #[inline(always)]
     unsafe fn load(source: *const f64) -> Self {
         Self(unsafe { _mm256_loadu_pd(source) })
+    }
+    #[inline(always)]
+    unsafe fn load_u16(source: *const u16) -> Self {
+        Self(unsafe { _mm256_cvtepi32_pd(_mm_cvtepu16_epi32(_mm_loadl_epi64(source.cast()))) })
     }
     #[inline(always)]
     unsafe fn store(self, target: *mut f64) {

@@ -84,6 +84,10 @@ impl Lanes for F32x16 {
         Self(unsafe { _mm512_loadu_ps(source) })
     }
     #[inline(always)]
+    unsafe fn load_u16(source: *const u16) -> Self {
+        Self(unsafe { _mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256(source.cast()))) })
+    }
+    #[inline(always)]
     unsafe fn store(self, target: *mut f32) {
         unsafe { _mm512_storeu_ps(target, self.0) }
     }
@@ -198,6 +202,10 @@ impl Lanes for F64x8 {
     #[inline(always)]
     unsafe fn load(source: *const f64) -> Self {
         Self(unsafe { _mm512_loadu_pd(source) })
+    }
+    #[inline(always)]
+    unsafe fn load_u16(source: *const u16) -> Self {
+        Self(unsafe { _mm512_cvtepi32_pd(_mm256_cvtepu16_epi32(_mm_loadu_si128(source.cast()))) })
     }
     #[inline(always)]
     unsafe fn store(self, target: *mut f64) {

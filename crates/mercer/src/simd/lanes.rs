@@ -5,17 +5,7 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 use crate::scalar::Scalar;
 
 /// An instruction set: its vectors for each element type.
-///
-/// ```
-/// use mercer::simd::{Lanes, Target};
-///
-/// /// Singles and doubles fill the same register.
-/// fn halves<G: Target>() -> bool {
-///     G::F32::COUNT == 2 * G::F64::COUNT
-/// }
-/// # let _ = std::marker::PhantomData::<fn() -> bool>;
-/// ```
-pub trait Target: Copy + 'static {
+pub(crate) trait Target: Copy + 'static {
     /// Vector of single-precision numbers.
     type F32: Lanes<Elem = f32>;
     /// Vector of double-precision numbers.
@@ -42,18 +32,7 @@ pub(crate) const MOST_LANES: usize = 16;
 ///
 /// The methods that compute must only be reached through `Isa::run`, which has made sure
 /// that the processor knows the instructions.
-///
-/// ```
-/// use mercer::simd::Lanes;
-///
-/// /// Written once: for a register of numbers, and for one.
-/// fn square_plus_one<L: Lanes>(x: L) -> L {
-///     x.mul_add(x, L::constant(1.0))
-/// }
-///
-/// assert_eq!(square_plus_one(3.0_f64), 10.0);
-/// ```
-pub trait Lanes:
+pub(crate) trait Lanes:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self> + 'static
 {
     /// Type of one lane.
@@ -76,6 +55,14 @@ pub trait Lanes:
     /// `source` must be valid for reading `COUNT` elements.
     #[expect(unsafe_code, reason = "reads through a pointer")]
     unsafe fn load(source: *const Self::Elem) -> Self;
+
+    /// Reads `COUNT` unsigned integers of 16 bits as numbers.
+    ///
+    /// # Safety
+    ///
+    /// `source` must be valid for reading `COUNT` integers.
+    #[expect(unsafe_code, reason = "reads through a pointer")]
+    unsafe fn load_u16(source: *const u16) -> Self;
 
     /// Writes `COUNT` numbers.
     ///
@@ -199,18 +186,7 @@ pub trait Lanes:
 /// Dot products of unsigned bytes, exact in 32-bit integers.
 ///
 /// Bytes of `Floats::COUNT` rows are interleaved in groups of `GROUP` consecutive features: one group of every row makes one load.
-///
-/// ```
-/// use mercer::simd::ByteLanes;
-///
-/// /// Bytes that one instruction takes from all its rows.
-/// fn bytes_at_once<B: ByteLanes>() -> usize {
-///     use mercer::simd::Lanes;
-///     B::GROUP * B::Floats::COUNT
-/// }
-/// # let _ = 0;
-/// ```
-pub trait ByteLanes: Copy + 'static {
+pub(crate) trait ByteLanes: Copy + 'static {
     /// The floating-point vector with the same number of lanes.
     type Floats: Lanes<Elem = f32>;
     /// Features that one multiply-add consumes.

@@ -87,6 +87,11 @@ macro_rules! array_lanes {
                 Self(unsafe { source.cast::<[$t; $count]>().read() })
             }
             #[inline(always)]
+            unsafe fn load_u16(source: *const u16) -> Self {
+                // SAFETY: as above.
+                Self(unsafe { source.cast::<[u16; $count]>().read() }.map($t::from))
+            }
+            #[inline(always)]
             unsafe fn store(self, target: *mut $t) {
                 // SAFETY: as above.
                 unsafe { target.cast::<[$t; $count]>().write(self.0) }

@@ -21,6 +21,11 @@ macro_rules! scalar_lanes {
                 unsafe { source.read() }
             }
             #[inline(always)]
+            unsafe fn load_u16(source: *const u16) -> Self {
+                // SAFETY: the caller's promise.
+                unsafe { source.read() }.into()
+            }
+            #[inline(always)]
             unsafe fn store(self, target: *mut $t) {
                 // SAFETY: the caller's promise.
                 unsafe { target.write(self) }

@@ -83,6 +83,11 @@ impl<L: Lanes, const N: usize> Lanes for Several<L, N> {
         Self(std::array::from_fn(|i| unsafe { L::load(source.add(i * L::COUNT)) }))
     }
     #[inline(always)]
+    unsafe fn load_u16(source: *const u16) -> Self {
+        // SAFETY: the caller's promise.
+        Self(std::array::from_fn(|i| unsafe { L::load_u16(source.add(i * L::COUNT)) }))
+    }
+    #[inline(always)]
     unsafe fn store(self, target: *mut L::Elem) {
         for (i, vector) in self.0.into_iter().enumerate() {
             // SAFETY: the caller's promise.

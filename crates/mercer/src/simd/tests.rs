@@ -91,5 +91,5 @@ fn everywhere_on<T: Scalar, O: Operation>(operation: O, arguments: &[T]) -> Vec<
 fn the_best_instruction_set_is_detected_and_the_portable_one_always_there() {
     let available = Isa::available();
     assert_eq!(Isa::detect(), available[0]);
-    assert_eq!(available.last(), Some(&Isa::Portable));
+    assert_eq!(available.last(), Some(&Isa::PORTABLE));
 }

@@ -1,7 +1,10 @@
 //! Numbers between zero and one in 16-bit fixed point.
+//!
+//! Tiles are narrowed once and widened in every pass over them, so it is widening that has to be fast: sixteen bits are loaded, made
+//! integers and then numbers in the lanes of the tile's precision, and multiplied once.
 
 use crate::scalar::Scalar;
-use crate::simd::{Isa, Job, Target};
+use crate::simd::{Isa, Job, Lanes, MOST_LANES, Target};
 
 /// What one is in fixed point.
 pub(crate) const ONE: f64 = 65535.0;
@@ -26,7 +29,7 @@ impl<T: Scalar> Job for Narrow<'_, T> {
     #[inline(always)]
     fn run<G: Target>(self) {
         for (kept, x) in self.to.iter_mut().zip(self.from) {
-            // Through a signed integer: that conversion has an instruction.
+            // In double precision, where the half is not rounded away, and through a signed integer: that conversion has an instruction.
             *kept = (x.to_f64() * ONE + 0.5) as i32 as u16;
         }
     }
@@ -41,8 +44,28 @@ impl<T: Scalar> Job for Widen<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<G: Target>(self) {
-        for (x, &kept) in self.to.iter_mut().zip(self.from) {
-            *x = T::from_f64(f64::from(kept) * (1.0 / ONE));
+        assert_eq!(self.from.len(), self.to.len(), "a number for each that is kept");
+        let count = <T::On<G> as Lanes>::COUNT;
+        let (from, to) = (self.from.chunks_exact(count), self.to.chunks_exact_mut(count));
+        let rest = from.remainder();
+        for (kept, x) in from.zip(to) {
+            widened::<T::On<G>>(kept).write(x);
         }
+        // What does not fill a vector is widened in one all the same: a number must not depend on its place.
+        let (mut kept, mut x) = ([0; MOST_LANES], [T::default(); MOST_LANES]);
+        kept[..rest.len()].copy_from_slice(rest);
+        widened::<T::On<G>>(&kept).write(&mut x);
+        let place = self.to.len() - rest.len();
+        self.to[place..].copy_from_slice(&x[..rest.len()]);
     }
+}
+
+/// The first integers of a slice as numbers, one in each lane.
+#[inline(always)]
+#[expect(unsafe_code, reason = "reads a whole vector of integers")]
+fn widened<L: Lanes>(kept: &[u16]) -> L {
+    let kept = &kept[..L::COUNT];
+    // SAFETY: there are as many integers.
+    let numbers = unsafe { L::load_u16(kept.as_ptr()) };
+    numbers * L::constant(1.0 / ONE)
 }

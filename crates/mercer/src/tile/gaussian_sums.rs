@@ -4,7 +4,7 @@
 //!
 //! Gaussian kernels come in chains in which `gamma` doubles: $k_{2\gamma} = k_\gamma^2$, so that only the first of a chain
 //! costs an exponential. Long chains are cut into pieces, after what is wide and what is zero over the whole tile has been left out. One piece after the other goes over the tile, which stays in the second-level cache. A strip of a few columns is
-//! taken through a whole chain: sums of its columns stay in registers, the chain's sums of rows and the kernel values in the first-level
+//! taken through a whole chain: sums of its columns stay in registers, the chain's sums of rows, the strip's scalars (copied, because they lie far apart in the tile) and the kernel values in the first-level
 //! cache. Kernels so wide that they are short polynomials over the whole tile come from sums of powers instead
 //! ([`powers`]), if there are enough of them.
 //!
@@ -223,15 +223,17 @@ fn strip<L: Lanes, const COLUMNS: usize>(
         }
         if step == 0 {
             let factor = L::constant(-gamma * std::f64::consts::LOG2_E);
-            let values = sums.strip.as_mut_ptr();
+            let (values, scalars) = (sums.strip.as_mut_ptr(), sums.scalars.as_mut_ptr());
             for panel in 0..n_panels {
                 let first = (panel * part.n_columns + column) * L::COUNT;
                 for c in 0..COLUMNS {
-                    // SAFETY: as above; the strip has room for COLUMNS vectors of every panel.
+                    let place = (panel * COLUMNS + c) * L::COUNT;
+                    // SAFETY: as above; the strips have room for COLUMNS vectors of every panel.
                     unsafe {
                         let s = L::load(tile.as_ptr().add(first + c * L::COUNT));
                         let k = (s * factor).min(L::constant(0.0)).exp2_nonpositive();
-                        k.store(values.add((panel * COLUMNS + c) * L::COUNT));
+                        s.store(scalars.add(place));
+                        k.store(values.add(place));
                     }
                 }
             }
@@ -240,11 +242,11 @@ fn strip<L: Lanes, const COLUMNS: usize>(
         let place = chain.first + step;
         // Known when compiled, so that all sums stay in registers.
         if step == 0 {
-            add_strip::<L, COLUMNS, false, false>(tile, part, n_panels, column, place, floor, sums);
+            add_strip::<L, COLUMNS, false, false>(n_panels, column, place, floor, sums);
         } else if gamma * farthest < enough {
-            add_strip::<L, COLUMNS, true, false>(tile, part, n_panels, column, place, floor, sums);
+            add_strip::<L, COLUMNS, true, false>(n_panels, column, place, floor, sums);
         } else {
-            add_strip::<L, COLUMNS, true, true>(tile, part, n_panels, column, place, floor, sums);
+            add_strip::<L, COLUMNS, true, true>(n_panels, column, place, floor, sums);
         }
     }
 }
@@ -253,8 +255,6 @@ fn strip<L: Lanes, const COLUMNS: usize>(
 #[inline(always)]
 #[expect(unsafe_code, reason = "raw loads and stores of whole vectors")]
 fn add_strip<L: Lanes, const COLUMNS: usize, const SQUARES: bool, const HAS_FLOOR: bool>(
-    tile: &[L::Elem],
-    part: Part,
     n_panels: usize,
     column: usize,
     kernel: usize,
@@ -266,19 +266,18 @@ fn add_strip<L: Lanes, const COLUMNS: usize, const SQUARES: bool, const HAS_FLOO
     assert!(first + 2 * side <= sums.rows.len());
     let mut totals = [zero; COLUMNS];
     let mut products = [zero; COLUMNS];
-    let (tile, strip, rows) = (tile.as_ptr(), sums.strip.as_mut_ptr(), sums.rows.as_mut_ptr());
+    let (scalars, strip, rows) = (sums.scalars.as_ptr(), sums.strip.as_mut_ptr(), sums.rows.as_mut_ptr());
     for panel in 0..n_panels {
         // SAFETY: `check` has compared the sizes, and the assertion above those of the kernel's sums.
         unsafe {
             let row = rows.add(first + panel * L::COUNT);
             let (mut row_total, mut row_product) = (zero, zero);
             for c in 0..COLUMNS {
-                let s = L::load(tile.add((panel * part.n_columns + column + c) * L::COUNT));
-                let place = strip.add((panel * COLUMNS + c) * L::COUNT);
-                let mut k = L::load(place);
+                let place = (panel * COLUMNS + c) * L::COUNT;
+                let (s, mut k) = (L::load(scalars.add(place)), L::load(strip.add(place)));
                 if SQUARES {
                     k = if HAS_FLOOR { k.mul_add(k, floor).max(zero) } else { k * k };
-                    k.store(place);
+                    k.store(strip.add(place));
                 }
                 row_total = row_total + k;
                 row_product = k.mul_add(s, row_product);

@@ -52,7 +52,8 @@ pub(super) struct Powers<T> {
     inside: (usize, usize),
     rows: Vec<T>,
     columns: Vec<T>,
-    /// The last power of a few columns.
+    /// `x` of a few columns, and the last power of it.
+    scaled: Vec<T>,
     strip: Vec<T>,
 }
 
@@ -61,8 +62,8 @@ impl<T: Scalar> Powers<T> {
     pub(super) fn new(side: usize) -> Self {
         let n_sums = count(T::PRECISION) * side;
         let [rows, columns] = [(); 2].map(|()| vec![T::default(); n_sums]);
-        let strip = vec![T::default(); STRIP * side];
-        Self { side, range: Range { middle: 0.0, half: 1.0 }, inside: (0, 0), rows, columns, strip }
+        let [scaled, strip] = [(); 2].map(|()| vec![T::default(); STRIP * side]);
+        Self { side, range: Range { middle: 0.0, half: 1.0 }, inside: (0, 0), rows, columns, scaled, strip }
     }
 
     /// Sums up the powers of a tile whose scalars have this range; those of rows outside the data must be its middle.
@@ -112,19 +113,27 @@ impl<T: Scalar> Powers<T> {
         let (middle, scale) = (L::constant(self.range.middle), L::constant(1.0 / self.range.half));
         let (odd, even) = (2 * pair * self.side, (2 * pair + 1) * self.side);
         let (mut odds, mut evens) = ([zero; COLUMNS], [zero; COLUMNS]);
-        let (tile, strip, rows) = (tile.as_ptr(), self.strip.as_mut_ptr(), self.rows.as_mut_ptr());
+        let (tile, rows) = (tile.as_ptr(), self.rows.as_mut_ptr());
+        let (scaled, strip) = (self.scaled.as_mut_ptr(), self.strip.as_mut_ptr());
         for panel in 0..n_panels {
-            // SAFETY: `fill` has compared the sizes of the tile and of the sums; the strip has room for COLUMNS vectors of every
-            // panel.
+            // SAFETY: `fill` has compared the sizes of the tile and of the sums; the strips have room for COLUMNS vectors of
+            // every panel.
             unsafe {
                 let (mut row_odd, mut row_even) = (zero, zero);
                 for c in 0..COLUMNS {
-                    let x = (L::load(tile.add((panel * part.n_columns + column + c) * L::COUNT)) - middle) * scale;
-                    let place = strip.add((panel * COLUMNS + c) * L::COUNT);
+                    let place = (panel * COLUMNS + c) * L::COUNT;
                     // An odd power has the sign of x; an even one, its product with x, has none.
-                    let first = if FIRST { x } else { L::load(place) * x };
+                    let (x, first) = if FIRST {
+                        let s = L::load(tile.add((panel * part.n_columns + column + c) * L::COUNT));
+                        let x = (s - middle) * scale;
+                        x.store(scaled.add(place));
+                        (x, x)
+                    } else {
+                        let x = L::load(scaled.add(place));
+                        (x, L::load(strip.add(place)) * x)
+                    };
                     let second = first.mul_add(x, floor).max(zero);
-                    second.store(place);
+                    second.store(strip.add(place));
                     (odds[c], evens[c]) = (odds[c] + first, evens[c] + second);
                     (row_odd, row_even) = (row_odd + first, row_even + second);
                 }

@@ -30,8 +30,10 @@ pub(crate) struct TileSums<T> {
     pub(super) columns: Vec<f64>,
     /// Sums over the whole tile of the kernel times each quantity.
     squares: Vec<f64>,
-    /// Kernel values of a strip, and the smallest and the largest scalar of each.
+    /// Kernel values of a strip and its scalars, side by side: in the tile panels lie so far apart that the first-level cache would not hold
+    /// a strip of them. And the smallest and the largest scalar of each.
     pub(super) strip: Vec<T>,
+    pub(super) scalars: Vec<T>,
     pub(super) nearest: Vec<f64>,
     pub(super) farthest: Vec<f64>,
     pub(super) powers: Powers<T>,
@@ -51,6 +53,7 @@ impl<T: Scalar> TileSums<T> {
             columns: vec![0.0; n_sums * side],
             squares: vec![0.0; n_sums],
             strip: vec![T::default(); STRIP * side],
+            scalars: vec![T::default(); STRIP * side],
             nearest: vec![0.0; side],
             farthest: vec![0.0; side],
             powers: Powers::new(side),
@@ -104,7 +107,8 @@ pub(super) fn check<T>(tile: usize, part: Part, lanes: usize, sums: &TileSums<T>
     let (n_rows, n_columns) = part.inside;
     assert!(n_columns <= part.n_columns && n_columns <= sums.side && n_rows.next_multiple_of(lanes) <= sums.side);
     assert!(n_rows.next_multiple_of(lanes) * part.n_columns <= tile);
-    assert!(sums.rows.len() == sums.squares.len() * sums.side && sums.strip.len() >= STRIP * sums.side);
+    assert!(sums.rows.len() == sums.squares.len() * sums.side);
+    assert!(sums.strip.len().min(sums.scalars.len()) >= STRIP * sums.side);
 }
 
 /// Sums of any kernel (quantity 0) and of its derivatives by some parameters (the others) over a tile of scalars, which are

@@ -55,6 +55,8 @@ pub struct ArdGradient {
 pub struct ArdTuning {
     /// Inverse width of each feature.
     pub gammas: Vec<f64>,
+    /// For each feature, whether its inverse width is held at the end of its range, a factor of ten thousand from the start: the criterion may grow beyond.
+    pub is_at_bound: Vec<bool>,
     /// The criterion there.
     pub value: f64,
     /// The criterion at the start.
@@ -131,6 +133,7 @@ pub fn tune_ard(
     let ends: Vec<(f64, f64)> = first.iter().map(|x| (x - range, x + range)).collect();
     let summit = climb(&first, &ends, TOLERANCE, max_steps, at)?;
     Ok(ArdTuning {
+        is_at_bound: summit.held(&ends),
         gammas: summit.place.iter().map(|x| x.exp()).collect(),
         value: summit.there.value,
         start_value: summit.start_value,

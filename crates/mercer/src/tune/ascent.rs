@@ -36,12 +36,18 @@ pub enum StepFactor {
 /// Gradient ascent of the Gaussian kernel's bandwidth with a fixed step.
 ///
 /// ```
+/// use mercer::watch::{Threads, Watch};
 /// use mercer::{Points, tune::Ascent};
 ///
 /// let values: Vec<f64> = (0..40).map(|i| (f64::from(i) * 1.3).sin()).collect();
 /// let points = Points::from_f64(values, 20, 2)?;
 /// let path = Ascent::new(1.0, 1.0).steps(10).run(&points)?;
 /// assert_eq!(path.len(), 10);
+///
+/// // Until a step changes the bandwidth by less than a thousandth.
+/// let path = Ascent::new(1.0, 1.0).tolerance(1e-3).run_watched(&points, &Threads::new(1)?, &Watch::new())?;
+/// let [.., before, last] = path.as_slice() else { panic!("there are several steps") };
+/// assert!(path.len() < 1000 && (last - before).abs() <= 1e-3 * last);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]

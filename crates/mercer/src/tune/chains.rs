@@ -2,14 +2,13 @@
 
 use crate::tile::Chain;
 
-/// Gaussian kernels at some inverse widths and at twice each of them, whose sums are the sums of squares of the first.
+/// Gaussian kernels at some inverse widths, in chains in which those double.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Chains {
     pub(super) all: Vec<Chain>,
-    /// For each inverse width asked for, the place of its sums and of those of twice it.
-    pub(super) places: Vec<(usize, usize)>,
-    /// Sums in all.
-    pub(super) n_kernels: usize,
+    /// The inverse widths, in increasing order, and the place of the sums of each.
+    gammas: Vec<f64>,
+    places: Vec<usize>,
 }
 
 /// Two inverse widths are the same if they differ by no more than a few roundings.
@@ -19,39 +18,53 @@ fn is_same(a: f64, b: f64) -> bool {
 
 impl Chains {
     /// The chains of some inverse widths.
-    pub(super) fn new(gammas: &[f64]) -> Self {
-        let mut all: Vec<f64> = gammas.iter().flat_map(|&gamma| [gamma, 2.0 * gamma]).collect();
-        all.sort_by(f64::total_cmp);
-        all.dedup_by(|a, b| is_same(*a, *b));
-        let find = |gamma: f64| {
-            let near = all.partition_point(|&x| x < gamma);
-            (near.saturating_sub(1)..(near + 2).min(all.len())).find(|&index| is_same(all[index], gamma))
-        };
-        let mut place = vec![usize::MAX; all.len()];
-        let mut chains = Vec::new();
+    pub(super) fn new(mut gammas: Vec<f64>) -> Self {
+        gammas.sort_by(f64::total_cmp);
+        gammas.dedup_by(|a, b| is_same(*a, *b));
+        let mut places = vec![usize::MAX; gammas.len()];
+        let mut all = Vec::new();
         let mut next = 0;
-        for start in 0..all.len() {
-            if place[start] != usize::MAX {
+        for start in 0..gammas.len() {
+            if places[start] != usize::MAX {
                 continue;
             }
             // Twice the width as it is kept, not as it was asked for: a chain doubles from its start.
             let mut run = vec![start];
-            while let Some(double) = run.last().and_then(|&last| find(2.0 * all[last]))
-                && place[double] == usize::MAX
+            while let Some(double) = run.last().and_then(|&last| find(&gammas, 2.0 * gammas[last]))
+                && places[double] == usize::MAX
                 && !run.contains(&double)
             {
                 run.push(double);
             }
-            chains.push(Chain { gamma: all[start], length: run.len(), first: next });
+            all.push(Chain { gamma: gammas[start], length: run.len(), first: next });
             for link in run {
-                place[link] = next;
+                places[link] = next;
                 next += 1;
             }
         }
-        let known = |gamma: f64| place[find(gamma).expect("every width asked for is in the list")];
-        let places = gammas.iter().map(|&gamma| (known(gamma), known(2.0 * gamma))).collect();
-        Self { all: chains, places, n_kernels: next }
+        Self { all, gammas, places }
     }
+
+    /// The chains of some inverse widths and of twice each of them, whose sums are the sums of squares of the first.
+    pub(super) fn with_doubles(gammas: &[f64]) -> Self {
+        Self::new(gammas.iter().flat_map(|&gamma| [gamma, 2.0 * gamma]).collect())
+    }
+
+    /// Kernels in all.
+    pub(super) fn n_kernels(&self) -> usize {
+        self.gammas.len()
+    }
+
+    /// The place of the sums of an inverse width, which must be one of those in the chains.
+    pub(super) fn place(&self, gamma: f64) -> usize {
+        self.places[find(&self.gammas, gamma).expect("every width asked for is in the list")]
+    }
+}
+
+/// Where an inverse width stands in a list in increasing order.
+fn find(gammas: &[f64], gamma: f64) -> Option<usize> {
+    let near = gammas.partition_point(|&x| x < gamma);
+    (near.saturating_sub(1)..(near + 2).min(gammas.len())).find(|&index| is_same(gammas[index], gamma))
 }
 
 #[cfg(test)]
@@ -68,12 +81,11 @@ mod tests {
         let octaves: Vec<f64> =
             (0..40).map(|j| 0.3 * 2.0_f64.powf(f64::from(j % 3) / 3.0) * f64::from(1 << (j / 3))).collect();
         for gammas in [vec![1.0], vec![1.0, 1.0], vec![4.0, 0.1, 2.0, 1.0, 7.0], octaves] {
-            let chains = Chains::new(&gammas);
-            for (&gamma, &(one, double)) in gammas.iter().zip(&chains.places) {
-                assert!(is_same(gamma_at(&chains, one), gamma), "{gammas:?}");
-                assert!(is_same(gamma_at(&chains, double), 2.0 * gamma), "{gammas:?}");
+            let chains = Chains::with_doubles(&gammas);
+            for gamma in gammas.iter().flat_map(|&gamma| [gamma, 2.0 * gamma]) {
+                assert!(is_same(gamma_at(&chains, chains.place(gamma)), gamma), "{gammas:?}");
             }
-            assert_eq!(chains.n_kernels, chains.all.iter().map(|chain| chain.length).sum::<usize>());
+            assert_eq!(chains.n_kernels(), chains.all.iter().map(|chain| chain.length).sum::<usize>());
         }
     }
 
@@ -81,8 +93,8 @@ mod tests {
     fn a_grid_of_octaves_is_as_many_chains_as_there_are_widths_in_an_octave() {
         let gammas: Vec<f64> =
             (0..64).map(|j| 2.0_f64.powf(f64::from(j % 4) / 4.0) * f64::from(1 << (j / 4))).collect();
-        let chains = Chains::new(&gammas);
-        assert_eq!(chains.n_kernels, 68);
+        let chains = Chains::with_doubles(&gammas);
+        assert_eq!(chains.n_kernels(), 68);
         assert_eq!(chains.all.iter().map(|chain| chain.length).collect::<Vec<_>>(), [17; 4]);
     }
 }

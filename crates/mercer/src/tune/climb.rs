@@ -40,6 +40,14 @@ pub(super) struct Summit {
     pub(super) converged: bool,
 }
 
+impl Summit {
+    /// For each coordinate, whether it lies at an end of its range.
+    pub(super) fn held(&self, ranges: &[(f64, f64)]) -> Vec<bool> {
+        let is_at = |(x, (low, high)): (&f64, &(f64, f64))| *x <= low + 1e-9 || *x >= high - 1e-9;
+        self.place.iter().zip(ranges).map(is_at).collect()
+    }
+}
+
 /// Climbs from `start` within `ranges` until the relative slope is below `tolerance`; `at` gives the criterion at a place.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 
 use faer::Mat;
 
+use super::grid::too_large;
 use crate::data::{Points, sample_rows};
 use crate::eigen::{Order, small_eigen};
 use crate::error::{Error, Result};
@@ -30,7 +31,9 @@ impl Sample {
             });
         };
         let rows = sample_rows(points.n_samples(), size, seed);
-        Ok(Self::of(rows.into_iter().map(|row| points.row(row)).collect(), pairing))
+        let sample = Self::of(rows.into_iter().map(|row| points.row(row)).collect(), pairing);
+        let is_finite = (0..sample.len()).all(|j| sample.scalars.col(j).iter().all(|s| s.is_finite()));
+        if is_finite { Ok(sample) } else { Err(too_large(points)) }
     }
 
     fn of(points: Vec<Vec<f64>>, pairing: Pairing) -> Self {

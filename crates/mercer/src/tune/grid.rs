@@ -3,6 +3,7 @@
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Pairing, pair_scalars};
+use crate::scalar::Precision;
 
 /// Bandwidths of a grid, at most (unless the data's distances span more than as many octaves).
 const MOST: usize = 64;
@@ -12,16 +13,27 @@ const SAMPLE: usize = 400;
 const NARROWEST: f64 = 8.0;
 const WIDEST: f64 = 1.0 / 16.0;
 
-/// What `gamma` multiplies, over the pairs of a sample, in increasing order.
-#[derive(Clone, Debug)]
-pub(super) struct Distances(Vec<f64>);
+/// The share of the pairs that are closer than what counts as close.
+const CLOSE: f64 = 1e-3;
+/// Octaves by which a grid is made longer at an end, at most, and one for the squares of its kernels.
+const BEYOND: i32 = 9;
+/// Inverse widths of which half the reciprocal, its root and the square of that are ordinary numbers.
+const WITHIN: (f64, f64) = (1e-306, 1e306);
+
+/// What `gamma` multiplies, over the pairs of a sample: for close pairs, in the middle, and for the farthest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Distances {
+    close: f64,
+    median: f64,
+    farthest: f64,
+}
 
 impl Distances {
     /// The distances of a sample of the points.
     ///
     /// # Errors
     ///
-    /// If the kernel is not a function of a distance, or all points are equal.
+    /// If the kernel is not a function of a distance, all points are equal, or they are so far apart or so close that no inverse width is a number.
     pub(super) fn of(points: &Points, kernel: &Kernel) -> Result<Self> {
         let pairing = kernel.pairing().filter(|pairing| pairing.is_translation_invariant());
         let Some(pairing) = pairing else {
@@ -36,26 +48,32 @@ impl Distances {
             let s = pairing.of(x, y);
             if root { s.sqrt() } else { s }
         })?;
-        values.sort_by(f64::total_cmp);
-        Ok(Self(values))
+        let farthest = values.iter().copied().fold(0.0, f64::max);
+        let (last, middle) = (values.len() - 1, values.len() / 2);
+        let [close, median] = [(last as f64 * CLOSE) as usize, middle]
+            .map(|place| *values.select_nth_unstable_by(place, f64::total_cmp).1);
+        let found = Self { close, median, farthest };
+        match found.ends(BEYOND, BEYOND) {
+            (low, _) if low < WITHIN.0 => Err(too_large(points)),
+            (_, high) if high > WITHIN.1 => Err(Error::TooClose { distance: close }),
+            _ => Ok(found),
+        }
     }
 
     /// A typical scalar of a pair, as the kernel's formula has it.
     pub(super) fn unit(&self, kernel: &Kernel) -> f64 {
-        let median = self.0[self.0.len() / 2];
-        if multiplies_root(kernel) { median * median } else { median }
+        if multiplies_root(kernel) { self.median * self.median } else { self.median }
     }
 
-    /// The value that a share of the pairs stays below.
-    fn quantile(&self, share: f64) -> f64 {
-        self.0[((self.0.len() - 1) as f64 * share) as usize]
+    /// The smallest and the largest inverse width that are worth a look, with some octaves more.
+    fn ends(&self, wider: i32, narrower: i32) -> (f64, f64) {
+        (WIDEST / self.farthest * 2.0_f64.powi(-wider), NARROWEST / self.close * 2.0_f64.powi(narrower))
     }
 
     /// Inverse widths in increasing order, each `2^(1/m)` times the one before for a whole `m`: so that the squares of
     /// Gaussian kernels are other kernels of the grid. `wider` and `narrower` octaves are added at the ends.
     pub(super) fn gammas(&self, wider: i32, narrower: i32) -> Vec<f64> {
-        let low = WIDEST / self.0[self.0.len() - 1] * 2.0_f64.powi(-wider);
-        let high = NARROWEST / self.quantile(1e-3) * 2.0_f64.powi(narrower);
+        let (low, high) = self.ends(wider, narrower);
         let octaves = (high / low).log2().max(1.0);
         let steps = ((MOST - 1) as f64 / octaves).floor().clamp(1.0, 8.0);
         let count = (octaves * steps).ceil() as usize;
@@ -70,17 +88,29 @@ impl Distances {
 ///
 /// # Errors
 ///
-/// If all points are equal.
+/// If all points are equal, or two of them are so far apart that the scalar is no number.
 pub(super) fn some_scalars(points: &Points, scalar: impl Fn(&[f64], &[f64]) -> f64) -> Result<Vec<f64>> {
     let n = points.n_samples();
+    let finite = |values: Vec<f64>| {
+        if values.iter().all(|value| value.is_finite()) { Ok(values) } else { Err(too_large(points)) }
+    };
     match pair_scalars(points, SAMPLE, &scalar) {
         Err(Error::NoVariance { .. }) if n > SAMPLE => {}
-        outcome => return outcome,
+        outcome => return outcome.and_then(finite),
     }
     let first = points.row(0);
     let others = (1..n).filter(|&row| scalar(&points.row(row), &first) > 0.0).take(SAMPLE - 1);
     let rows: Vec<usize> = std::iter::once(0).chain(others).collect();
-    pair_scalars(&points.select(&rows), SAMPLE, &scalar).map_err(|_| Error::NoVariance { n_samples: n })
+    pair_scalars(&points.select(&rows), SAMPLE, &scalar)
+        .map_err(|_| Error::NoVariance { n_samples: n })
+        .and_then(finite)
+}
+
+/// The error that names the row with the largest number.
+pub(super) fn too_large(points: &Points) -> Error {
+    let size = |row: usize| points.row(row).into_iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+    let row = (0..points.n_samples()).max_by(|&a, &b| size(a).total_cmp(&size(b)).then(b.cmp(&a))).unwrap_or(0);
+    Error::TooLarge { row, precision: Precision::F64 }
 }
 
 /// Whether `gamma` multiplies the distance and not its square.

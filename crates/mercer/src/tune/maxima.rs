@@ -58,7 +58,7 @@ impl Bracket {
         self.low.0 + self.width() * if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.5 }
     }
 
-    /// The maximum inside, to `tolerance`; `curve` gives value and slope at some positions.
+    /// The maximum inside, and whether it is known to `tolerance`; `curve` gives value and slope at some positions.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Bracket {
         mut self,
         tolerance: f64,
         mut curve: impl FnMut(&[f64]) -> Result<Vec<Graded>>,
-    ) -> Result<Peak> {
+    ) -> Result<(Peak, bool)> {
         let mut best = if self.low.1.value > self.high.1.value { self.low } else { self.high };
         for _ in 0..MOST_STEPS {
             let (width, guess) = (self.width(), self.secant());
@@ -106,7 +106,7 @@ impl Bracket {
                 }
             }
         }
-        Ok(Peak { position: self.secant(), value: best.1.value })
+        Ok((Peak { position: self.secant(), value: best.1.value }, self.width() <= tolerance))
     }
 }
 
@@ -132,13 +132,13 @@ mod tests {
         assert_eq!(found.len(), 2);
         for (bracket, at) in found.into_iter().zip([1.0, 4.0]) {
             let mut calls = 0;
-            let peak = bracket
+            let (peak, is_known) = bracket
                 .refine(1e-9, |xs| {
                     calls += 1;
                     Ok(xs.iter().map(|&x| two_hills(x)).collect())
                 })
                 .expect("the curve never fails");
-            assert!((peak.position - at).abs() < 1e-2, "{peak:?}");
+            assert!(is_known && (peak.position - at).abs() < 1e-2, "{peak:?}");
             assert!(two_hills(peak.position).slope.abs() < 1e-7, "{peak:?}");
             assert!(calls <= 8, "{calls} passes");
         }
@@ -156,7 +156,14 @@ mod tests {
     fn a_curve_with_a_corner_is_refined_by_halving() {
         let corner = |x: f64| Graded { value: -x.abs(), slope: if x < 0.3 { 1.0 } else { -1e-6 } };
         let bracket = Bracket { low: (-1.0, corner(-1.0)), high: (2.0, corner(2.0)) };
-        let peak = bracket.refine(1e-6, |xs| Ok(xs.iter().map(|&x| corner(x)).collect())).expect("never fails");
+        let refined = |bracket: Bracket| {
+            bracket.refine(1e-6, |xs| Ok(xs.iter().map(|&x| corner(x)).collect())).expect("never fails")
+        };
+        let (peak, is_known) = refined(bracket);
+        assert!(is_known);
+        // So wide that sixty steps do not come to an end.
+        let wide = Bracket { low: (-1e300, corner(-1.0)), high: (1e300, corner(2.0)) };
+        assert!(!refined(wide).1);
         assert!((peak.position - 0.3).abs() < 1e-5, "{peak:?}");
     }
 }

@@ -38,6 +38,7 @@
 
 mod ard;
 mod ascent;
+mod between;
 mod chains;
 mod climb;
 mod dense;
@@ -50,6 +51,7 @@ mod result;
 mod rivals;
 mod rounding;
 mod sampled;
+mod scan;
 mod search;
 mod settings;
 mod several;
@@ -59,5 +61,6 @@ pub use ard::{ArdGradient, ArdTuning, ard_gradient, tune_ard};
 pub use ascent::{Ascent, StepFactor};
 pub use landscape::{Landscape, landscape};
 pub use result::{Maximum, Tuning};
+pub use scan::Scan;
 pub use settings::{Criterion, KernelTuner, TuneMethod};
 pub use several::{ParameterBox, ParameterTuning, Parameters, check_ranges, evaluate, tune_parameters};

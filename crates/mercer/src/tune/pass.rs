@@ -1,14 +1,18 @@
 //! Sums over many kernel matrices in one pass over the pairs of points.
 //!
 //! **Cost**: `n² d / 2` multiply-adds for the scalars of the pairs, and per bandwidth six operations on `n² / 2` numbers for
-//! Gaussian kernels, the formula and its derivatives for others. **Memory**: the packed points, and 16 bytes per point and
-//! bandwidth (several passes are made if that is more than [`SUMS_BUDGET`]).
+//! Gaussian kernels, the formula and its derivatives for others; in single precision a scan of many Gaussian kernels needs them at two
+//! bandwidths of an octave in `γ` (`between`). **Memory**: the packed points, and 32 bytes per point and bandwidth, at most (several passes are made if
+//! that is more than [`SUMS_BUDGET`]).
 
 use std::sync::Mutex;
 
-use super::chains::Chains;
+use rayon::prelude::*;
+
+use super::between::{Layout, Share};
 use super::spectrum::{Slopes, Sums};
 use crate::data::Points;
+use crate::eigen::many::add;
 use crate::error::{Error, Result};
 use crate::gram::{Element, PairScalars};
 use crate::kernel::{Kernel, Pairing, Parameter};
@@ -68,7 +72,7 @@ impl Evaluator {
             return self.at(&kernels, &[Parameter::Gamma], context);
         }
         let mut sums = Vec::with_capacity(gammas.len());
-        for gammas in gammas.chunks(self.per_pass(2, 2)) {
+        for gammas in gammas.chunks(per_pass(self.n(), GAUSSIAN)) {
             sums.extend(match &self.scalars {
                 Packed::F32(scalars) => self.gaussian(scalars, gammas, context)?,
                 Packed::F64(scalars) => self.gaussian(scalars, gammas, context)?,
@@ -84,7 +88,7 @@ impl Evaluator {
     /// If the run was stopped.
     pub(super) fn at(&self, kernels: &[Kernel], parameters: &[Parameter], context: &Context<'_>) -> Result<Vec<Sums>> {
         let mut sums = Vec::with_capacity(kernels.len());
-        for kernels in kernels.chunks(self.per_pass(1, 1 + parameters.len())) {
+        for kernels in kernels.chunks(per_pass(self.n(), 1 + parameters.len())) {
             sums.extend(match &self.scalars {
                 Packed::F32(scalars) => self.general(scalars, kernels, parameters, context)?,
                 Packed::F64(scalars) => self.general(scalars, kernels, parameters, context)?,
@@ -98,9 +102,10 @@ impl Evaluator {
         self.points.n_samples()
     }
 
-    /// Bandwidths that are taken in one pass.
-    fn per_pass(&self, kernels_each: usize, quantities: usize) -> usize {
-        (SUMS_BUDGET / (8 * kernels_each * quantities * self.n().max(1))).max(1)
+    /// Passes that [`at_gammas`](Self::at_gammas) makes for so many inverse widths.
+    pub(super) fn passes(&self, kernel: &Kernel, n_gammas: usize) -> usize {
+        let sums = if matches!(kernel, Kernel::Gaussian(_)) { GAUSSIAN } else { 2 };
+        n_gammas.div_ceil(per_pass(self.n(), sums))
     }
 
     fn gaussian<T: Element>(
@@ -110,25 +115,26 @@ impl Evaluator {
         context: &Context<'_>,
     ) -> Result<Vec<Sums>> {
         let scaled: Vec<f64> = gammas.iter().map(|gamma| gamma * self.unit).collect();
-        let Chains { all: chains, places, n_kernels } = Chains::new(&scaled);
-        let isa = scalars.isa();
+        let Layout { chains, blends } = Layout::new(&scaled, T::PRECISION);
+        let (isa, n_kernels) = (scalars.isa(), chains.n_kernels());
         let rows = row_sums(scalars, (n_kernels, 2), context, |tile, part, sums| {
-            gaussian_sums(isa, tile, part, &chains, sums);
+            gaussian_sums(isa, tile, part, &chains.all, sums);
         })?;
-        Ok(places
-            .into_iter()
-            .map(|(one, double)| {
-                let mut sums = rows.of(one, self.n(), self.n() as f64, &[0.0]);
-                // k² at gamma is k at twice gamma; so is its product with the scalar.
-                sums.square = rows.total(double, 0);
-                let slopes = &mut sums.slopes[0];
-                slopes.cross = rows.total(double, 1);
-                for sum in [&mut slopes.total, &mut slopes.cross, &mut slopes.row_cross] {
-                    *sum *= -self.unit;
-                }
-                sums
-            })
-            .collect())
+        let (n, unit) = (self.n(), self.unit);
+        let sums = |rows: &RowSums, one: &[Share], double: &[Share]| {
+            let [kernel, product] = rows.blended(one);
+            let [[total, product_total], [square, product_square]] =
+                [one, double].map(|blend| rows.blended_total(blend));
+            // k² at gamma is k at twice gamma; so is its product with the scalar. The derivative of k is minus that product.
+            let slopes = Slopes {
+                trace: 0.0,
+                total: -unit * product_total,
+                cross: -unit * product_square,
+                row_cross: -unit * dot(&kernel, &product),
+            };
+            Sums { n, trace: n as f64, total, square, row_square: dot(&kernel, &kernel), slopes: vec![slopes] }
+        };
+        Ok(context.threads.run(|| blends.par_iter().map(|(one, double)| sums(&rows, one, double)).collect()))
     }
 
     fn general<T: Element>(
@@ -179,23 +185,60 @@ impl Evaluator {
     }
 }
 
+/// Sums of every row that a Gaussian kernel needs: it and its product with the scalar, at its inverse width and at twice that.
+const GAUSSIAN: usize = 4;
+
+/// Kernels that are taken in one pass over the pairs of `n` points, with so many sums of every row.
+fn per_pass(n: usize, sums: usize) -> usize {
+    (SUMS_BUDGET / (8 * sums * n.max(1))).max(1)
+}
+
 /// Row sums of some quantities of some kernels, and their sums over the matrix.
 struct RowSums {
     n_quantities: usize,
-    /// One vector per kernel and quantity.
+    /// One vector per kernel and quantity, and its sum.
     rows: Vec<Vec<f64>>,
+    totals: Vec<f64>,
     squares: Vec<f64>,
 }
 
 impl RowSums {
     fn total(&self, kernel: usize, quantity: usize) -> f64 {
-        self.rows[kernel * self.n_quantities + quantity].iter().sum()
+        self.totals[kernel * self.n_quantities + quantity]
     }
 
-    /// Everything but the sums of squares, which come in two ways.
+    fn row(&self, kernel: usize, quantity: usize) -> &[f64] {
+        &self.rows[kernel * self.n_quantities + quantity]
+    }
+
+    /// Row sums of a kernel and of scalar times kernel, from those of others.
+    fn blended(&self, blend: &[Share]) -> [Vec<f64>; 2] {
+        let n = self.rows.first().map_or(0, Vec::len);
+        [|share: &Share| share.kernel, |share: &Share| share.product].map(|shares| {
+            let mut sums = vec![0.0; n];
+            for share in blend {
+                for (quantity, factor) in shares(share).into_iter().enumerate().filter(|&(_, factor)| factor != 0.0) {
+                    add(&mut sums, factor, self.row(share.place, quantity));
+                }
+            }
+            sums
+        })
+    }
+
+    /// The sums of those over all rows.
+    fn blended_total(&self, blend: &[Share]) -> [f64; 2] {
+        [|share: &Share| share.kernel, |share: &Share| share.product].map(|shares| {
+            let of = |share: &Share| {
+                let [kernel, product] = shares(share);
+                kernel * self.total(share.place, 0) + product * self.total(share.place, 1)
+            };
+            blend.iter().map(of).sum()
+        })
+    }
+
+    /// Everything but the sums of squares.
     fn of(&self, kernel: usize, n: usize, trace: f64, trace_slopes: &[f64]) -> Sums {
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>();
-        let of = |quantity: usize| &self.rows[kernel * self.n_quantities + quantity][..];
+        let of = |quantity: usize| self.row(kernel, quantity);
         let slopes = trace_slopes
             .iter()
             .enumerate()
@@ -208,6 +251,10 @@ impl RowSums {
             .collect();
         Sums { n, trace, total: self.total(kernel, 0), square: 0.0, row_square: dot(of(0), of(0)), slopes }
     }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
 /// Runs `sum` over every tile and adds up what it finds. The order of all sums is fixed, whatever the number of threads.
@@ -248,7 +295,7 @@ fn row_sums<T: Element>(
             }
         },
     )?;
-    let mut all = RowSums { n_quantities, rows: vec![Vec::new(); size], squares: vec![0.0; size] };
+    let mut all = RowSums { n_quantities, rows: vec![Vec::new(); size], totals: Vec::new(), squares: vec![0.0; size] };
     for (index, block) in blocks.into_iter().enumerate() {
         let block = block.into_inner().expect("no thread panicked");
         let n = scalars.rows(index).len();
@@ -257,6 +304,7 @@ fn row_sums<T: Element>(
             all.squares[place] += block.squares[place];
         }
     }
+    all.totals = all.rows.iter().map(|row| row.iter().sum()).collect();
     Ok(all)
 }
 
@@ -264,4 +312,19 @@ fn row_sums<T: Element>(
 struct Block {
     rows: Vec<f64>,
     squares: Vec<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_that_do_not_fit_are_made_in_several_passes_which_are_counted() {
+        assert_eq!([1000, 1_000_000, usize::MAX >> 8].map(|n| per_pass(n, GAUSSIAN)), [16_777, 16, 1]);
+        let points = Points::from_f64(vec![0.0, 1.0, 3.0], 3, 1).expect("three rows");
+        let kernel = Kernel::gaussian(1.0).expect("a width");
+        let evaluator = Evaluator::new(&points, &kernel, 1.0, Precision::F64).expect("points of ordinary size");
+        let most = per_pass(3, GAUSSIAN);
+        assert_eq!([1, most, most + 1].map(|count| evaluator.passes(&kernel, count)), [1, 1, 2]);
+    }
 }

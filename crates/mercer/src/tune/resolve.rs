@@ -10,11 +10,17 @@ impl KernelSpec {
     /// The kernel for these points.
     ///
     /// ```
-    /// use mercer::{Points, kernel::{KernelSpec, Parameter, Width}};
+    /// use mercer::kernel::{KernelSpec, Parameter, Width};
+    /// use mercer::watch::{Threads, Watch};
+    /// use mercer::Points;
     ///
     /// let points = Points::from_f64((0..80).map(|i| f64::from(i % 9)).collect::<Vec<_>>(), 40, 2)?;
-    /// let kernel = KernelSpec::new("gaussian").width(Width::Auto).resolve(&points)?;
+    /// let spec = KernelSpec::new("gaussian").width(Width::Auto);
+    /// let kernel = spec.resolve(&points)?;
     /// assert!(kernel.parameter(Parameter::Gamma).is_some_and(|gamma| gamma > 0.0));
+    /// // On threads of one's own, with somebody looking on who may stop a search.
+    /// let again = spec.resolve_watched(&points, &Threads::new(1)?, &Watch::new())?;
+    /// assert_eq!(again.parameter(Parameter::Gamma), kernel.parameter(Parameter::Gamma));
     /// # Ok::<(), mercer::Error>(())
     /// ```
     ///
@@ -35,13 +41,29 @@ impl KernelSpec {
     ///
     /// As [`resolve`](Self::resolve), and [`Error::Interrupted`](crate::Error::Interrupted) if it was stopped.
     pub fn resolve_watched(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Kernel> {
-        self.resolve_told(points, threads, watch).map(|(kernel, _)| kernel)
+        self.resolve_told(points, 0, threads, watch).map(|(kernel, _)| kernel)
     }
 
-    /// As [`resolve_watched`](Self::resolve_watched), with what a search has to say of the width that it found.
-    pub(crate) fn resolve_told(
+    /// As [`resolve_watched`](Self::resolve_watched), with a seed for the samples of a search, and with what the search has to say of the width that it
+    /// found.
+    ///
+    /// ```
+    /// use mercer::{Points, Watch, kernel::{KernelSpec, Width}, watch::Threads};
+    ///
+    /// let points = Points::from_f64((0..80).map(|i| f64::from(i % 9)).collect::<Vec<_>>(), 40, 2)?;
+    /// let spec = KernelSpec::new("gaussian").width(Width::Median);
+    /// let (_, warnings) = spec.resolve_told(&points, 0, &Threads::new(1)?, &Watch::new())?;
+    /// assert!(warnings.is_empty());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`resolve_watched`](Self::resolve_watched).
+    pub fn resolve_told(
         &self,
         points: &Points,
+        seed: u64,
         threads: &Threads,
         watch: &Watch<'_>,
     ) -> Result<(Kernel, Vec<String>)> {
@@ -49,7 +71,7 @@ impl KernelSpec {
         if self.wanted_width() != Some(Width::Auto) {
             return Ok((kernel, Vec::new()));
         }
-        let tuning = KernelTuner::new(self.clone()).tune_watched(points, threads, watch)?;
+        let tuning = KernelTuner::new(self.clone()).seed(seed).tune_watched(points, threads, watch)?;
         let kernel = kernel.with(Parameter::Gamma, tuning.best_gamma)?;
         Ok((kernel, tuning.warnings.into_iter().map(|warning| format!("gamma auto: {warning}")).collect()))
     }

@@ -3,7 +3,7 @@
 use super::dense::{Sample, center};
 use super::grid::{bandwidth, gamma};
 use super::maxima::{Peak, brackets};
-use super::search::{Curve, Task, by_position};
+use super::search::{Curve, Task, by_position, too_narrow};
 use super::settings::TuneMethod;
 use super::spectrum::Graded;
 use crate::eigen::{Order, small_eigen};
@@ -39,7 +39,7 @@ impl Task<'_> {
             warnings.push(format!("the criterion was taken from {m} of the {n} points, and its error is not known"));
         }
         let pairs = curve.passes as u64 * (m as u64 * (m as u64 - 1) / 2);
-        (Curve { n_used: m, pairs, warnings, converged: true, ..curve }, method)
+        (Curve { n_used: m, pairs, warnings, ..curve }, method)
     }
 }
 
@@ -66,21 +66,24 @@ pub(super) fn leading(task: &Task<'_>) -> Result<(Curve, TuneMethod)> {
             .sum::<f64>();
         Ok(by_position(Graded { value: values[..k].iter().sum::<f64>() / m, slope: slope / m }, gamma))
     };
-    let distances = task.distances()?;
     let mut passes = 0;
     let mut several = |gammas: &[f64]| {
         passes += gammas.len();
         gammas.iter().map(|&gamma| at(gamma)).collect::<Result<Vec<_>>>()
     };
-    let (positions, points) = coarse(task, distances.as_ref(), &mut several)?;
-    let mut peaks = Vec::new();
+    let (positions, points) = coarse(task, &mut several)?;
+    let (mut peaks, mut converged) = (Vec::new(), true);
+    let tolerance = task.settings.tolerance.unwrap_or(1e-3);
     for bracket in brackets(&positions, &points, 1e-9) {
-        let tolerance = task.settings.tolerance.unwrap_or(1e-3);
-        let peak = bracket.refine(tolerance, |xs| several(&xs.iter().map(|&x| gamma(x.exp())).collect::<Vec<_>>()))?;
+        let (peak, is_known) =
+            bracket.refine(tolerance, |xs| several(&xs.iter().map(|&x| gamma(x.exp())).collect::<Vec<_>>()))?;
+        converged &= is_known;
         peaks.push((peak, 0.0));
     }
     let standard_errors = vec![0.0; points.len()];
-    Ok(task.finished(&sample, Curve { positions, points, standard_errors, peaks, passes, ..Curve::default() }))
+    let warnings = if converged { Vec::new() } else { vec![too_narrow(tolerance)] };
+    let curve = Curve { positions, points, standard_errors, peaks, passes, converged, warnings, ..Curve::default() };
+    Ok(task.finished(&sample, curve))
 }
 
 /// Minus the share of the variance of held-out points that a linear map from their leading components back does not give.
@@ -94,7 +97,6 @@ pub(super) fn reconstruction(task: &Task<'_>) -> Result<(Curve, TuneMethod)> {
     }
     let (kept, held): (Vec<usize>, Vec<usize>) = (0..sample.len()).partition(|i| i % 3 != 2);
     let k = task.n_components(&sample)?.min(kept.len() - 1);
-    let distances = task.distances()?;
     let mut passes = 0;
     let mut several = |gammas: &[f64]| {
         passes += gammas.len();
@@ -107,7 +109,7 @@ pub(super) fn reconstruction(task: &Task<'_>) -> Result<(Curve, TuneMethod)> {
             })
             .collect::<Result<Vec<_>>>()
     };
-    let (positions, points) = coarse(task, distances.as_ref(), &mut several)?;
+    let (positions, points) = coarse(task, &mut several)?;
     let mut peaks = Vec::new();
     for i in 1..points.len().saturating_sub(1) {
         if points[i].value > points[i - 1].value && points[i].value >= points[i + 1].value {
@@ -116,16 +118,13 @@ pub(super) fn reconstruction(task: &Task<'_>) -> Result<(Curve, TuneMethod)> {
         }
     }
     let standard_errors = vec![0.0; points.len()];
-    Ok(task.finished(&sample, Curve { positions, points, standard_errors, peaks, passes, ..Curve::default() }))
+    let curve = Curve { positions, points, standard_errors, peaks, passes, converged: true, ..Curve::default() };
+    Ok(task.finished(&sample, curve))
 }
 
 /// The curve at the bandwidths asked for, or at a few over the data's distances.
-fn coarse(
-    task: &Task<'_>,
-    distances: Option<&super::grid::Distances>,
-    at: &mut impl FnMut(&[f64]) -> Result<Vec<Graded>>,
-) -> Result<(Vec<f64>, Vec<Graded>)> {
-    let mut gammas = task.gammas(distances, 0, 0);
+fn coarse(task: &Task<'_>, at: &mut impl FnMut(&[f64]) -> Result<Vec<Graded>>) -> Result<(Vec<f64>, Vec<Graded>)> {
+    let mut gammas = task.gammas(0, 0);
     if task.settings.bandwidths.is_none() {
         let every = gammas.len().div_ceil(COARSE);
         gammas = gammas.into_iter().step_by(every.max(1)).collect();

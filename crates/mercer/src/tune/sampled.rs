@@ -13,7 +13,7 @@
 //! their mean is known to a fraction of what one deal's blocks would say. Larger blocks in fewer deals would take as many pairs for the same error.
 //!
 //! The stated error is one of points that were drawn independently. Blocks share out points of which there are `n`: the error of a part of one deal is smaller by the root of the
-//! share of points that it leaves out, as far as it comes from points, and the stated one an upper bound.
+//! share of points that it leaves out, as far as it comes from points, and the stated one is too large by that.
 //!
 //! **Cost**: `m / n` of a pass for a deal into blocks of `m` points.
 
@@ -21,7 +21,7 @@ use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use super::grid::gamma;
+use super::grid::{bandwidth, gamma};
 use super::maxima::{Bracket, Peak, brackets};
 use super::pass::Evaluator;
 use super::search::{Curve, Task, by_position};
@@ -83,15 +83,11 @@ pub(super) fn curve(task: &Task<'_>) -> Result<Curve> {
         let requirement = format!("exact or auto for fewer than {least} points");
         return Err(Error::invalid("method", requirement, task.settings.method));
     }
-    let distances = task.distances()?;
-    let unit = distances.as_ref().map_or(1.0, |distances| distances.unit(&task.kernel));
-    let sample = Sample::Blocks(order(task, 0), Vec::new());
-    let mut blocks = Blocks { task, unit, size: BLOCK.min(n / FEWEST), sample, pairs: 0 };
-    blocks.add(FEWEST)?;
+    let mut blocks = Blocks::first(task, task.unit())?;
 
     let tolerance = task.settings.tolerance.unwrap_or(TOLERANCE);
     let mut passes = 0;
-    let (positions, _, found) = task.scan(distances.as_ref(), &mut |gammas: &[f64]| {
+    let (positions, _, found) = task.scan(&mut |gammas: &[f64]| {
         passes += 1;
         Ok(blocks.estimate(gammas)?.iter().map(Estimate::told).collect())
     })?;
@@ -136,6 +132,29 @@ pub(super) fn curve(task: &Task<'_>) -> Result<Curve> {
         pairs: blocks.pairs,
         converged: doubt.is_none(),
         warnings: doubt.into_iter().collect(),
+    })
+}
+
+/// Points from which on a value alone is estimated.
+pub(super) const LEAST_FOR_A_VALUE: usize = BLOCK * FEWEST;
+
+/// The curve at one inverse width, from the first blocks.
+///
+/// # Errors
+///
+/// If a point is too large, or the run was stopped.
+pub(super) fn value(task: &Task<'_>, gamma: f64) -> Result<Curve> {
+    let mut blocks = Blocks::first(task, 1.0 / gamma)?;
+    let found = blocks.estimate(&[gamma])?.remove(0);
+    Ok(Curve {
+        positions: vec![bandwidth(gamma).ln()],
+        points: vec![found.mean],
+        standard_errors: vec![found.error.value],
+        n_used: blocks.n_used(),
+        passes: 1,
+        pairs: blocks.pairs,
+        converged: true,
+        ..Curve::default()
     })
 }
 
@@ -198,7 +217,15 @@ impl Placed {
     }
 }
 
-impl Blocks<'_> {
+impl<'a> Blocks<'a> {
+    /// As few blocks as tell how much they differ.
+    fn first(task: &'a Task<'a>, unit: f64) -> Result<Self> {
+        let size = BLOCK.min(task.points.n_samples() / FEWEST);
+        let mut blocks = Self { task, unit, size, sample: Sample::Blocks(order(task, 0), Vec::new()), pairs: 0 };
+        blocks.add(FEWEST)?;
+        Ok(blocks)
+    }
+
     /// Packs blocks of the first deal until there are `count` of them.
     fn add(&mut self, count: usize) -> Result<()> {
         let Sample::Blocks(order, evaluators) = &mut self.sample else { return Ok(()) };

@@ -8,7 +8,7 @@ use super::result::{Maximum, Tuning};
 use super::settings::{Criterion, KernelTuner, TuneMethod};
 use super::spectrum::{Graded, Sums};
 use super::{rivals, rounding, sampled};
-use crate::data::Points;
+use crate::data::{Points, sample_rows};
 use crate::error::{Error, Result, short};
 use crate::kernel::{Kernel, Parameter, Width};
 use crate::scalar::Precision;
@@ -27,6 +27,8 @@ pub(super) struct Task<'a> {
     pub(super) points: &'a Points,
     /// The kernel with some width.
     pub(super) kernel: Kernel,
+    /// The data's distances, if there is a search over them.
+    pub(super) distances: Option<Distances>,
     pub(super) precision: Precision,
     pub(super) context: Context<'a>,
 }
@@ -81,10 +83,11 @@ pub(super) fn tune(settings: &KernelTuner, points: &Points, threads: &Threads, w
     let kernel = settings.kernel.clone().width(Width::Auto).resolve_directly(points)?;
     let precision = settings.precision.unwrap_or_else(|| points.precision());
     let context = Context::new(threads, watch, Phase::Tuning);
-    let mut task = Task { settings, points, kernel, precision, context };
+    let distances = if settings.criterion.is_heuristic() { None } else { distances(settings, points, &kernel)? };
+    let mut task = Task { settings, points, kernel, distances, precision, context };
     let coarse = task.settle_precision()?;
     let (mut curve, method) = match settings.criterion {
-        Criterion::Median | Criterion::Scale => (task.heuristic()?, TuneMethod::Exact),
+        Criterion::Median | Criterion::Scale => task.heuristic()?,
         Criterion::Variance if task.wants_sampling() => task.sampled_curve()?,
         Criterion::Variance => (task.exact(Sums::graded_variance)?, TuneMethod::Exact),
         Criterion::EffectiveRank => (task.exact(Sums::graded_concentration)?, TuneMethod::Exact),
@@ -95,7 +98,21 @@ pub(super) fn tune(settings: &KernelTuner, points: &Points, threads: &Threads, w
     Ok(task.tuning(curve, method, stopwatch))
 }
 
+/// The data's distances; for kernels of another kind only the bandwidths asked for can be tried.
+fn distances(settings: &KernelTuner, points: &Points, kernel: &Kernel) -> Result<Option<Distances>> {
+    match Distances::of(points, kernel) {
+        Ok(distances) => Ok(Some(distances)),
+        Err(Error::UnsuitableKernel { .. }) if settings.bandwidths.is_some() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 impl Task<'_> {
+    /// A typical scalar of a pair.
+    pub(super) fn unit(&self) -> f64 {
+        self.distances.map_or(1.0, |distances| distances.unit(&self.kernel))
+    }
+
     fn wants_sampling(&self) -> bool {
         match self.settings.method {
             TuneMethod::Sampled => true,
@@ -125,12 +142,11 @@ impl Task<'_> {
         if self.precision != Precision::F32 || !has_sums {
             return Ok(None);
         }
-        let distances = self.distances()?;
-        let unit = distances.as_ref().map_or(1.0, |distances| distances.unit(&self.kernel));
-        let gammas = self.gammas(distances.as_ref(), 0, 0);
-        let change = rounding::of_single_precision(self.points, &self.kernel, unit, &self.context, |evaluator| {
-            evaluator.at_gammas(&self.kernel, &gammas, &self.context)
-        })?;
+        let gammas = self.gammas(0, 0);
+        let change =
+            rounding::of_single_precision(self.points, &self.kernel, self.unit(), &self.context, |evaluator| {
+                evaluator.at_gammas(&self.kernel, &gammas, &self.context)
+            })?;
         if change <= rounding::MOST {
             return Ok(None);
         }
@@ -158,8 +174,8 @@ impl Task<'_> {
 
     /// Inverse widths by decreasing size, so that bandwidths increase: those asked for, or a grid of the data's distances with
     /// some octaves more.
-    pub(super) fn gammas(&self, distances: Option<&Distances>, wider: i32, narrower: i32) -> Vec<f64> {
-        match (&self.settings.bandwidths, distances) {
+    pub(super) fn gammas(&self, wider: i32, narrower: i32) -> Vec<f64> {
+        match (&self.settings.bandwidths, &self.distances) {
             (Some(own), _) => in_order(own).into_iter().map(gamma).collect(),
             (None, Some(distances)) => {
                 let mut gammas = distances.gammas(wider, narrower);
@@ -170,37 +186,28 @@ impl Task<'_> {
         }
     }
 
-    /// The data's distances; for kernels of another kind only the bandwidths asked for can be tried.
-    pub(super) fn distances(&self) -> Result<Option<Distances>> {
-        match Distances::of(self.points, &self.kernel) {
-            Ok(distances) => Ok(Some(distances)),
-            Err(Error::UnsuitableKernel { .. }) if self.settings.bandwidths.is_some() => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     /// The curve of a criterion over all pairs of points.
     fn exact(&self, criterion: impl Fn(&Sums) -> Graded) -> Result<Curve> {
-        let distances = self.distances()?;
-        let unit = distances.as_ref().map_or(1.0, |distances| distances.unit(&self.kernel));
-        let pack = || Evaluator::new(self.points, &self.kernel, unit, self.precision);
+        let pack = || Evaluator::new(self.points, &self.kernel, self.unit(), self.precision);
         let evaluator = self.context.threads.run(pack)?;
         let (mut passes, n) = (0, self.points.n_samples());
         let mut at = |gammas: &[f64]| {
-            passes += 1;
+            passes += evaluator.passes(&self.kernel, gammas.len());
             let mut context = self.context;
             context.progress.pass = passes;
             let sums = evaluator.at_gammas(&self.kernel, gammas, &context)?;
             Ok(sums.iter().zip(gammas).map(|(sums, &gamma)| by_position(criterion(sums), gamma)).collect::<Vec<_>>())
         };
-        let (positions, points, found) = self.scan(distances.as_ref(), &mut at)?;
+        let (positions, points, found) = self.scan(&mut at)?;
         let tolerance = self.settings.tolerance.unwrap_or(match self.precision {
             Precision::F32 => 1e-5,
             Precision::F64 => 1e-8,
         });
-        let mut peaks = Vec::new();
+        let (mut peaks, mut converged) = (Vec::new(), true);
         for bracket in found {
-            let peak = bracket.refine(tolerance, |xs| at(&xs.iter().map(|&x| gamma(x.exp())).collect::<Vec<_>>()))?;
+            let (peak, is_known) =
+                bracket.refine(tolerance, |xs| at(&xs.iter().map(|&x| gamma(x.exp())).collect::<Vec<_>>()))?;
+            converged &= is_known;
             peaks.push((peak, 0.0));
         }
         let pairs = passes as u64 * (n as u64 * (n as u64 - 1) / 2);
@@ -213,9 +220,28 @@ impl Task<'_> {
             n_used: n,
             passes,
             pairs,
-            converged: true,
-            warnings: Vec::new(),
+            converged,
+            warnings: if converged { Vec::new() } else { vec![too_narrow(tolerance)] },
         })
+    }
+
+    /// The brackets whose ends do rise and fall: a scan in single precision interpolates, which is as exact as the largest kernel values are, and where
+    /// the criterion is much smaller its slope may come out with the wrong sign. Few widths are computed directly.
+    fn confirmed(
+        &self,
+        found: Vec<Bracket>,
+        at: &mut impl FnMut(&[f64]) -> Result<Vec<Graded>>,
+    ) -> Result<Vec<Bracket>> {
+        if self.precision == Precision::F64 {
+            return Ok(found);
+        }
+        let mut confirmed = Vec::new();
+        for bracket in found {
+            let ends = [bracket.low.0, bracket.high.0];
+            let curve = at(&ends.map(|position| gamma(position.exp())))?;
+            confirmed.extend(brackets(&ends, &curve, self.noise()));
+        }
+        Ok(confirmed)
     }
 
     /// Positions, the curve there, and its brackets. The data's own grid is made longer if it does not hold a maximum.
@@ -225,16 +251,15 @@ impl Task<'_> {
     /// [`Error::NoMaximum`] if that does not help.
     pub(super) fn scan(
         &self,
-        distances: Option<&Distances>,
         at: &mut impl FnMut(&[f64]) -> Result<Vec<Graded>>,
     ) -> Result<(Vec<f64>, Vec<Graded>, Vec<Bracket>)> {
         let (mut wider, mut narrower) = (0, 0);
         let mut failure = None;
         for extension in EXTENSIONS {
-            let gammas = self.gammas(distances, extension.min(wider), extension.min(narrower));
+            let gammas = self.gammas(extension.min(wider), extension.min(narrower));
             let positions: Vec<f64> = gammas.iter().map(|&gamma| bandwidth(gamma).ln()).collect();
             let curve = at(&gammas)?;
-            let found = brackets(&positions, &curve, self.noise());
+            let found = self.confirmed(brackets(&positions, &curve, self.noise()), at)?;
             if !found.is_empty() || self.settings.bandwidths.is_some() {
                 return Ok((positions, curve, found));
             }
@@ -247,21 +272,26 @@ impl Task<'_> {
         Err(failure.expect("the loop has run"))
     }
 
-    /// A width without a search: a curve of one point.
-    fn heuristic(&self) -> Result<Curve> {
+    /// A width without a search: a curve of one point, whose value is that of the variance there, for comparison. Of many points that is estimated.
+    fn heuristic(&mut self) -> Result<(Curve, TuneMethod)> {
         let width = if self.settings.criterion == Criterion::Median { Width::Median } else { Width::Scale };
         let kernel = self.settings.kernel.clone().width(width).resolve_directly(self.points)?;
         let best = kernel.parameter(Parameter::Gamma).expect("a kernel without a width was refused");
-        let n = self.points.n_samples();
-        // The criterion's own value is that of the variance there, for comparison; of a sample, if there are many points.
-        let rows = crate::data::sample_rows(n, EXACT_UP_TO, self.settings.seed);
-        let (n_used, points) =
-            (rows.len(), if rows.len() < n { self.points.select(&rows) } else { self.points.clone() });
         // One value is not worth looking whether single precision would do.
-        let precision = self.settings.precision.unwrap_or(Precision::F64);
-        let evaluator = Evaluator::new(&points, &self.kernel, 1.0 / best, precision)?;
+        self.precision = self.settings.precision.unwrap_or(Precision::F64);
+        let n = self.points.n_samples();
+        let is_exact = self.settings.method == TuneMethod::Exact;
+        if n > sampled::LEAST_FOR_A_VALUE && self.has_unit_diagonal() && !is_exact {
+            return Ok((sampled::value(self, best)?, TuneMethod::Sampled));
+        }
+        // There is no estimate for kernels of another diagonal: of very many points, the value is that of some of them.
+        let rows = sample_rows(n, if is_exact { n } else { EXACT_UP_TO }, self.settings.seed);
+        let n_used = rows.len();
+        let points = if n_used < n { self.points.select(&rows) } else { self.points.clone() };
+        let pack = || Evaluator::new(&points, &self.kernel, 1.0 / best, self.precision);
+        let evaluator = self.context.threads.run(pack)?;
         let sums = evaluator.at_gammas(&self.kernel, &[best], &self.context)?;
-        Ok(Curve {
+        let curve = Curve {
             positions: vec![bandwidth(best).ln()],
             points: vec![by_position(sums[0].graded_variance(), best)],
             standard_errors: vec![0.0],
@@ -270,7 +300,8 @@ impl Task<'_> {
             pairs: n_used as u64 * (n_used as u64 - 1) / 2,
             converged: true,
             ..Curve::default()
-        })
+        };
+        Ok((curve, if n_used < n { TuneMethod::Sampled } else { TuneMethod::Exact }))
     }
 
     /// At most `size` of the points, for dense matrices.
@@ -363,6 +394,13 @@ fn at_the_edge(best: f64, bandwidths: &[f64]) -> Option<String> {
         "the best bandwidth {} is the {which} that was tried: the criterion may be better beyond it; say with `bandwidths` where to look",
         short(best)
     ))
+}
+
+/// What is to be said where rounding has ended a search before its bracket was narrow enough.
+pub(super) fn too_narrow(tolerance: f64) -> String {
+    format!(
+        "the interval of the bandwidth could not be made as narrow as {tolerance:e}: rounding ends the search before"
+    )
 }
 
 /// Bandwidths in increasing order, each once.

@@ -43,6 +43,30 @@ named!(
     EffectiveRank => "effective-rank", Reconstruction => "reconstruction"
 );
 
+impl Criterion {
+    /// Whether it gives a width without a search.
+    pub(super) const fn is_heuristic(self) -> bool {
+        matches!(self, Self::Median | Self::Scale)
+    }
+
+    /// What its values are: [`Tuning::values`] of a width without a search are those of [`Criterion::Variance`].
+    ///
+    /// ```
+    /// use mercer::tune::Criterion;
+    ///
+    /// assert_eq!(Criterion::Median.measure(), Criterion::Variance.measure());
+    /// assert_ne!(Criterion::Reconstruction.measure(), Criterion::Variance.measure());
+    /// ```
+    pub const fn measure(self) -> &'static str {
+        match self {
+            Self::Variance | Self::Median | Self::Scale => "variance of the variances",
+            Self::Leading => "sum of the leading variances",
+            Self::EffectiveRank => "variance over effective rank",
+            Self::Reconstruction => "minus the share of variance lost",
+        }
+    }
+}
+
 /// Whether every pair of points is looked at.
 ///
 /// ```
@@ -68,7 +92,10 @@ named!(TuneMethod, "method", Auto => "auto", Exact => "exact", Sampled => "sampl
 /// A search for the width of a kernel, as it is asked for.
 ///
 /// ```
-/// use mercer::{Points, kernel::KernelSpec, tune::KernelTuner};
+/// use mercer::kernel::KernelSpec;
+/// use mercer::tune::{Criterion, KernelTuner, TuneMethod};
+/// use mercer::watch::{Threads, Watch};
+/// use mercer::{Points, Precision};
 ///
 /// // Three groups of points on a line.
 /// let values: Vec<f64> = (0..60).map(|i| f64::from(i / 20) * 10.0 + f64::from(i % 20) * 0.05).collect();
@@ -76,6 +103,15 @@ named!(TuneMethod, "method", Auto => "auto", Exact => "exact", Sampled => "sampl
 /// let tuning = KernelTuner::new(KernelSpec::new("gaussian")).tune(&points)?;
 /// // Wide enough that points of a group are alike, narrow enough that groups are not.
 /// assert!(tuning.best_bandwidth > 1.0 && tuning.best_bandwidth < 20.0, "{}", tuning.best_bandwidth);
+///
+/// // What would be chosen can be said.
+/// let said = KernelTuner::new(KernelSpec::new("gaussian")).criterion(Criterion::Variance).method(TuneMethod::Exact);
+/// let said = said.bandwidths([0.5, 2.0, 8.0, 32.0]).tolerance(1e-4).precision(Precision::F64).seed(1);
+/// let found = said.tune_watched(&points, &Threads::new(1)?, &Watch::new())?;
+/// assert_eq!((found.method, found.bandwidths), (TuneMethod::Exact, vec![0.5, 2.0, 8.0, 32.0]));
+/// assert!((found.best_bandwidth / tuning.best_bandwidth - 1.0).abs() < 1e-3);
+/// // What has no effect is refused: the variance of all distances counts no components.
+/// assert!(said.n_components(2).tune(&points).is_err());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -136,7 +172,7 @@ impl KernelTuner {
         self
     }
 
-    /// Sets the precision of kernel values (default: that of the data, single precision for bytes; double precision where single precision
+    /// Sets the precision of the sums of [`Criterion::Variance`] and [`Criterion::EffectiveRank`] (default: that of the data, single precision for bytes; double precision where single precision
     /// would change the curve of a sample of the points).
     #[must_use]
     pub fn precision(mut self, precision: Precision) -> Self {
@@ -184,7 +220,7 @@ impl KernelTuner {
             if !(tolerance > 0.0 && tolerance < 1.0) {
                 return Err(Error::invalid("tolerance", "between 0 and 1", tolerance));
             }
-            if matches!(self.criterion, Criterion::Median | Criterion::Scale) {
+            if self.criterion.is_heuristic() {
                 return Err(self.useless("tolerance", tolerance));
             }
         }
@@ -193,9 +229,14 @@ impl KernelTuner {
                 return Err(Error::invalid("bandwidths", "at least one number", "an empty list"));
             }
             bandwidths.iter().try_for_each(|&sigma| Error::require_positive("bandwidths", sigma))?;
-            if matches!(self.criterion, Criterion::Median | Criterion::Scale) {
+            if self.criterion.is_heuristic() {
                 return Err(self.useless("bandwidths", format!("{} numbers", bandwidths.len())));
             }
+        }
+        if let Some(precision) = self.precision
+            && matches!(self.criterion, Criterion::Leading | Criterion::Reconstruction)
+        {
+            return Err(self.useless("precision", precision));
         }
         match (self.n_components, self.criterion) {
             (Some(0), _) => Err(Error::invalid("n_components", "at least 1", 0)),

@@ -31,7 +31,7 @@ const TOLERANCE: f64 = 1e-6;
 pub struct Parameters {
     /// $E$ of equation (21).
     pub value: f64,
-    /// Its derivatives, in the order of the parameters.
+    /// Its derivatives, in the order of the parameters; of a [`Scan`](super::Scan), by the bandwidth.
     pub gradient: Vec<f64>,
 }
 
@@ -179,12 +179,11 @@ pub fn tune_parameters(
     })?;
     let slopes = summit.there.gradient.iter().zip(&axes).zip(&summit.place);
     let by_parameter = slopes.map(|((slope, axis), &x)| slope / axis.speed(x)).collect();
-    let is_at = |(x, (low, high)): (&f64, &(f64, f64))| *x <= low + 1e-9 || *x >= high - 1e-9;
     Ok(ParameterTuning {
         kernel: kernel_at(&summit.place)?,
         value: summit.there.value,
         gradient: by_parameter,
-        is_at_bound: summit.place.iter().zip(&ends).map(is_at).collect(),
+        is_at_bound: summit.held(&ends),
         steps: summit.steps,
         converged: summit.converged,
     })

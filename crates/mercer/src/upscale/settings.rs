@@ -110,11 +110,19 @@ impl Upscaler {
 /// What pictures of a kind look like.
 ///
 /// ```
+/// use mercer::denoise::Image;
+/// use mercer::kernel::Parameter;
 /// use mercer::{Points, Watch, upscale::Upscaler};
 ///
 /// let known = Points::from_u8((0..160).map(|at| (at * 7 % 50) as u8).collect::<Vec<_>>(), 10, 16, 1.0)?;
 /// let space = Upscaler::new().n_components(3).learn(&known, (4, 4, 1), &Watch::new())?;
 /// assert_eq!((space.shape(), space.model().n_components()), ((4, 4, 1), 3));
+///
+/// let space = Upscaler::new().bandwidth(50.0).threads(1).learn(&known, (4, 4, 1), &Watch::new())?;
+/// let gamma = space.model().kernel().parameter(Parameter::Gamma);
+/// assert!(gamma.is_some_and(|gamma| (gamma * 2.0 * 50.0 * 50.0 - 1.0).abs() < 1e-12));
+/// let found = space.upscale(&Image::new(vec![10.0, 20.0, 30.0, 40.0], 2, 2, 1)?, &Watch::new())?;
+/// assert_eq!(found.image.values().len(), 16);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Debug)]

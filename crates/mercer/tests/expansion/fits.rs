@@ -16,8 +16,46 @@ fn fit(kernel: &Kernel, points: &Points, gram: GramChoice, solver: SolverChoice,
         .unwrap()
 }
 
+/// Components over an expansion by `method`, with every solver, against those over tiles; and scores of the points and of others.
+fn check_fits(kernel: &Kernel, method: &str, points: &Points, queries: &Points) {
+    for center in [Center::Yes, Center::No] {
+        let exact = fit(kernel, points, GramChoice::Tiled, SolverChoice::Krylov, center);
+        for solver in [SolverChoice::Auto, SolverChoice::Krylov, SolverChoice::Lanczos, SolverChoice::Dense] {
+            let found = fit(kernel, points, GramChoice::Expansion, solver, center);
+            let what = format!("{} {solver} {center:?}", kernel.name());
+            let record = found.record();
+            assert_eq!(record.gram, "expansion", "{what}: {:?}", record.warnings);
+            let expansion = record.expansion.as_ref().unwrap();
+            assert_eq!(expansion.method, method, "{what}");
+            assert!(expansion.measured_error <= expansion.bound, "{what}: {expansion:?}");
+            assert!(expansion.bound <= expansion.tolerance, "{what}: {expansion:?}");
+            assert!(found.converged(), "{what}: {:?}", found.residuals());
+            for (a, b) in found.eigenvalues().iter().zip(exact.eigenvalues()) {
+                assert!((a - b).abs() <= 1e-5 * exact.eigenvalues()[0], "{what}: {a} and {b}");
+            }
+            let sine = sines_of_angles(found.eigenvectors().as_ref(), exact.eigenvectors().as_ref())[0];
+            assert!(sine < 1e-3, "{what}: {sine}");
+            // The same points and others, inside the box of the first and outside.
+            let again = found.transform(points).unwrap();
+            let largest = found.training_scores().norm_max();
+            assert!((&again - found.training_scores()).norm_max() <= 1e-4 * largest, "{what}");
+            let signs: Vec<f64> = (0..4)
+                .map(|j| (found.eigenvectors().col(j).transpose() * exact.eigenvectors().col(j)).signum())
+                .collect();
+            let (new, expected) = (found.transform(queries).unwrap(), exact.transform(queries).unwrap());
+            for j in 0..4 {
+                for i in 0..queries.n_samples() {
+                    let difference = (signs[j] * new[(i, j)] - expected[(i, j)]).abs();
+                    assert!(difference <= 2e-3 * largest, "{what}, row {i}, component {j}: {difference}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn every_solver_finds_over_an_expansion_what_it_finds_over_tiles() {
+    // Queries lie inside the box of the points and outside.
     let points = in_box(700, &[1.0, 0.8, 0.5], 1);
     let queries = in_box(40, &[1.3, 1.0, 0.6], 2);
     for (kernel, method) in [
@@ -26,40 +64,23 @@ fn every_solver_finds_over_an_expansion_what_it_finds_over_tiles() {
         (Kernel::matern52(2.0).unwrap(), "grid"),
         (Kernel::polynomial(1.0, 1.0, 3).unwrap(), "polynomial"),
     ] {
-        for center in [Center::Yes, Center::No] {
-            let exact = fit(&kernel, &points, GramChoice::Tiled, SolverChoice::Krylov, center);
-            for solver in [SolverChoice::Auto, SolverChoice::Krylov, SolverChoice::Lanczos, SolverChoice::Dense] {
-                let found = fit(&kernel, &points, GramChoice::Expansion, solver, center);
-                let what = format!("{} {solver} {center:?}", kernel.name());
-                let record = found.record();
-                assert_eq!(record.gram, "expansion", "{what}: {:?}", record.warnings);
-                let expansion = record.expansion.as_ref().unwrap();
-                assert_eq!(expansion.method, method, "{what}");
-                assert!(expansion.measured_error <= expansion.bound, "{what}: {expansion:?}");
-                assert!(expansion.bound <= expansion.tolerance, "{what}: {expansion:?}");
-                assert!(found.converged(), "{what}: {:?}", found.residuals());
-                for (a, b) in found.eigenvalues().iter().zip(exact.eigenvalues()) {
-                    assert!((a - b).abs() <= 1e-5 * exact.eigenvalues()[0], "{what}: {a} and {b}");
-                }
-                let sine = sines_of_angles(found.eigenvectors().as_ref(), exact.eigenvectors().as_ref())[0];
-                assert!(sine < 1e-3, "{what}: {sine}");
-                // The same points and others, inside the box of the first and outside.
-                let again = found.transform(&points).unwrap();
-                let largest = found.training_scores().norm_max();
-                assert!((&again - found.training_scores()).norm_max() <= 1e-4 * largest, "{what}");
-                let signs: Vec<f64> = (0..4)
-                    .map(|j| (found.eigenvectors().col(j).transpose() * exact.eigenvectors().col(j)).signum())
-                    .collect();
-                let (new, expected) = (found.transform(&queries).unwrap(), exact.transform(&queries).unwrap());
-                for j in 0..4 {
-                    for i in 0..40 {
-                        let difference = (signs[j] * new[(i, j)] - expected[(i, j)]).abs();
-                        assert!(difference <= 2e-3 * largest, "{what}, row {i}, component {j}: {difference}");
-                    }
-                }
-            }
-        }
+        check_fits(&kernel, method, &points, &queries);
     }
+}
+
+#[test]
+fn every_solver_finds_over_clusters_what_it_finds_over_tiles() {
+    // Five heaps in four dimensions, too far apart for one series.
+    let heaps = |n: usize, seed: u64| {
+        let centers = in_box(5, &[3.0; 4], 11);
+        let offsets = in_box(n, &[0.2; 4], seed);
+        let rows = (0..n).flat_map(|i| {
+            let (center, offset) = (centers.row(i % 5), offsets.row(i));
+            (0..4).map(move |j| center[j] + offset[j])
+        });
+        Points::from_f64(rows.collect::<Vec<_>>(), n, 4).unwrap()
+    };
+    check_fits(&Kernel::gaussian(0.5).unwrap(), "clusters", &heaps(700, 12), &heaps(40, 13));
 }
 
 #[test]

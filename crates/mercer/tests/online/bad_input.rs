@@ -1,7 +1,11 @@
 //! What bad settings, rows and rates get.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mercer::kernel::CustomKernel;
 use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
-use mercer::{Center, Kernel, Points};
+use mercer::{Center, Error, Kernel, Points};
 
 use super::support::{plane, refusal};
 
@@ -103,7 +107,7 @@ fn rows_whose_kernel_values_overflow_are_refused_by_their_number_and_nothing_cha
         assert_eq!(learner.to_bytes().unwrap(), before);
         assert_eq!(refusal(learner.learn(&rows)), text(22), "{kernel:?}, by its number in the stream");
         assert_eq!(learner.n_seen(), 22);
-        let mut same = Learner::from_bytes(&before).unwrap();
+        let mut same = Learner::from_bytes(&before, None).unwrap();
         same.learn(&rows.slice(0..2)).unwrap();
         assert_eq!(learner.to_bytes().unwrap(), same.to_bytes().unwrap(), "{kernel:?}: it has learned two rows");
     }
@@ -181,11 +185,87 @@ fn a_rate_that_would_overshoot_is_made_smaller_and_counted() {
         "the learning rate was made smaller for {n} of 200 rows, which it would have overshot at: last from 10 to "
     );
     assert!(warnings.iter().any(|warning| warning.starts_with(&said)), "{warnings:?}");
-    let again = Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap();
+    let again = Learner::from_bytes(&learner.to_bytes().unwrap(), None).unwrap();
     assert_eq!(again.last_shrunk(), Some((from, to)), "it is part of the state");
     assert!(outputs.norm_max() < 100.0, "the outputs explode: {}", outputs.norm_max());
     // At a rate that never overshoots nothing is counted.
     let mut calm = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).learning_rate(0.1).learner().unwrap();
     calm.learn(&plane(200, 4)).unwrap();
     assert_eq!((calm.n_shrunk(), calm.last_shrunk()), (0, None));
+}
+
+#[test]
+fn a_row_without_numbers_is_refused() {
+    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).learner().unwrap();
+    let text = "`x` must be a row of at least one number, but it is empty";
+    assert_eq!(refusal(learner.learn_row(&[])), text);
+    assert_eq!(refusal(learner.look(&[])), text);
+    learner.learn_row(&[1.0, 2.0]).unwrap();
+    let text = "the stream has 0 columns, but the model was fitted on 2";
+    assert_eq!(refusal(learner.learn_row(&[])), text);
+    assert_eq!(learner.n_seen(), 1);
+}
+
+/// A Gaussian kernel that fails once, at the call at which `left` says so.
+#[derive(Debug)]
+struct Failing {
+    left: Arc<AtomicUsize>,
+}
+
+impl CustomKernel for Failing {
+    fn name(&self) -> &'static str {
+        "failing"
+    }
+
+    fn fill(&self, rows: &[f64], columns: &[f64], n_features: usize, out: &mut [f64]) -> mercer::Result<()> {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            return Err(Error::CustomKernelFailed { kernel: "failing".to_owned(), source: "out of order".into() });
+        }
+        for (x, line) in rows.chunks_exact(n_features).zip(out.chunks_exact_mut(columns.len() / n_features)) {
+            for (y, value) in columns.chunks_exact(n_features).zip(line) {
+                *value = (-0.5 * x.iter().zip(y).map(|(a, b)| (a - b).powi(2)).sum::<f64>()).exp();
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn a_kernel_that_fails_at_any_call_leaves_what_the_rows_before_it_taught() {
+    let left = Arc::new(AtomicUsize::new(0));
+    let settings = OnlineKernelPca::new(Kernel::custom(Failing { left: Arc::clone(&left) }));
+    // By projection everything is computed anew after 160 rows; a component begins at its start point after 150.
+    let (rows, early) = (plane(170, 60), 140);
+    let rest = rows.slice(early..170);
+    for (label, settings) in [
+        ("oldest", settings.clone().budget(5).policy(Policy::Oldest)),
+        ("smallest", settings.clone().budget(5).policy(Policy::Smallest)),
+        ("project", settings.clone().budget(5)),
+        ("turns", settings.rule(Rule::Apex).start(plane(2, 61)).rows_per_component(150)),
+    ] {
+        let mut before = settings.learner().unwrap();
+        before.learn(&rows.slice(0..early)).unwrap();
+        // What every row leaves, and how many calls all of them take.
+        left.store(usize::MAX, Ordering::Relaxed);
+        let mut learner = before.clone();
+        let mut states = vec![learner.to_bytes().unwrap()];
+        for i in 0..rest.n_samples() {
+            learner.learn(&rest.slice(i..i + 1)).unwrap();
+            states.push(learner.to_bytes().unwrap());
+        }
+        let calls = usize::MAX - left.load(Ordering::Relaxed);
+        assert!(calls > 2 * rest.n_samples(), "{label}: {calls} calls");
+        for call in 1..=calls {
+            left.store(call, Ordering::Relaxed);
+            let mut learner = before.clone();
+            let mut done = 0;
+            let outcome = learner.learn_each(&rest, |_| done += 1);
+            assert!(matches!(outcome, Err(Error::CustomKernelFailed { .. })), "{label}, call {call}");
+            assert_eq!(learner.n_seen(), early + done);
+            assert!(
+                learner.to_bytes().unwrap() == states[done],
+                "{label}, call {call}: half of row {done} was learned"
+            );
+        }
+    }
 }

@@ -15,7 +15,7 @@ fn a_learner_that_was_saved_goes_on_to_the_same_bits() {
         let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(3).rule(rule).policy(policy);
         let mut learner = settings.budget(15).forgetting(0.01).start(plane(3, 15)).learner().unwrap();
         learner.learn(&stream.slice(0..150)).unwrap();
-        let mut other = Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap();
+        let mut other = Learner::from_bytes(&learner.to_bytes().unwrap(), None).unwrap();
         let rest = stream.slice(150..300);
         assert_eq!(learner.learn(&rest).unwrap(), other.learn(&rest).unwrap(), "{rule}, {policy}");
         assert_eq!(learner.coefficients(), other.coefficients());
@@ -28,7 +28,7 @@ fn bytes_that_are_no_learner_are_refused() {
     let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).budget(6).learner().unwrap();
     learner.learn(&plane(30, 16)).unwrap();
     let whole = String::from_utf8(learner.to_bytes().unwrap()).unwrap();
-    let say = |text: &[u8]| refusal(Learner::from_bytes(text));
+    let say = |text: &[u8]| refusal(Learner::from_bytes(text, None));
     let altered = "`state` must be that of an online learner, but it is not readable (it has been altered or ends too early: \
                    its contents do not match its digest)";
     assert_eq!(say(&whole.as_bytes()[..whole.len() / 2]), altered);
@@ -45,13 +45,38 @@ fn bytes_that_are_no_learner_are_refused() {
         say(&[0xff, 0xfe]),
         "`state` must be that of an online learner, but it is not readable (it is not text)"
     );
-    let (_, note) = Learner::from_bytes_with_note(&learner.to_bytes_with_note("row 30").unwrap()).unwrap();
+    let (_, note) = Learner::from_bytes_with_note(&learner.to_bytes_with_note("row 30").unwrap(), None).unwrap();
     assert_eq!(note, "row 30");
-    let custom = Kernel::custom(mercer::kernel::PairFunction::new("one", |_: &[f64], _: &[f64]| 1.0));
-    let learner = OnlineKernelPca::new(custom).learner().unwrap();
+}
+
+#[test]
+fn a_kernel_that_is_a_function_has_to_be_given_again() {
+    // A function may be called as one of our kernels is.
+    let gaussian = |x: &[f64], y: &[f64]| (-0.5 * ((x[0] - y[0]).powi(2) + (x[1] - y[1]).powi(2))).exp();
+    let custom = || Kernel::custom(mercer::kernel::PairFunction::new("linear", gaussian));
+    let stream = plane(120, 17);
+    for (rule, policy) in [(Rule::Apex, Policy::Oldest), (Rule::Simultaneous, Policy::Project)] {
+        let settings = OnlineKernelPca::new(custom()).rule(rule).policy(policy).budget(9);
+        let mut learner = settings.start(plane(2, 18)).learner().unwrap();
+        learner.learn(&stream.slice(0..60)).unwrap();
+        let bytes = learner.to_bytes().unwrap();
+        assert_eq!(
+            refusal(Learner::from_bytes(&bytes, None)),
+            "reading a learner by itself does not work with the linear kernel: it is a function, which has to be given again"
+        );
+        assert_eq!(
+            refusal(Learner::from_bytes(&bytes, Some(Kernel::linear()))),
+            "`custom` must be a function, as the learner's kernel is, but it is linear"
+        );
+        let mut other = Learner::from_bytes(&bytes, Some(custom())).unwrap();
+        let rest = stream.slice(60..120);
+        assert_eq!(learner.learn(&rest).unwrap(), other.learn(&rest).unwrap(), "{rule}, {policy}");
+        assert_eq!(learner.to_bytes().unwrap(), other.to_bytes().unwrap());
+    }
+    let learner = OnlineKernelPca::new(Kernel::linear()).learner().unwrap();
     assert_eq!(
-        refusal(learner.to_bytes()),
-        "saving a learner does not work with the one kernel: a function cannot be written to a file"
+        refusal(Learner::from_bytes(&learner.to_bytes().unwrap(), Some(custom()))),
+        "`custom` must be left out: the learner's kernel is linear, which is no function, but it is linear"
     );
 }
 
@@ -159,7 +184,7 @@ fn variances_are_those_of_the_last_rows_under_the_components_of_today() {
     let after = learner.captured().unwrap();
     assert!(after.total_variance < 0.1 * before.total_variance, "{before:?} {after:?}");
     assert!(after.ratio().iter().sum::<f64>() <= 1.0, "{after:?}");
-    let again = Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap();
+    let again = Learner::from_bytes(&learner.to_bytes().unwrap(), None).unwrap();
     assert_eq!(again.captured().unwrap(), after, "the last rows are saved");
 }
 
@@ -253,7 +278,7 @@ fn a_sensor_that_is_stuck_teaches_nothing_and_destroys_nothing() {
             for _ in 0..5 {
                 learner.learn(&stuck).unwrap();
             }
-            let mut other = Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap();
+            let mut other = Learner::from_bytes(&learner.to_bytes().unwrap(), None).unwrap();
             let outputs = learner.learn(&usual).unwrap();
             assert_eq!(outputs, other.learn(&usual).unwrap(), "{schedule}");
             assert!(row_major(&outputs).iter().all(|y| y.is_finite()), "{schedule}");
@@ -262,5 +287,5 @@ fn a_sensor_that_is_stuck_teaches_nothing_and_destroys_nothing() {
     let tiny = Points::from_f64((0..200).map(|i| f64::from(i * i % 37) * 1e-156).collect::<Vec<_>>(), 100, 2).unwrap();
     let mut learner = OnlineKernelPca::new(Kernel::linear()).learner().unwrap();
     learner.learn(&tiny).unwrap();
-    assert!(Learner::from_bytes(&learner.to_bytes().unwrap()).is_ok());
+    assert!(Learner::from_bytes(&learner.to_bytes().unwrap(), None).is_ok());
 }

@@ -145,7 +145,7 @@ fn a_stream_in_turns_goes_on_from_any_row_to_the_same_bits() {
         for cut in [1, 6, 7, 29, 30, 31, 59, 60, 61, 90, 99] {
             let mut first = settings.learner().unwrap();
             first.learn(&rows.slice(0..cut)).unwrap();
-            let mut second = Learner::from_bytes(&first.to_bytes().unwrap()).unwrap();
+            let mut second = Learner::from_bytes(&first.to_bytes().unwrap(), None).unwrap();
             assert_eq!(second.settings().difference(&settings), None);
             assert_eq!(second.start_points(), first.start_points());
             let rest = second.learn(&rows.slice(cut..100)).unwrap();
@@ -194,10 +194,10 @@ fn a_component_that_is_added_by_hand_is_kept_with_its_start_point() {
     let third = learner.next_component(&rows.slice(3..4)).unwrap();
     let want: Vec<Vec<f64>> = vec![start.row(0), start.row(1), rows.row(3)];
     assert_eq!(third.start_points(), want);
-    let again = Learner::from_bytes(&third.to_bytes().unwrap()).unwrap();
+    let again = Learner::from_bytes(&third.to_bytes().unwrap(), None).unwrap();
     assert_eq!(again.start_points(), want);
     // Twice the same point, too, which memory has once.
     let twice = Points::from_f64([start.row(0), start.row(0)].concat(), 2, 2).unwrap();
     let learner = settings(Center::Yes).start(twice).learner().unwrap();
-    assert_eq!(Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap().start_points().len(), 2);
+    assert_eq!(Learner::from_bytes(&learner.to_bytes().unwrap(), None).unwrap().start_points().len(), 2);
 }

@@ -271,7 +271,7 @@ fn a_learner_that_began_as_a_model_goes_on_from_its_bytes_to_the_same_bits() {
             let mut learner = settings.learner_from(&model).unwrap();
             for cut in [0, 15] {
                 learner.learn(&rows.slice(0..cut)).unwrap();
-                let mut other = Learner::from_bytes(&learner.to_bytes().unwrap()).unwrap();
+                let mut other = Learner::from_bytes(&learner.to_bytes().unwrap(), None).unwrap();
                 assert!(other.began_as(&model) && other.n_before() == model.n_samples(), "{what}");
                 let rest = rows.slice(15..40);
                 let mut one = learner.clone();
@@ -412,4 +412,29 @@ fn a_single_precision_model_learns_on_in_double() {
     assert_eq!(model.precision(), Precision::F32);
     let learner = OnlineKernelPca::for_model(&model).learner_from(&model).unwrap();
     assert_eq!(learner.model().unwrap().precision(), Precision::F64);
+}
+
+#[test]
+fn a_model_that_stands_for_rows_to_come_explains_no_more_than_there_is() {
+    let model = exact(&plane(400, 90));
+    // More components than the model has; and some that learn so fast that they lean towards one another.
+    let settings = [
+        OnlineKernelPca::new(kernel()).n_components(8),
+        OnlineKernelPca::new(kernel()).n_components(5).budget(60),
+        OnlineKernelPca::new(kernel()).n_components(K).beta(0.1).learning_rate(1.0),
+    ];
+    for (i, settings) in settings.iter().enumerate() {
+        for n in [10, 20, 200] {
+            let mut learner = settings.learner_from(&model).unwrap();
+            learner.learn(&plane(n, 91)).unwrap();
+            let explained: f64 = learner.captured().unwrap().ratio().iter().sum();
+            assert!(explained <= 1.0 + 1e-9, "settings {i}, {n} rows: {explained}");
+        }
+    }
+    // As long as components are those of the model, so is what they explain.
+    let learner = OnlineKernelPca::new(kernel()).n_components(K).learner_from(&model).unwrap();
+    let ratio = learner.captured().unwrap().ratio();
+    for (found, expected) in ratio.iter().zip(model.explained_variance_ratio()) {
+        assert!((found - expected).abs() < 1e-9, "{ratio:?}");
+    }
 }

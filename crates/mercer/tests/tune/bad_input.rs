@@ -3,7 +3,7 @@
 use mercer::kernel::{KernelSpec, Parameter, Width};
 use mercer::tune::{Ascent, Criterion, KernelTuner, ParameterBox, TuneMethod, ard_gradient, tune_ard, tune_parameters};
 use mercer::watch::Threads;
-use mercer::{Error, ErrorKind, Kernel, KernelPca, Points, Result, Watch};
+use mercer::{Error, ErrorKind, Kernel, KernelPca, Points, Precision, Result, Watch};
 use mercer_testkit::Format;
 use mercer_testkit::generate::gaussian_cloud;
 
@@ -62,6 +62,37 @@ fn too_few_rows_and_numbers_that_are_none() {
 }
 
 #[test]
+fn points_so_far_apart_that_a_distance_overflows() {
+    let mut values: Vec<f64> = (0..40).map(|i| f64::from(i * i % 17)).collect();
+    values.push(1e200);
+    let far = points(&values);
+    for criterion in [Criterion::Variance, Criterion::EffectiveRank, Criterion::Leading, Criterion::Reconstruction] {
+        let outcome = gaussian().criterion(criterion).tune(&far);
+        assert!(matches!(outcome, Err(Error::TooLarge { row: 40, .. })), "{criterion:?}: {outcome:?}");
+        // Bandwidths of one's own do not help: there is no kernel of such a pair.
+        let outcome = gaussian().criterion(criterion).bandwidths([1.0, 2.0]).tune(&far);
+        assert!(matches!(outcome, Err(Error::TooLarge { row: 40, .. })), "{criterion:?}: {outcome:?}");
+    }
+    // Squares that are numbers, but not with the widths that are looked at.
+    values[40] = 1e153;
+    assert!(matches!(gaussian().tune(&points(&values)), Err(Error::TooLarge { row: 40, .. })));
+}
+
+#[test]
+fn points_so_close_that_no_width_is_a_number() {
+    let close = |spacing: f64| points(&(0..400).map(|i| f64::from(i) * spacing).collect::<Vec<_>>());
+    for criterion in [Criterion::Variance, Criterion::Leading] {
+        let error = gaussian().criterion(criterion).tune(&close(1e-155)).unwrap_err();
+        assert!(matches!(error, Error::TooClose { .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
+    let pca = KernelPca::new(KernelSpec::new("gaussian").width(Width::Auto));
+    assert!(matches!(pca.fit(&close(1e-155)), Err(Error::TooClose { .. })));
+    let (near, ordinary) = (gaussian().tune(&close(1e-140)).unwrap(), gaussian().tune(&close(1.0)).unwrap());
+    assert!((near.best_bandwidth / (1e-140 * ordinary.best_bandwidth) - 1.0).abs() < 1e-6);
+}
+
+#[test]
 fn settings_out_of_their_domain_or_without_effect() {
     let data = gaussian_cloud(20, 2, 1).points(Format::F64);
     let with = |tuner: KernelTuner| tuner.tune(&data);
@@ -73,6 +104,10 @@ fn settings_out_of_their_domain_or_without_effect() {
     assert_refused(with(gaussian().criterion(Criterion::Median).bandwidths([1.0])), &["bandwidths", "median"]);
     assert_refused(with(gaussian().criterion(Criterion::Scale).tolerance(0.1)), &["tolerance", "scale"]);
     assert_refused(with(gaussian().criterion(Criterion::Leading).n_components(20)), &["n_components", "19"]);
+    for criterion in [Criterion::Leading, Criterion::Reconstruction] {
+        let tuner = gaussian().criterion(criterion).precision(Precision::F32);
+        assert_refused(with(tuner), &["precision", "has no use for it", "f32"]);
+    }
     let sampled = gaussian().method(TuneMethod::Sampled);
     assert_refused(with(sampled.clone()), &["method", "exact", "64"]);
     assert_refused(with(sampled.criterion(Criterion::EffectiveRank)), &["method", "variance"]);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use faer::Mat;
 use mercer::kernel::{KernelSpec, Parameter, Width};
-use mercer::tune::{Ascent, StepFactor, landscape};
+use mercer::tune::{Ascent, Criterion, StepFactor, landscape};
 use mercer::watch::Threads;
 use mercer::{KernelPca, Points, Watch};
 use mercer_testkit::reference::{assert_close, largest_entry};
@@ -54,6 +54,19 @@ fn the_criterion_and_its_derivative_are_those_from_eigenvectors() {
     check("out_E", &column(&tuning.values));
     check("out_dE", &column(&tuning.gradients));
     check("out_dE_box", &column(&tuning.gradients.iter().map(|slope| slope / 2.0).collect::<Vec<_>>()));
+}
+
+#[test]
+fn the_derivatives_of_the_leading_eigenvalues_are_those_of_the_case() {
+    // The slope of the sum of the first variances, less that of the sum without the last of them.
+    let slopes: Vec<Vec<f64>> = (1..=5)
+        .map(|k| {
+            let tuner = gaussian().criterion(Criterion::Leading).n_components(k).bandwidths(sigmas());
+            tuner.tune(&points("in_X")).unwrap().gradients
+        })
+        .collect();
+    let of = |i: usize, k: usize| 24.0 * (slopes[k][i] - if k > 0 { slopes[k - 1][i] } else { 0.0 });
+    check("out_dmu5", &Mat::from_fn(5, 5, of));
 }
 
 #[test]

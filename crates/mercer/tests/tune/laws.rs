@@ -1,7 +1,8 @@
 //! What must hold of every search.
 
 use mercer::kernel::{KernelSpec, Parameter, Width};
-use mercer::tune::{Criterion, ParameterBox, ard_gradient, evaluate, tune_ard, tune_parameters};
+use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
+use mercer::tune::{Criterion, ParameterBox, TuneMethod, ard_gradient, evaluate, tune_ard, tune_parameters};
 use mercer::watch::Threads;
 use mercer::{Kernel, Points, Watch};
 use mercer_testkit::generate::{circles, gaussian_cloud};
@@ -110,6 +111,32 @@ fn heuristics_give_what_the_same_widths_give_to_a_kernel() {
 }
 
 #[test]
+fn heuristics_of_many_points_have_an_estimated_value_that_is_called_so() {
+    let points = gaussian_cloud(6000, 2, 12).points(Format::F32);
+    let tuning = gaussian().criterion(Criterion::Median).tune(&points).unwrap();
+    assert_eq!((tuning.method, tuning.n_used < 6000), (TuneMethod::Sampled, true));
+    let exact = gaussian().bandwidths([tuning.best_bandwidth]).tune(&points).unwrap();
+    let (gap, error) = ((tuning.values[0] - exact.values[0]).abs(), tuning.standard_errors[0]);
+    assert!(error > 0.0 && gap < 4.0 * error && error < 0.1 * exact.values[0], "{gap:e} with standard error {error:e}");
+    assert!(tuning.pairs < exact.pairs / 20);
+}
+
+#[test]
+fn a_seed_is_that_of_the_search_for_a_width_too() {
+    let points = gaussian_cloud(12_000, 4, 9).points(Format::F32);
+    let spec = KernelSpec::new("gaussian").width(Width::Auto);
+    let (threads, watch) = (Threads::new(2).unwrap(), Watch::new());
+    let gamma = |seed: u64| {
+        let (kernel, _) = spec.resolve_told(&points, seed, &threads, &watch).unwrap();
+        kernel.parameter(Parameter::Gamma).unwrap()
+    };
+    assert!((gamma(1) - gamma(2)).abs() > 0.0 && gamma(1).to_bits() == gamma(1).to_bits());
+    let landmarks = Nystrom::new(spec.clone()).landmarks(Landmarks::Uniform).n_landmarks(5).seed(2);
+    let found = NystromPca::new(landmarks).n_components(2).fit(&points).unwrap();
+    assert_eq!(found.record().kernel.gamma, Some(gamma(2)));
+}
+
+#[test]
 fn held_out_points_are_reconstructed_better_from_a_good_width() {
     let points = circles(120, 3).points(Format::F64);
     let tuner = gaussian().criterion(Criterion::Reconstruction).n_components(3);
@@ -213,6 +240,7 @@ fn widths_per_feature_climb_to_a_place_without_slope() {
     for (f, gamma) in found.gammas.iter().enumerate() {
         let slope = there.gradient[f] * gamma / there.value;
         let is_at_bound = *gamma <= 1.0001e-4 * start[f];
+        assert_eq!(found.is_at_bound[f], is_at_bound, "feature {f}: {found:?}");
         assert!(slope.abs() < 1e-4 || (is_at_bound && slope < 0.0), "feature {f}: {slope} at {found:?}");
     }
     // Noise is ironed out.

@@ -56,6 +56,35 @@ fn single_precision_and_bytes_are_close_to_that() {
 }
 
 #[test]
+fn a_scan_of_many_bandwidths_in_single_precision_is_that_of_the_eigenvalues() {
+    let cloud = gaussian_cloud(150, 6, 8);
+    let points = cloud.points(Format::F32);
+    // The same numbers, rounded as the format rounds them.
+    let rounded = Cloud::from_fn(150, 6, |i, k| points.row(i)[k]);
+    let grid: Vec<f64> = (0..64).map(|j| 0.3 * 2.0_f64.powf(f64::from(j) / 8.0)).collect();
+    let uneven: Vec<f64> = (0..60).map(|j| 0.4 * 1.07_f64.powi(j) * (1.0 + 0.01 * f64::from(j * j % 5))).collect();
+    for sigmas in [grid, uneven] {
+        let tuning = gaussian().bandwidths(sigmas.clone()).tune(&points).unwrap();
+        let exact = gaussian().bandwidths(sigmas).tune(&rounded.points(Format::F64)).unwrap();
+        // As for a few bandwidths, which are not interpolated.
+        let slack = f64::from(f32::EPSILON) / 150.0;
+        for (i, &sigma) in tuning.bandwidths.iter().enumerate() {
+            let (found, expected) = (tuning.values[i], exact.values[i]);
+            assert!((found - expected).abs() < 2e-5 * expected + slack, "{sigma}: {found:e}, not {expected:e}");
+            let gap = (tuning.gradients[i] - exact.gradients[i]).abs();
+            // Slopes between nodes are made of values, with weights that add up to 13 by ln γ, which is 26 by ln σ.
+            assert!(gap < 1e-4 * expected / sigma + 26.0 * slack / sigma, "slope at {sigma}: {gap:e}");
+        }
+        for i in (0..tuning.bandwidths.len()).step_by(21) {
+            let sigma = tuning.bandwidths[i];
+            let expected = by_eigenvalues(Textbook::Gaussian { gamma: gamma(sigma) }, &rounded);
+            assert!((tuning.values[i] - expected).abs() < 2e-5 * expected + slack, "{sigma}: not {expected:e}");
+        }
+        assert!((tuning.best_bandwidth / exact.best_bandwidth - 1.0).abs() < 1e-4);
+    }
+}
+
+#[test]
 fn every_kernel_has_the_value_and_the_slopes_of_its_eigenvalues() {
     let cloud = gaussian_cloud(41, 3, 11);
     let points = cloud.points(Format::F64);

@@ -193,16 +193,50 @@ fn lanes_fill_the_register_and_register_blocks_fit() {
         }
     }
     for isa in Isa::available() {
-        let (bytes, registers) = match isa {
-            Isa::Avx512 => (64, 32),
-            Isa::Avx2 => (32, 16),
-            Isa::Portable => (16, 16),
+        let (bytes, registers) = match isa.name() {
+            "avx512" => (64, 32),
+            "avx2" => (32, 16),
+            _ => (16, 16),
         };
         for (precision, count, panels, columns) in isa.run(Shape) {
             assert_eq!(count * precision.size(), bytes, "{isa:?}");
             assert!(panels * columns + panels < registers, "{isa:?}");
         }
     }
+}
+
+/// Integers of 16 bits, in as many lanes as there are.
+struct Integers<'a, T>(&'a [u16], std::marker::PhantomData<T>);
+
+impl<T: Scalar> Job for Integers<'_, T> {
+    type Output = Vec<T>;
+
+    #[inline(always)]
+    #[expect(unsafe_code, reason = "loads whole vectors")]
+    fn run<G: Target>(self) -> Vec<T> {
+        let mut numbers = vec![T::default(); Several::<T::On<G>, 3>::COUNT];
+        assert!(self.0.len() >= numbers.len());
+        // SAFETY: there are as many integers.
+        unsafe { Several::<T::On<G>, 3>::load_u16(self.0.as_ptr()) }.write(&mut numbers);
+        numbers
+    }
+}
+
+fn check_integers<T: Scalar>() {
+    // The largest of either half, where a sign would be seen, and as many as three of the widest vectors have lanes.
+    let integers: Vec<u16> = (0..48_u16).map(|i| [0, 1, 0x7fff, 0x8000, 0xffff][usize::from(i % 5)] ^ i).collect();
+    for isa in Isa::available() {
+        let found = isa.run(Integers::<T>(&integers, std::marker::PhantomData));
+        for (x, &integer) in found.iter().zip(&integers) {
+            assert_eq!(x.to_f64(), f64::from(integer), "on {isa:?}");
+        }
+    }
+}
+
+#[test]
+fn integers_are_read_as_the_numbers_they_are() {
+    check_integers::<f32>();
+    check_integers::<f64>();
 }
 
 /// Four vectors with different numbers in all lanes.

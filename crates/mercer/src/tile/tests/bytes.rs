@@ -73,6 +73,28 @@ fn squared_distances_of_bytes_are_the_integers_rounded_once() {
 }
 
 #[test]
+fn zeros_that_are_passed_over_change_no_sum() {
+    // Rows in which one byte in `one_in` is left, at places that differ from row to row; all of them zero in the last case.
+    let sparse = |n: usize, d: usize, seed: u64, one_in: usize| -> Vec<u8> {
+        let stays = |i: usize| (i * 7919 + i / d * 31).is_multiple_of(one_in) && one_in < 1000;
+        bytes(n, d, seed).into_iter().enumerate().map(|(i, byte)| if stays(i) { byte | 1 } else { 0 }).collect()
+    };
+    let gamma = 2.0_f64.powi(-31);
+    let kernel = Kernel::epanechnikov(gamma).expect("positive");
+    for (d, one_in) in [(1, 2), (4, 3), (65, 2), (65, 17), (784, 5), (784, 101), (64, 1000)] {
+        let (rows, columns) = (sparse(37, d, 8, one_in), sparse(52, d, 9, one_in));
+        let inner = matrix(&rows, &columns, d, |x, y| f64::from(inner_product(x, y) as f32));
+        let apart = matrix(&rows, &columns, d, |x, y| f64::from(1.0 - squared_distance(x, y) as f32 * gamma as f32));
+        for isa in Isa::available() {
+            let found = tiles(&Kernel::linear(), &rows, &columns, d, 1.0, isa);
+            assert!(same_bits(found.as_ref(), inner.as_ref()), "products, {d} features, one in {one_in}, {isa:?}");
+            let found = tiles(&kernel, &rows, &columns, d, 1.0, isa);
+            assert!(same_bits(found.as_ref(), apart.as_ref()), "distances, {d} features, one in {one_in}, {isa:?}");
+        }
+    }
+}
+
+#[test]
 fn every_kernel_of_bytes_matches_the_textbook_with_the_rounding_of_its_function_only() {
     let (d, scale) = (19, 1.0 / 128.0);
     let (rows, columns) = (bytes(37, d, 5), bytes(52, d, 6));

@@ -74,7 +74,7 @@ fn the_failure_of_a_function_comes_out_of_its_tile() {
 fn a_value_that_is_not_finite_is_reported_with_its_place_in_the_whole_matrix() {
     let kernel = PairFunction::new("quotient", |x: &[f64], y: &[f64]| x[0] / (y[0] - 60.0));
     let cloud = points(&Cloud::from_fn(70, 1, |i, _| i as f64 + 1.0));
-    let isa = Isa::Portable;
+    let isa = Isa::PORTABLE;
     let unit = Geometry::of::<f32>(isa).unit;
     let tiles = CustomTiles::new(Arc::new(kernel), cloud.clone(), cloud, isa);
     let mut out = vec![0.0_f32; unit * unit];
@@ -84,7 +84,7 @@ fn a_value_that_is_not_finite_is_reported_with_its_place_in_the_whole_matrix() {
 
 #[test]
 fn a_function_that_is_not_symmetric_is_found_out_on_the_diagonal() {
-    let isa = Isa::Portable;
+    let isa = Isa::PORTABLE;
     let unit = Geometry::of::<f32>(isa).unit;
     let cloud = points(&Cloud::from_fn(2 * unit, 1, |i, _| i as f64 + 1.0));
     let fill = |tilt: f64, columns: std::ops::Range<usize>| {
@@ -121,6 +121,32 @@ fn every_level_of_fixed_point_survives_the_way_there_and_back() {
             let mut again = vec![0; levels.len()];
             fixed16::narrow(isa, &wide, &mut again);
             assert_eq!(again, levels, "{isa:?}");
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}
+
+#[test]
+fn every_level_of_fixed_point_comes_back_to_rounding_wherever_it_stands() {
+    fn check<T: Scalar>() {
+        let levels: Vec<u16> = (0..=u16::MAX).collect();
+        for isa in Isa::available() {
+            let mut wide = vec![T::default(); levels.len()];
+            fixed16::widen(isa, &levels, &mut wide);
+            for (&level, x) in levels.iter().zip(&wide) {
+                let exact = f64::from(level) / fixed16::ONE;
+                // The factor is rounded, and the product.
+                let rounding = T::PRECISION.epsilon() * exact;
+                assert!((x.to_f64() - exact).abs() <= rounding, "{level} became {x} on {isa:?}");
+            }
+            // Lengths that fill no vector, and some and a part of one.
+            for len in 0..40 {
+                let first = 12_345;
+                let mut some = vec![T::default(); len];
+                fixed16::widen(isa, &levels[first..first + len], &mut some);
+                assert_eq!(some, wide[first..first + len], "{len} numbers on {isa:?}");
+            }
         }
     }
     check::<f32>();

@@ -1,0 +1,28 @@
+//! What the measurement of an expansion sees.
+
+use super::{Expansion, Made, Wanted};
+use crate::choices::ExpansionMethod;
+use crate::data::Points;
+use crate::kernel::Kernel;
+use crate::watch::{Context, Phase, Threads, Watch};
+
+#[test]
+fn a_sum_over_a_grid_that_is_not_mended_nearby_is_found_out() {
+    // Many points, few of which are near one another: pairs drawn at random would not be.
+    let n = 20_000;
+    let values: Vec<f64> = (0..2 * n).map(|i| (f64::from(i) * 0.754_877_666).fract()).collect();
+    let points = Points::from_f64(values, n as usize, 2).expect("pairs");
+    let (threads, watch) = (Threads::new(2).expect("two"), Watch::new());
+    let context = Context::new(&threads, &watch, Phase::Multiplying);
+    let wanted = Wanted { method: ExpansionMethod::Grid, tolerance: 1e-4, ..Wanted::default() };
+    let kernel = Kernel::exponential(5.0).expect("positive");
+    let mut expansion = Expansion::new(&kernel, &points, &wanted, &context).expect("there is a grid");
+    let whole = expansion.measure(1, &context).expect("not stopped");
+    assert!(whole <= expansion.bound(), "{whole:.1e} of {:.1e}", expansion.bound());
+    match &mut expansion.made {
+        Made::Fast { fast, .. } => assert!(fast.near.take().is_some(), "this kernel has a corner"),
+        Made::Tiles(_) => panic!("a grid was asked for"),
+    }
+    let broken = expansion.measure(1, &context).expect("not stopped");
+    assert!(broken > 10.0 * expansion.bound(), "{broken:.1e} of {:.1e}", expansion.bound());
+}

@@ -1,0 +1,74 @@
+//! The criterion at bandwidths of one's own, pass by pass.
+
+use super::grid::{Distances, gamma};
+use super::pass::Evaluator;
+use super::several::Parameters;
+use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, KernelSpec, Width};
+use crate::scalar::Precision;
+use crate::watch::{Context, Phase, Threads, Watch};
+
+/// The criterion of \[NTM\] over bandwidths: points are packed once, and every call is one pass over their pairs.
+///
+/// [`KernelTuner`](super::KernelTuner) is what to use for a search; this is for a search of one's own.
+///
+/// ```
+/// use mercer::{Points, Precision, Watch, kernel::KernelSpec, tune::Scan, watch::Threads};
+///
+/// let points = Points::from_f64((0..60).map(|i| f64::from(i * i % 17)).collect::<Vec<_>>(), 30, 2)?;
+/// let (threads, watch) = (Threads::new(1)?, Watch::new());
+/// let scan = Scan::new(&points, &KernelSpec::new("gaussian"), Precision::F64, &threads)?;
+/// let found = scan.at(&[4.0, 4.0 + 1e-6], &threads, &watch)?;
+/// let slope = (found[1].value - found[0].value) / 1e-6;
+/// assert!((slope - found[0].gradient[0]).abs() < 1e-4 * slope.abs());
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub struct Scan {
+    kernel: Kernel,
+    evaluator: Evaluator,
+}
+
+impl Scan {
+    /// Packs points for kernels like `kernel`, whose width is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel has no width or is not a function of a distance, or the points cannot be used or are all equal.
+    pub fn new(points: &Points, kernel: &KernelSpec, precision: Precision, threads: &Threads) -> Result<Self> {
+        let n = points.n_samples();
+        if n < 2 {
+            return Err(Error::TooFewRows { needed: 2, found: n });
+        }
+        points.check_finite()?;
+        let kernel = kernel.clone().width(Width::Auto).resolve_directly(points)?;
+        let unit = Distances::of(points, &kernel)?.unit(&kernel);
+        let evaluator = threads.run(|| Evaluator::new(points, &kernel, unit, precision))?;
+        Ok(Self { kernel, evaluator })
+    }
+
+    /// The variance of the variances at each of some bandwidths, and its derivative by the bandwidth: from one pass, if their row sums fit into
+    /// 512 MB.
+    ///
+    /// # Errors
+    ///
+    /// If a bandwidth is not positive, or the run was stopped.
+    pub fn at(&self, bandwidths: &[f64], threads: &Threads, watch: &Watch<'_>) -> Result<Vec<Parameters>> {
+        bandwidths.iter().try_for_each(|&sigma| Error::require_positive("bandwidths", sigma))?;
+        let gammas: Vec<f64> = bandwidths.iter().copied().map(gamma).collect();
+        let context = Context::new(threads, watch, Phase::Tuning);
+        let sums = self.evaluator.at_gammas(&self.kernel, &gammas, &context)?;
+        // dγ/dσ = -1/σ³.
+        let of = |(sums, sigma): (&super::spectrum::Sums, &f64)| Parameters {
+            value: sums.variance(),
+            gradient: vec![-sums.variance_slope(0) / sigma.powi(3)],
+        };
+        Ok(sums.iter().zip(bandwidths).map(of).collect())
+    }
+}
+
+impl std::fmt::Debug for Scan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scan").field("kernel", &self.kernel).field("n", &self.evaluator.n()).finish_non_exhaustive()
+    }
+}
