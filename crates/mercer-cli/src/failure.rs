@@ -58,6 +58,19 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Input(#[from] InputError),
 
+    /// The time that was given did not suffice for anything that could be saved.
+    #[error("--time-limit is too short: {0}")]
+    TimeLimit(mercer::Error),
+
+    /// What a file holds does not fit the memory there is.
+    #[error("{file}: {}", beyond_memory(*.needed))]
+    NoMemory {
+        /// The file as it was named.
+        file: String,
+        /// Bytes that were asked for, if that is known.
+        needed: Option<u64>,
+    },
+
     /// Arguments that are right one by one but not together.
     #[error("{message}")]
     Usage {
@@ -133,7 +146,10 @@ impl Failure {
             },
             Self::StandardOutput(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitStatus::Done,
             Self::Saved { source, .. } => source.status(),
-            Self::Input(_) | Self::Usage { .. } | Self::File { .. } | Self::StandardOutput(_) => ExitStatus::BadInput,
+            Self::NoMemory { .. } => ExitStatus::OverBudget,
+            Self::Input(_) | Self::TimeLimit(_) | Self::Usage { .. } | Self::File { .. } | Self::StandardOutput(_) => {
+                ExitStatus::BadInput
+            }
         }
     }
 
@@ -148,7 +164,8 @@ impl Failure {
                 ErrorKind::Interrupted => "interrupted",
             },
             Self::Input(_) => "input",
-            Self::Usage { .. } => "usage",
+            Self::Usage { .. } | Self::TimeLimit(_) => "usage",
+            Self::NoMemory { .. } => "over-budget",
             Self::File { .. } | Self::StandardOutput(_) => "file",
             Self::Saved { source, .. } => source.kind(),
         }
@@ -166,12 +183,28 @@ impl Failure {
             Self::Library(mercer::Error::NegativeEigenvalues { .. }) => {
                 Some("say what to do with them: --negative clip or --negative flip")
             }
-            Self::Library(_) | Self::Data { .. } | Self::Usage { .. } | Self::File { .. } | Self::StandardOutput(_) => {
-                None
-            }
+            Self::NoMemory { .. } => Some(LARGER_THAN_MEMORY),
+            Self::Library(_)
+            | Self::Data { .. }
+            | Self::TimeLimit(_)
+            | Self::Usage { .. }
+            | Self::File { .. }
+            | Self::StandardOutput(_) => None,
         }
     }
 }
+
+/// That there is no memory for what a file holds.
+fn beyond_memory(needed: Option<u64>) -> String {
+    match needed {
+        Some(bytes) => format!("what it holds takes {}, and there is not so much memory", mercer::format_bytes(bytes)),
+        None => "there is not enough memory for what it holds".to_owned(),
+    }
+}
+
+/// What can be done with a file that does not fit the memory.
+const LARGER_THAN_MEMORY: &str = "`mercer fit --gram nystrom --blocks` reads .csv, .tsv, .parquet and .arrow files block by block; a .npy file of f32, f64 or \
+                                  u8 is used where it is";
 
 /// Makes a panic say that it is a bug; the process then ends with code 101, as every Rust program does.
 pub(crate) fn name_bugs() {
@@ -207,6 +240,7 @@ fn concerns_data(error: &mercer::Error) -> bool {
             | E::AllZero { .. }
             | E::KernelOverflow { .. }
             | E::NoVariance { .. }
+            | E::TooClose { .. }
             | E::VarianceInRounding { .. }
             | E::NoMaximum { .. }
             | E::Labels { .. }
@@ -320,6 +354,8 @@ mod tests {
         for (failure, kind, code) in [
             (Failure::from(over), "over-budget", 3),
             (Failure::from(mercer::Error::Interrupted { phase: "solving" }), "interrupted", 130),
+            (Failure::NoMemory { file: "x.csv".to_owned(), needed: None }, "over-budget", 3),
+            (Failure::TimeLimit(mercer::Error::Interrupted { phase: "solving" }), "usage", 2),
             (Failure::usage("x"), "usage", 2),
             (Failure::from(InputError::new("x.csv", "the file is empty")), "input", 2),
             (Failure::file("reading", Path::new("x"))(io::ErrorKind::NotFound.into()), "file", 2),

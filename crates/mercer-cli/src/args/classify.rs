@@ -16,7 +16,8 @@ use super::values::Gamma;
     override_usage = "mercer classify [OPTIONS] --label <COLUMN> <DATA>",
     after_help = "\
 Example:
-  mercer classify digits.csv --label digit --scale 1/16 --sample 400 --folds 5 --repeats 1"
+  mercer classify digits.csv --label digit --scale 1/16 --sample 400 \\
+      --folds 5 --repeats 1"
 )]
 pub(crate) struct ClassifyArgs {
     /// Points with labels, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; -

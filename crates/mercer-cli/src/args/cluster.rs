@@ -24,7 +24,8 @@ Spectral clustering after Ng, Jordan and Weiss: eigenvectors of the kernel matri
 columns over the roots of their sums, each point's row of them brought to unit length, and k-means.
 
 Example:
-  mercer cluster digits.csv --labels digit --scale 1/16 --bandwidth 1.5 -k 10 -o clusters.csv"
+  mercer cluster digits.csv --labels digit --scale 1/16 --bandwidth 1.5 \\
+      -k 10 -o clusters.csv"
 )]
 pub(crate) struct ClusterArgs {
     /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on

@@ -18,7 +18,8 @@ use super::values::{MethodName, method_names};
     }),
     after_help = "\
 Example:
-  mercer compare digits.csv --label digit --scale 1/16 -n 5 --methods tiled/krylov,lanczos"
+  mercer compare digits.csv --label digit --scale 1/16 -n 5 \\
+      --methods tiled/krylov,lanczos"
 )]
 pub(crate) struct CompareArgs {
     /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on

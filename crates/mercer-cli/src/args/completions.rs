@@ -6,8 +6,12 @@ use clap_complete::Shell;
 /// Arguments of `mercer completions`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example, for this shell only (`bash` keeps it in ~/.local/share/bash-completion/completions/mercer):
-  mercer completions bash")]
+Example, for this shell, until it ends:
+  source <(mercer completions bash)
+
+For every bash from now on:
+  mkdir -p ~/.local/share/bash-completion/completions
+  mercer completions bash > ~/.local/share/bash-completion/completions/mercer")]
 pub(crate) struct CompletionsArgs {
     /// Shell to complete in
     #[arg(value_name = "SHELL", value_enum)]

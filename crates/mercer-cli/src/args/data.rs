@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::numbers::at_least_one;
+use super::numbers::{at_least_one, whole};
 use super::values::{ColumnName, Delimiter, Format, ImageSize, Pixels, RowRange, ScaleFactor};
 
 /// Flags that say how to read a data file.
@@ -69,4 +69,7 @@ pub(crate) struct QueryArgs {
     /// Take columns in the order they stand in, whatever their names [default: by the names of the fit, if there are any]
     #[arg(long)]
     pub(crate) by_position: bool,
+    /// Seed of --sample
+    #[arg(long, value_name = "NUMBER", value_parser = whole::<u64>, default_value_t = 0, requires = "sample")]
+    pub(crate) seed: u64,
 }

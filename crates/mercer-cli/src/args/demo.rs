@@ -13,7 +13,8 @@ Example:
   mercer demo --out /tmp/mercer-demo
 
 The same fit by hand, in testdata/digits of the source tree:
-  mercer fit digits.csv --label digit --scale 1/16 --bandwidth 2 -n 10 -o digits.mercer")]
+  mercer fit digits.csv --label digit --scale 1/16 --bandwidth 2 -n 10 \\
+      -o digits.mercer")]
 pub(crate) struct DemoArgs {
     /// Directory for model, scores, record and pictures; made if it is not there
     #[arg(short, long, value_name = "DIR", default_value = "mercer-demo")]

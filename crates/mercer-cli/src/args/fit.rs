@@ -21,19 +21,23 @@ use super::values::{Gamma, TimeLimit};
     override_usage = "mercer fit [OPTIONS] --output <MODEL> <DATA>",
     after_help = "\
 Example:
-  mercer fit points.csv --kernel gaussian --gamma median --n-components 10 -o points.mercer
+  mercer fit points.csv --kernel gaussian --gamma median --n-components 10 \\
+      -o points.mercer
 
 Images in a NumPy array, as many components as explain 90 % of the variance, in 2 GiB:
-  mercer fit images.npy --scale 1/255 --bandwidth 8 --variance 0.9 --memory 2GiB -o images.mercer
+  mercer fit images.npy --scale 1/255 --bandwidth 8 --variance 0.9 \\
+      --memory 2GiB -o images.mercer
 
 By iteration, with gains that are found by trying:
-  mercer fit points.csv --solver hebbian --gain smd --passes 20 --tolerance 0.5 -o points.mercer
+  mercer fit points.csv --solver hebbian --gain smd --passes 20 \\
+      --tolerance 0.5 -o points.mercer
 
 Over 1000 landmarks, an approximation whose error is part of the record:
   mercer fit images.npy --gram nystrom --n-landmarks 1000 -n 20 -o images.mercer
 
 The same from a file that is larger than memory:
-  mercer fit digits.csv --label digit --gram nystrom --blocks -n 20 -o digits.mercer
+  mercer fit digits.csv --label digit --gram nystrom --blocks -n 20 \\
+      -o digits.mercer
 
 Codes from which points can be reconstructed:
   mercer fit points.csv --method autoencoder --epochs 10 -n 2 -o codes.mercer"

@@ -19,7 +19,8 @@ scores stand for; and converged, 1 if the method found what it looks for. An aut
 norm by which the decoded form misses the row.
 
 Example:
-  mercer reconstruct digits.mercer new.csv --label digit --scale 1/16 --method distance -o clean.csv")]
+  mercer reconstruct digits.mercer new.csv --label digit --scale 1/16 \\
+      --method distance -o clean.csv")]
 pub(crate) struct ReconstructArgs {
     /// Model that `mercer fit` saved
     #[arg(value_name = "MODEL")]

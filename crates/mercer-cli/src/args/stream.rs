@@ -19,7 +19,8 @@ Example:
   mercer stream --n-components 4 --budget 500 --emit scores,novelty
 
 Rows of a file, with a state to go on from and a model at the end:
-  tail -n +1 -f sensors.csv | mercer stream --budget 300 --checkpoint state --checkpoint-every 30s --resume --replay -o sensors.mercer
+  tail -n +1 -f sensors.csv | mercer stream --budget 300 --checkpoint state \\
+      --checkpoint-every 30s --resume --replay -o sensors.mercer
 
 On from a model of the past, by its kernel, scaling and columns:
   mercer stream digits.mercer --budget 300 --emit scores,novelty")]

@@ -21,7 +21,8 @@ What other criteria would choose, with pictures of the curve and of the componen
   mercer tune points.csv --compare --report tuning
 
 Several parameters together, each within a range; and a width for every column:
-  mercer tune points.csv --kernel rational-quadratic --parameters gamma=0.001:10,alpha=0.2:20
+  mercer tune points.csv --kernel rational-quadratic \\
+      --parameters gamma=0.001:10,alpha=0.2:20
   mercer tune points.csv --per-column")]
 pub(crate) struct TuneArgs {
     /// Points, one per row: .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx, .libsvm, a folder or .list of images; - is CSV on
@@ -101,4 +102,7 @@ pub(crate) struct ClimbArgs {
     /// A width for every column of the gaussian kernel, climbing from the best common one: the wider, the less the column matters
     #[arg(long, conflicts_with_all = NOT_FOR_CLIMBS, conflicts_with = "parameters")]
     pub(crate) per_column: bool,
+    /// Steps of such a climb, at most [default: 500]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    pub(crate) max_steps: Option<usize>,
 }

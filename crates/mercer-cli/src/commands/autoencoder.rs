@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Codec, HistoryEntry, StartFrom};
+use mercer::watch::Threads;
 use mercer::{GramChoice, Negative, SolverChoice};
 use serde::Serialize;
 
@@ -22,15 +23,16 @@ struct Body<'a> {
     n_samples: usize,
     n_features: usize,
     n_components: usize,
+    threads: usize,
     /// Names of the columns; absent if they had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     feature_names: Option<&'a [String]>,
-    autoencoder: Learned<'a>,
+    autoencoder: Learned,
 }
 
 /// How it was learned.
 #[derive(Serialize)]
-struct Learned<'a> {
+struct Learned {
     span: &'static str,
     sign: &'static str,
     learning_rate: f64,
@@ -40,7 +42,32 @@ struct Learned<'a> {
     updates: usize,
     diverged: bool,
     was_stopped: bool,
-    history: &'a [HistoryEntry],
+    history: Vec<EpochRecord>,
+}
+
+/// How far it was after an epoch.
+#[derive(Serialize)]
+struct EpochRecord {
+    epoch: usize,
+    updates: usize,
+    rate: f64,
+    loss: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validation_loss: Option<f64>,
+    elapsed: f64,
+}
+
+impl From<&HistoryEntry> for EpochRecord {
+    fn from(entry: &HistoryEntry) -> Self {
+        Self {
+            epoch: entry.epoch,
+            updates: entry.updates,
+            rate: entry.rate,
+            loss: entry.loss,
+            validation_loss: entry.validation_loss,
+            elapsed: entry.seconds,
+        }
+    }
 }
 
 /// Refuses flags that only an autoencoder has.
@@ -93,7 +120,7 @@ pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> R
         .timed("fit", |session| watched(session, &data, time, |watch| settings.fit_watched(&data.points, watch)))?;
     let model = data.names.iter().cloned().try_fold(model, Autoencoder::with_feature_names)?;
     model.save(output)?;
-    session.console.note(&format!("model saved as {}", output.display()));
+    session.saved_model(output);
     if model.diverged() {
         session.warn(format!(
             "learning diverged with --learning-rate {}: {} holds the best there was",
@@ -107,20 +134,22 @@ pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> R
     }
     let is_whole = !(model.diverged() || model.was_stopped());
     let status = if is_whole { ExitStatus::Done } else { ExitStatus::NotConverged };
-    session.finish(status, &body(&model, session), Some(&table(&model)))
+    let threads = args.solve.threads.unwrap_or_else(Threads::available);
+    session.finish(status, &body(&model, threads, session), Some(&table(&model)))
 }
 
 /// Shows an autoencoder to somebody who asked for that.
 pub(super) fn show(model: &Autoencoder, session: &Session<'_>) -> Result<ExitStatus> {
-    session.finish_with(ExitStatus::Done, &body(model, session), &table(model))
+    session.finish_with(ExitStatus::Done, &body(model, 1, session), &table(model))
 }
 
-fn body<'m>(model: &'m Autoencoder, session: &Session<'_>) -> Body<'m> {
+fn body<'m>(model: &'m Autoencoder, threads: usize, session: &Session<'_>) -> Body<'m> {
     Body {
         common: session.common(),
         n_samples: model.n_samples(),
         n_features: model.n_features(),
         n_components: model.n_components(),
+        threads,
         feature_names: model.feature_names(),
         autoencoder: Learned {
             span: model.span().name(),
@@ -131,7 +160,7 @@ fn body<'m>(model: &'m Autoencoder, session: &Session<'_>) -> Body<'m> {
             updates: model.n_updates(),
             diverged: model.diverged(),
             was_stopped: model.was_stopped(),
-            history: model.history(),
+            history: model.history().iter().map(EpochRecord::from).collect(),
         },
     }
 }

@@ -88,6 +88,7 @@ impl Rows<'_> {
         let Begun { writer, written, .. } = begun.expect("a file without rows is refused");
         let finishing = Instant::now();
         writer.finish()?;
+        session.wrote(self.output);
         working += finishing.elapsed().as_secs_f64();
         session.add_seconds("read", started.elapsed().as_secs_f64() - working);
         session.add_seconds(self.phase, working);

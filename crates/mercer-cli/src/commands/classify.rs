@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use mercer::classify::{CrossValidation, KernelClassifier, Unit, Widths};
 use mercer::kernel::{KernelSpec, Width};
+use mercer::record::KernelRecord;
 use serde::Serialize;
 
 use super::learn::watched;
@@ -24,7 +25,8 @@ struct ClassifyBody {
     n_features: usize,
     threads: usize,
     seed: u64,
-    kernel: String,
+    /// Without its width, of which every fold has its own.
+    kernel: KernelRecord,
     unit: &'static str,
     folds: usize,
     repeats: usize,
@@ -41,8 +43,9 @@ struct Measured {
     standard_deviation: f64,
     accuracies: Vec<f64>,
     gammas: Vec<Vec<f64>>,
-    n_components: Vec<Vec<usize>>,
+    fold_components: Vec<Vec<usize>>,
     class_counts: Vec<usize>,
+    converged: bool,
 }
 
 /// Runs the command.
@@ -71,6 +74,7 @@ pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
         session.warn(warning.clone());
     }
     let table = table(&result, args, &classes);
+    let status = if result.converged { ExitStatus::Done } else { ExitStatus::NotConverged };
     let body = ClassifyBody {
         common: session.common(),
         data: data.name.clone(),
@@ -78,7 +82,7 @@ pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
         n_features: data.points.n_features(),
         threads: threads.count(),
         seed: args.layer.seed,
-        kernel: args.kernel.clone(),
+        kernel: KernelRecord { gamma: None, ..KernelRecord::from(&kernel_spec(args)?.resolve_without_points()?) },
         unit: unit_name(args.layer.unit),
         folds,
         repeats,
@@ -88,11 +92,12 @@ pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
             standard_deviation: result.standard_deviation,
             accuracies: result.accuracies,
             gammas: result.gammas,
-            n_components: result.n_components,
+            fold_components: result.n_components,
             class_counts: result.class_counts,
+            converged: result.converged,
         },
     };
-    session.finish_with(ExitStatus::Done, &body, &table)
+    session.finish_with(status, &body, &table)
 }
 
 const fn unit_name(unit: UnitChoice) -> &'static str {
@@ -140,42 +145,55 @@ fn classifier(args: &ClassifyArgs) -> Result<KernelClassifier> {
             return Err(Failure::usage("--penalty belongs to --unit logistic: leave it out"));
         }
     };
-    let width = args.gamma.or(args.bandwidth).map(|width| match width {
-        Gamma::Value(gamma) if args.gamma.is_some() => Width::Gamma(gamma),
-        Gamma::Value(sigma) => Width::Bandwidth(sigma),
-        Gamma::Scale => Width::Scale,
-        Gamma::Median => Width::Median,
-        Gamma::Auto => Width::Auto,
-    });
+    let width = width(args);
     if args.per_class && matches!(width, Some(Width::Gamma(_) | Width::Bandwidth(_))) {
         return Err(Failure::usage(
             "--per-class finds a width for each class: leave --gamma and --bandwidth out, or give auto",
         ));
     }
-    let of_distance =
-        KernelSpec::specimen(&args.kernel)?.pairing().is_some_and(mercer::kernel::Pairing::is_translation_invariant);
-    if args.per_class && !of_distance {
+    if args.per_class && !is_of_distance(args)? {
         return Err(Failure::usage(format!(
             "--per-class does not work with the {} kernel: it has no width to find",
             args.kernel
         )));
     }
-    let spec = KernelSpec::new(&args.kernel);
-    let spec = match width {
-        Some(width) => spec.width(width),
-        None if of_distance => spec.width(Width::Auto),
-        None => spec,
-    };
-    let spec = args.degree.into_iter().fold(spec, KernelSpec::degree);
-    let spec = args.coef0.into_iter().fold(spec, KernelSpec::coef0);
-    let spec = args.alpha.into_iter().fold(spec, KernelSpec::alpha);
-    let classifier = KernelClassifier::new(spec)
+    let classifier = KernelClassifier::new(kernel_spec(args)?)
         .unit(unit)
         .widths(if args.per_class { Widths::PerClass } else { Widths::Common })
         .seed(layer.seed);
     let classifier = layer.n_components.into_iter().fold(classifier, KernelClassifier::n_components);
     let classifier = layer.variance.into_iter().fold(classifier, KernelClassifier::variance);
     Ok(if args.data.standardize { classifier.standardize() } else { classifier })
+}
+
+/// How the width is found, if anything was said about it.
+fn width(args: &ClassifyArgs) -> Option<Width> {
+    args.gamma.or(args.bandwidth).map(|width| match width {
+        Gamma::Value(gamma) if args.gamma.is_some() => Width::Gamma(gamma),
+        Gamma::Value(sigma) => Width::Bandwidth(sigma),
+        Gamma::Scale => Width::Scale,
+        Gamma::Median => Width::Median,
+        Gamma::Auto => Width::Auto,
+    })
+}
+
+/// Whether the kernel is a function of a distance, so that it has a width that can be found.
+fn is_of_distance(args: &ClassifyArgs) -> Result<bool> {
+    let pairing = KernelSpec::specimen(&args.kernel)?.pairing();
+    Ok(pairing.is_some_and(mercer::kernel::Pairing::is_translation_invariant))
+}
+
+/// The kernel that was asked for.
+fn kernel_spec(args: &ClassifyArgs) -> Result<KernelSpec> {
+    let spec = KernelSpec::new(&args.kernel);
+    let spec = match width(args) {
+        Some(width) => spec.width(width),
+        None if is_of_distance(args)? => spec.width(Width::Auto),
+        None => spec,
+    };
+    let spec = args.degree.into_iter().fold(spec, KernelSpec::degree);
+    let spec = args.coef0.into_iter().fold(spec, KernelSpec::coef0);
+    Ok(args.alpha.into_iter().fold(spec, KernelSpec::alpha))
 }
 
 /// The result for people.

@@ -77,9 +77,10 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     };
     let model = with_data(model, &data)?;
     session.timed("write", |_| write_labels(&model, &data, &args.output, format))?;
+    session.wrote(&args.output);
     if let Some(path) = &args.model {
         session.timed("save", |_| Ok(model.save(path)?))?;
-        session.console.note(&format!("model saved as {}", path.display()));
+        session.saved_model(path);
     }
 
     let mut record = model.record().clone();

@@ -36,9 +36,9 @@ struct CompareBody {
     n_samples: usize,
     n_features: usize,
     threads: usize,
-    /// The method that angles are measured to: the one with the smallest residual.
+    /// The method with the smallest residual, to which angles are measured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reference: Option<String>,
+    most_exact: Option<String>,
     methods: Vec<MethodRecord>,
 }
 
@@ -46,10 +46,10 @@ struct CompareBody {
 #[derive(Clone, Debug, Serialize)]
 struct MethodRecord {
     method: String,
-    seconds: f64,
+    fit_seconds: f64,
     /// Why there is no model; all that follows is absent then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    problem: Option<String>,
     #[serde(flatten)]
     result: Option<MethodResult>,
 }
@@ -114,19 +114,22 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     let reference = most_exact(&runs);
     measure_angles(&mut runs, reference, &data, &threads, &args.solve, &mut session)?;
 
-    let reference = reference.map(|index| runs[index].0.method.clone());
+    let most_exact = reference.map(|index| runs[index].0.method.clone());
+    for warning in warnings(&runs) {
+        session.warn(warning);
+    }
     let records: Vec<MethodRecord> = runs.into_iter().map(|(record, _)| record).collect();
     let complete = records.iter().all(|record| record.result.as_ref().is_some_and(|result| result.converged));
     let complete = complete && records.len() == methods.len() && !session.interrupt.is_set();
     let status = if complete { ExitStatus::Done } else { ExitStatus::NotConverged };
-    let table = table(&records, reference.as_deref(), wanted(&args.solve));
+    let table = table(&records, most_exact.as_deref(), wanted(&args.solve));
     let body = CompareBody {
         common: session.common(),
         data: data.name.clone(),
         n_samples: data.points.n_samples(),
         n_features: data.points.n_features(),
         threads: threads.count(),
-        reference,
+        most_exact,
         methods: records,
     };
     session.finish_with(status, &body, &table)
@@ -170,16 +173,16 @@ fn run_one(
     let start = Instant::now();
     let limits = Limits { time: session.time_left(solve.time_limit), share: solve.variance };
     let outcome = learn(settings, data, limits, session);
-    let seconds = start.elapsed().as_secs_f64();
+    let fit_seconds = start.elapsed().as_secs_f64();
     let peak_growth_bytes = before.map(|before| mercer::peak_memory().saturating_sub(before));
-    let record = MethodRecord { method: method.to_string(), seconds, error: None, result: None };
+    let record = MethodRecord { method: method.to_string(), fit_seconds, problem: None, result: None };
     match outcome {
         Ok(learned) => {
             let result = Some(MethodResult::new(&learned, peak_growth_bytes));
             Ok((MethodRecord { result, ..record }, Ok(learned.model)))
         }
         Err(failure) if is_finding(&failure) => {
-            Ok((MethodRecord { error: Some(failure.to_string()), ..record }, Err(failure)))
+            Ok((MethodRecord { problem: Some(failure.to_string()), ..record }, Err(failure)))
         }
         Err(failure) => Err(failure),
     }
@@ -188,9 +191,23 @@ fn run_one(
 fn is_finding(failure: &Failure) -> bool {
     match failure {
         Failure::Library(error) => matches!(error.kind(), ErrorKind::OverBudget | ErrorKind::Interrupted),
-        Failure::Usage { message } => message.starts_with("--time-limit"),
+        Failure::TimeLimit(_) => true,
         _ => false,
     }
+}
+
+/// What the fits warn of: each thing once, with the methods that it was said of.
+fn warnings(runs: &[Run]) -> Vec<String> {
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (record, outcome) in runs {
+        for warning in outcome.iter().flat_map(|model| &model.record().warnings) {
+            match said.iter_mut().find(|(text, _)| text == warning) {
+                Some((_, methods)) => methods.push(&record.method),
+                None => said.push((warning, vec![&record.method])),
+            }
+        }
+    }
+    said.into_iter().map(|(text, methods)| format!("{}: {text}", methods.join(", "))).collect()
 }
 
 impl MethodResult {
@@ -290,9 +307,9 @@ fn table(records: &[MethodRecord], reference: Option<&str>, wanted: Option<usize
     ];
     let mut table = Table::new(&columns, " ", terminal_width());
     for record in records {
-        let time = seconds(record.seconds);
+        let time = seconds(record.fit_seconds);
         let Some(result) = &record.result else {
-            let why = format!(" {}", record.error.as_deref().unwrap_or_default());
+            let why = format!(" {}", record.problem.as_deref().unwrap_or_default());
             table.row(&[record.method.clone(), time], &why);
             continue;
         };
@@ -307,4 +324,16 @@ fn table(records: &[MethodRecord], reference: Option<&str>, wanted: Option<usize
         let _ = writeln!(text, "\nangle: the largest, in radians, to the components of {reference}, the most exact");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stops_one_method_is_a_finding_and_what_is_wrong_with_the_call_is_not() {
+        let stopped = || mercer::Error::Interrupted { phase: "solving" };
+        assert!(is_finding(&Failure::TimeLimit(stopped())) && is_finding(&Failure::from(stopped())));
+        assert!(!is_finding(&Failure::usage("--time-limit must be a time, but it is -1")));
+    }
 }

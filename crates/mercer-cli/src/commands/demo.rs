@@ -50,6 +50,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
     learned.admit(&args.out.join(MODEL), &session);
     let record = complete(model.record(), &session);
     output::write_text(&args.out.join(RECORD), &records::document("demo", learned.status(), &record)?)?;
+    session.wrote(&args.out);
     let table = session.wants_table().then(|| {
         let share = same_label_neighbours(scores.as_ref(), &labels.values);
         format!("{}{}", output::summary(&record), findings(&args.out, &record, share))

@@ -70,6 +70,7 @@ pub(super) fn run(args: &DenoiseArgs) -> Result<ExitStatus> {
         }
     };
     session.timed("write", |_| output::write_picture(output, format, &found.image, &picture))?;
+    session.wrote(output);
     session.console.note(&format!(
         "{} picture, {}, written to {}",
         picture.shape(),

@@ -74,6 +74,7 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
         writer.write(Mat::from_fn(n, d, |i, k| values[i * d + k]).as_ref(), Words::of(&data, 0..n))?;
         writer.finish()
     })?;
+    session.wrote(&args.output);
 
     let written =
         if args.output == Path::new("-") { String::new() } else { format!(", written to {}", args.output.display()) };

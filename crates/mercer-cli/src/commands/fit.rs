@@ -35,7 +35,7 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
     if args.initial_model.is_some() && args.solver != FitSolver::Hebbian {
         return Err(Failure::usage("--initial-model is for --solver hebbian only"));
     }
-    let kept = args.checkpoint.checkpoint.as_deref().filter(|_| !args.dry_run);
+    let kept = args.checkpoint.checkpoint.as_deref();
     let outputs = || args.output.as_deref().into_iter().chain(kept);
     Session::check_replaceable(outputs())?;
     session.check_outputs(outputs(), &[("data", &args.points)])?;
@@ -50,8 +50,11 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         Some(output) if !args.dry_run => output,
         _ => {
             let (kernel, solve, gram) = (&args.kernel, &args.solve, exact_gram(args.gram));
-            let planned = Planned { kernel, solve, gram, solver: args.solver, hebbian: &args.hebbian };
-            return plan::show(planned, &data, session);
+            let checkpoint = checkpoint(&args.checkpoint);
+            let start = hebbian::start(args, &data, &mut session)?;
+            let (solver, hebbian) = (args.solver, &args.hebbian);
+            let planned = Planned { kernel, solve, gram, solver, hebbian, checkpoint, start };
+            return plan::show(&planned, &data, session);
         }
     };
     let solver = match args.solver {
@@ -72,7 +75,7 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
     let limits = Limits { time: session.time_left(args.solve.time_limit), share: args.solve.variance };
     let learned = learn(&settings, &data, limits, &session)?;
     learned.model.save(output)?;
-    session.console.note(&format!("model saved as {}", output.display()));
+    session.saved_model(output);
     learned.admit(output, &session);
     if let Some(checkpoint) = &checkpoint {
         settle(checkpoint, learned.model.record(), learned.status(), &session)?;

@@ -35,7 +35,31 @@ struct HebbianRecord<'a> {
     mu: Option<f64>,
     updates: usize,
     log_gains: &'a [f64],
-    history: &'a [HistoryEntry],
+    history: Vec<PassRecord<'a>>,
+}
+
+/// How far it was at the end of a pass.
+#[derive(Serialize)]
+struct PassRecord<'a> {
+    passes: usize,
+    updates: usize,
+    eigenvalue_estimates: &'a [f64],
+    gains: &'a [f64],
+    pass_error: Option<f64>,
+    elapsed: f64,
+}
+
+impl<'a> From<&'a HistoryEntry> for PassRecord<'a> {
+    fn from(entry: &'a HistoryEntry) -> Self {
+        Self {
+            passes: entry.passes,
+            updates: entry.updates,
+            eigenvalue_estimates: &entry.eigenvalue_estimates,
+            gains: &entry.gains,
+            pass_error: entry.error,
+            elapsed: entry.seconds,
+        }
+    }
 }
 
 /// Refuses flags that the solver which was asked for, or its gain rule, does not have.
@@ -94,9 +118,14 @@ fn initial_model(path: &Path, data: &Data, session: &mut Session<'_>) -> Result<
     Ok(model.without_scaling())
 }
 
+/// The model that a run is asked to start from, if it is.
+pub(super) fn start(args: &FitArgs, data: &Data, session: &mut Session<'_>) -> Result<Option<Model>> {
+    args.initial_model.as_deref().map(|path| initial_model(path, data, session)).transpose()
+}
+
 /// Learns, and saves the model of what was learned.
 pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Session<'_>) -> Result<ExitStatus> {
-    let model = args.initial_model.as_deref().map(|path| initial_model(path, data, session)).transpose()?;
+    let model = start(args, data, session)?;
     let start = Start { model: model.as_ref(), ..Start::default() };
     let session = &*session;
     let checkpoint = checkpoint(&args.checkpoint);
@@ -109,7 +138,7 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
     let (learner, _) = watched(session, data, time, |watch| settings.fit_from(&data.points, &start, watch))?;
     let model = with_data(learner.model().map_err(Failure::in_data(&data.name))?, data)?;
     model.save(output)?;
-    session.console.note(&format!("model saved as {}", output.display()));
+    session.saved_model(output);
     let status = if model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged };
     admit(&learner, &model, output, session);
     if let Some(checkpoint) = &checkpoint {
@@ -125,7 +154,7 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
         mu: parameters.mu,
         updates: learner.n_updates(),
         log_gains: learner.log_gains(),
-        history: learner.history(),
+        history: learner.history().iter().map(PassRecord::from).collect(),
     };
     session.finish(status, &Body { record: &record, hebbian }, Some(&output::summary(&record)))
 }

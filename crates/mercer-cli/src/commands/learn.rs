@@ -68,9 +68,7 @@ pub(super) fn watched_in<T>(
     session.meter.clear();
     let was_stopped = watch.is_stopped();
     let result = outcome.map_err(|error| match error.kind() {
-        ErrorKind::Interrupted if !session.interrupt.is_set() => {
-            Failure::usage(format!("--time-limit is too short: {error}"))
-        }
+        ErrorKind::Interrupted if !session.interrupt.is_set() => Failure::TimeLimit(error),
         _ => Failure::in_data(file)(error),
     })?;
     Ok((result, was_stopped))

@@ -163,7 +163,7 @@ impl RowBlocks for FileBlocks<'_> {
 fn save(model: Model, data: &Data, output: &Path, session: &Session<'_>) -> Result<ExitStatus> {
     let model = with_data(model, data)?;
     model.save(output)?;
-    session.console.note(&format!("model saved as {}", output.display()));
+    session.saved_model(output);
     let record = complete(model.record(), session);
     if let Some(nystrom) = &record.nystrom {
         session.console.note(&format!(

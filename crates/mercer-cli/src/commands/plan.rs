@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use mercer::hebbian::Start;
 use mercer::record::PlanRecord;
-use mercer::{GramChoice, Points, format_bytes};
+use mercer::{Checkpoint, GramChoice, KernelHebbianPca, KernelPca, Model, Points, format_bytes};
 use serde::Serialize;
 
 use super::fit::check_standardize;
@@ -24,27 +25,34 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
     hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let (kernel, solve, gram) = (&args.kernel, &args.solve, args.gram.gram);
-    show(Planned { kernel, solve, gram, solver: args.solver, hebbian: &args.hebbian }, &data, session)
+    let (solver, hebbian) = (args.solver, &args.hebbian);
+    show(&Planned { kernel, solve, gram, solver, hebbian, checkpoint: None, start: None }, &data, session)
 }
 
 /// The flags that a plan is made from, of `plan` and of `fit --dry-run`.
-#[derive(Clone, Copy)]
 pub(super) struct Planned<'a> {
     pub(super) kernel: &'a KernelArgs,
     pub(super) solve: &'a SolveArgs,
     pub(super) gram: GramChoice,
     pub(super) solver: FitSolver,
     pub(super) hebbian: &'a HebbianArgs,
+    /// Where the fit would keep its state, or go on from.
+    pub(super) checkpoint: Option<Checkpoint>,
+    /// The model that it would start from.
+    pub(super) start: Option<Model>,
 }
 
 impl Planned<'_> {
-    fn record(self, points: &Points) -> mercer::Result<PlanRecord> {
+    fn record(&self, points: &Points) -> mercer::Result<PlanRecord> {
         match self.solver {
             FitSolver::Eigen(solver) => {
-                settings(self.kernel, self.solve, MethodName::new(self.gram, solver)).plan_record(points)
+                let settings = settings(self.kernel, self.solve, MethodName::new(self.gram, solver));
+                self.checkpoint.iter().cloned().fold(settings, KernelPca::checkpoint).plan_record(points)
             }
             FitSolver::Hebbian => {
-                hebbian_settings(self.kernel, self.solve, self.gram, self.hebbian).plan_record(points)
+                let settings = hebbian_settings(self.kernel, self.solve, self.gram, self.hebbian);
+                let settings = self.checkpoint.iter().cloned().fold(settings, KernelHebbianPca::checkpoint);
+                settings.plan_record_from(points, &Start { model: self.start.as_ref(), ..Start::default() })
             }
         }
     }
@@ -60,8 +68,9 @@ struct PlanBody<'a> {
 }
 
 /// Plans a fit and shows the plan.
-pub(super) fn show(planned: Planned<'_>, data: &Data, mut session: Session<'_>) -> Result<ExitStatus> {
-    let mut record = session.timed("plan", |_| planned.record(&data.points).map_err(Failure::in_data(&data.name)))?;
+pub(super) fn show(planned: &Planned<'_>, data: &Data, mut session: Session<'_>) -> Result<ExitStatus> {
+    let mut record =
+        session.timed("planning", |_| planned.record(&data.points).map_err(Failure::in_data(&data.name)))?;
     record.warnings.extend(limits(&record, planned.solve));
     let body = PlanBody { record: &record, seconds: session.all_seconds(), peak_memory_bytes: mercer::peak_memory() };
     session.finish_with(ExitStatus::Done, &body, &table(&record))

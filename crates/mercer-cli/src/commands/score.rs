@@ -30,9 +30,27 @@ struct ScoreBody {
     threads: usize,
     /// The limits that rows were held against; absent if the model has none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    limit: Option<ControlLimit>,
+    limit: Option<LimitRecord>,
     #[serde(flatten)]
     tally: Tally,
+}
+
+/// Limits, under names that tell them from the lists of limits that a fit learns.
+#[derive(Serialize)]
+struct LimitRecord {
+    level: f64,
+    reconstruction_error_limit: f64,
+    t_squared_limit: f64,
+}
+
+impl From<ControlLimit> for LimitRecord {
+    fn from(limit: ControlLimit) -> Self {
+        Self {
+            level: limit.level,
+            reconstruction_error_limit: limit.reconstruction_error,
+            t_squared_limit: limit.t_squared,
+        }
+    }
 }
 
 /// What was found, over all rows.
@@ -83,7 +101,7 @@ pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
         n_features: written.n_features,
         n_components: model.n_components(),
         threads: threads.count(),
-        limit,
+        limit: limit.map(LimitRecord::from),
         tally,
     };
     session.finish(ExitStatus::Done, &body, None)

@@ -37,6 +37,8 @@ pub(super) struct Session<'a> {
     threads: Option<usize>,
     /// Pipes that will be written to: to their readers, a pipe that is closed in between has ended.
     open: Mutex<Vec<OutputFile>>,
+    /// Files that are in their place already.
+    written: Mutex<Vec<PathBuf>>,
     started: Instant,
     seconds: BTreeMap<String, f64>,
     warnings: Vec<String>,
@@ -57,6 +59,7 @@ impl<'a> Session<'a> {
             meter: Meter::new(console, progress),
             threads: None,
             open: Mutex::default(),
+            written: Mutex::default(),
             started: Instant::now(),
             seconds: BTreeMap::new(),
             warnings: Vec::new(),
@@ -279,7 +282,7 @@ impl<'a> Session<'a> {
         if self.report.json || self.report.record.is_some() {
             let record = records::document(self.command, status, body)?;
             if let Some(path) = &self.report.record {
-                output::write_text(path, &record)?;
+                output::write_text(path, &record).map_err(|failure| self.without_record(failure))?;
             }
             if self.report.json {
                 print(&record)?;
@@ -288,6 +291,31 @@ impl<'a> Session<'a> {
         }
         table.map_or(Ok(()), |table| print(&wrapped(table, terminal_width())))?;
         Ok(status)
+    }
+
+    /// Takes note that a file is in its place.
+    pub(super) fn wrote(&self, path: &Path) {
+        if path != Path::new("-") {
+            self.written.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        }
+    }
+
+    /// Says that a model is in its place.
+    pub(super) fn saved_model(&self, path: &Path) {
+        self.console.note(&format!("model saved as {}", path.display()));
+        self.wrote(path);
+    }
+
+    /// A failure to write the record, which also says what had been written by then.
+    fn without_record(&self, failure: Failure) -> Failure {
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        match names.as_slice() {
+            [] => failure,
+            [one] => failure.after_saving(format!("{one} is written and complete: only the record is missing")),
+            several => failure
+                .after_saving(format!("{} are written and complete: only the record is missing", several.join(", "))),
+        }
     }
 
     /// Whether people want to read a table.

@@ -79,11 +79,16 @@ pub(super) fn gains(kernel: impl Into<KernelChoice>, hebbian: &HebbianArgs) -> K
     hebbian.batch_size.into_iter().fold(settings, KernelHebbianPca::batch_size)
 }
 
-/// The settings of an online learner of rows like this one that the flags mean.
-pub(super) fn online_settings(args: &StreamArgs, row: &Points) -> mercer::Result<OnlineKernelPca> {
+/// The settings of an online learner of rows with so many columns that the flags mean.
+pub(super) fn online_settings(args: &StreamArgs, n_features: usize) -> mercer::Result<OnlineKernelPca> {
     let center = if args.kernel.no_center { Center::No } else { Center::Yes };
-    let settings = OnlineKernelPca::new(stream_kernel(&args.kernel, None).resolve(row)?).center(center);
-    Ok(learning(settings, &args.learning))
+    let kernel = stream_kernel(&args.kernel, None).resolve(&any_row(n_features)?)?;
+    Ok(learning(OnlineKernelPca::new(kernel).center(center), &args.learning))
+}
+
+/// A row of so many columns, before there are any: the width of a stream's kernel depends on nothing else of them.
+fn any_row(n_features: usize) -> mercer::Result<Points> {
+    Points::from_f64(vec![0.0; n_features], 1, n_features)
 }
 
 /// The settings of an online learner that begins as a model which the flags mean, as far as they do not contradict it.
@@ -101,8 +106,8 @@ pub(super) fn online_settings_for(args: &StreamArgs, model: &Model, name: &Path)
         && !matches!(model.kernel(), Kernel::Precomputed)
     {
         let own = KernelRecord::from(model.kernel());
-        let row = Points::from_f64(vec![0.0; model.n_features()], 1, model.n_features())?;
-        let asked = KernelRecord::from(&stream_kernel(&args.kernel, Some(&own)).resolve(&row)?);
+        let kernel = stream_kernel(&args.kernel, Some(&own)).resolve(&any_row(model.n_features())?)?;
+        let asked = KernelRecord::from(&kernel);
         // A width sigma is not always to the bit what it is the other way round.
         let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
             (Some(a), Some(b)) => (a - b).abs() <= 1e-12 * b.abs(),

@@ -34,7 +34,7 @@ struct UpscaleBody {
 struct PictureBody {
     image: String,
     output: String,
-    factor: usize,
+    magnification: usize,
     converged: bool,
     /// How far the projection was from the small picture.
     mismatch: f64,
@@ -114,6 +114,7 @@ pub(super) fn run(args: &UpscaleArgs) -> Result<ExitStatus> {
     let mut pictures = Vec::with_capacity(found.len());
     for (task, (body, image)) in tasks.iter().zip(found) {
         output::write_picture(&task.output, PictureFormat::Png, &image, &task.small)?;
+        session.wrote(&task.output);
         pictures.push(body);
     }
     let missed: Vec<&str> = pictures.iter().filter(|body| !body.converged).map(|body| body.image.as_str()).collect();
@@ -243,7 +244,7 @@ fn enlarge(task: &Task, space: &PictureSpace, session: &Session<'_>) -> Result<(
     let mut body = PictureBody {
         image: task.name.clone(),
         output: task.output.display().to_string(),
-        factor: found.factor,
+        magnification: found.factor,
         converged: found.converged,
         mismatch: found.mismatch,
         snr: None,

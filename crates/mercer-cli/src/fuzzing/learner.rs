@@ -42,7 +42,7 @@ pub fn use_learner(mut learner: Learner) -> std::result::Result<(), String> {
     assert!(learner.n_started() <= learner.n_components() && learner.n_finished() <= learner.n_started());
     // What can be written down can be read back.
     if let Ok(bytes) = learner.to_bytes() {
-        note(Learner::from_bytes(&bytes).map(drop));
+        note(Learner::from_bytes(&bytes, None).map(drop));
     }
     first
 }

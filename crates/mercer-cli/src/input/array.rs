@@ -7,6 +7,7 @@ use mercer::Points;
 use mercer::data::{Moments, RowsRef, Scaling};
 
 use super::numbers::Numbers;
+use super::room::{self, Result};
 
 /// The values, row by row.
 pub(super) enum Array {
@@ -37,12 +38,13 @@ impl Array {
     }
 
     /// A copy of some columns, in this order.
-    pub(super) fn columns(&self, n_columns: usize, columns: &[usize]) -> Self {
-        fn gather<T: Pod>(values: &[T], n_columns: usize, columns: &[usize]) -> Numbers<T> {
+    pub(super) fn columns(&self, n_columns: usize, columns: &[usize]) -> Result<Self> {
+        fn gather<T: Pod>(values: &[T], n_columns: usize, columns: &[usize]) -> Result<Numbers<T>> {
             let rows = values.chunks_exact(n_columns);
-            Numbers::Owned(rows.flat_map(|row| columns.iter().map(|&column| row[column])).collect())
+            let n = rows.len() * columns.len();
+            room::collect(n, rows.flat_map(|row| columns.iter().map(|&column| row[column]))).map(Numbers::Owned)
         }
-        each!(self, values => gather(values.as_ref(), n_columns, columns))
+        Ok(each!(self, values => gather(values.as_ref(), n_columns, columns)?))
     }
 
     /// One column as text.
@@ -63,11 +65,12 @@ impl Array {
     }
 
     /// A copy of some rows.
-    pub(super) fn select_rows(&self, n_columns: usize, rows: &[usize]) -> Self {
-        fn gather<T: Pod>(values: &[T], d: usize, rows: &[usize]) -> Numbers<T> {
-            Numbers::Owned(rows.iter().flat_map(|&row| values[row * d..(row + 1) * d].iter().copied()).collect())
+    pub(super) fn select_rows(&self, n_columns: usize, rows: &[usize]) -> Result<Self> {
+        fn gather<T: Pod>(values: &[T], d: usize, rows: &[usize]) -> Result<Numbers<T>> {
+            let each = rows.iter().flat_map(|&row| values[row * d..(row + 1) * d].iter().copied());
+            room::collect(rows.len() * d, each).map(Numbers::Owned)
         }
-        each!(self, values => gather(values.as_ref(), n_columns, rows))
+        Ok(each!(self, values => gather(values.as_ref(), n_columns, rows)?))
     }
 
     /// Rows whose values are all finite.
@@ -86,6 +89,16 @@ impl Array {
     /// The scaling that gives every column mean 0 and variance 1.
     pub(super) fn standardizing(&self, n_columns: usize) -> Scaling {
         Scaling::standardizing(&Moments::of_rows(self.as_rows(), n_columns))
+    }
+
+    /// The same values, ready to be scaled: a copy if they are in a file.
+    pub(super) fn into_owned(self) -> Result<Self> {
+        Ok(match self {
+            Self::F32(values) => Self::F32(values.into_owned()?),
+            Self::F64(values) => Self::F64(values.into_owned()?),
+            // Bytes keep their factor beside them, or become other numbers.
+            bytes @ Self::U8(_) => bytes,
+        })
     }
 
     /// The points, scaled if there is a scaling; in place if the values are not in a file.

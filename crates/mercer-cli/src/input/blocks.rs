@@ -9,6 +9,21 @@ use std::io::{self, Read};
 /// Text that is read at once: enough for all threads, little beside the matrix.
 const BLOCK: usize = 8 << 20;
 
+/// Why there is no next block.
+#[derive(Debug)]
+pub(super) enum Problem {
+    /// The source cannot be read.
+    Io(io::Error),
+    /// The quote that opens on this line is never closed.
+    OpenQuote(usize),
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
 /// Blocks of a source, one after the other.
 pub(super) struct Blocks<R> {
     source: R,
@@ -31,7 +46,7 @@ impl<R: Read> Blocks<R> {
     }
 
     /// The next block: whole records, except at the end of a source that stops within one. `None` at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+    pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, Problem> {
         let mut text = std::mem::take(&mut self.rest);
         loop {
             let before = text.len();
@@ -44,9 +59,7 @@ impl<R: Read> Blocks<R> {
             if text.len() - before < wanted {
                 // The end of the source; what is left is the last record, whether its line ends or not.
                 if let Some(place) = open_quote(&text, self.delimiter) {
-                    let line = self.lines + line_breaks(&text[..place]) + 1;
-                    let problem = format!("the quote that opens on line {line} is never closed");
-                    return Err(io::Error::other(problem));
+                    return Err(Problem::OpenQuote(self.lines + line_breaks(&text[..place]) + 1));
                 }
                 return Ok((!text.is_empty()).then_some(text));
             }
@@ -222,14 +235,14 @@ mod tests {
     fn a_quote_that_is_never_closed_is_found_with_its_line() {
         for (text, line) in [("1,\"2\n3,4\n", 1), ("1,2\n\"a\"\"b\",\"c\nd\n", 2), ("a\nb\nc,\"", 3)] {
             let mut blocks = Blocks::with_size(text.as_bytes(), b',', 2);
-            let error = loop {
+            let problem = loop {
                 match blocks.next() {
                     Ok(Some(_)) => {}
                     Ok(None) => panic!("{text:?} was read to its end"),
-                    Err(error) => break error.to_string(),
+                    Err(problem) => break problem,
                 }
             };
-            assert_eq!(error, format!("the quote that opens on line {line} is never closed"));
+            assert!(matches!(problem, Problem::OpenQuote(found) if found == line), "{problem:?}");
         }
         for closed in ["\"a\"", "a\"b", "\"a\"\"\"\n", "\"a\nb\",2"] {
             assert_eq!(open_quote(closed.as_bytes(), b','), None, "{closed:?}");

@@ -14,6 +14,7 @@ use arrow_schema::{DataType, Schema};
 use super::array::Array;
 use super::columns::Selection;
 use super::numbers::Numbers;
+use super::room::{self, NoRoom};
 use super::{FILL_GAPS, Finite, Labels, MAKE_AGAIN, Part, Raw, ReadOptions, advice};
 use crate::args::ColumnName;
 use crate::failure::{InputError, Result};
@@ -100,10 +101,11 @@ impl<'a> Columnar<'a> {
         let start = self.n_samples * d;
         let end = start + batch.num_rows() * d;
         match &mut self.values {
-            Values::U8(values) => values.resize(end, 0),
-            Values::F32(values) => values.resize(end, 0.0),
-            Values::F64(values) => values.resize(end, 0.0),
+            Values::U8(values) => resize(values, end),
+            Values::F32(values) => resize(values, end),
+            Values::F64(values) => resize(values, end),
         }
+        .map_err(NoRoom::reading(self.file))?;
         for (column, &place) in self.selection.features.iter().enumerate() {
             let array = column_of(batch, &self.needed, place);
             if let Some(row) =
@@ -199,6 +201,13 @@ pub(super) fn damaged(file: &str, what: &str, why: impl Display) -> InputError {
     // On one line, whatever the bytes that it quotes.
     let why = why.to_string().escape_debug().to_string().replace("\\\"", "\"");
     InputError::new(file, format!("the {what} file is truncated or damaged: {why}")).hint(MAKE_AGAIN)
+}
+
+/// Makes a list as long as that, with zeros at its end.
+fn resize<T: Clone + Default>(values: &mut Vec<T>, length: usize) -> room::Result<()> {
+    room::grow(values, length - values.len())?;
+    values.resize(length, T::default());
+    Ok(())
 }
 
 fn is_pandas_index(name: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Which columns of a table are the points, and which are label and id.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::wanted::Found;
 use super::{ColumnNames, ReadOptions, advice};
@@ -87,6 +87,32 @@ pub(super) fn numbered(list: &[ColumnName], n_columns: usize) -> Vec<usize> {
     list.iter().flat_map(|column| columns.find_all(std::slice::from_ref(column), "").unwrap_or_default()).collect()
 }
 
+/// How many columns a file without names has, if the flags leave so many of them for the points: as many, those that are taken out, and none
+/// beyond the last one that is named.
+pub(super) fn count_for(options: &ReadOptions, n_features: usize) -> usize {
+    let span = |column: &ColumnName| -> Option<(usize, usize)> {
+        let (first, last) = column.0.split_once('-').unwrap_or((&column.0, &column.0));
+        first.parse().ok().zip(last.parse().ok()).filter(|(first, last)| 1 <= *first && first <= last)
+    };
+    let taken_out = || options.drop.iter().chain(&options.id);
+    let last_named = options.columns.iter().chain(taken_out()).filter_map(span).map(|(_, last)| last).max();
+    let mut n = n_features;
+    if options.columns.is_empty() {
+        let mut spans: Vec<(usize, usize)> = taken_out().filter_map(span).collect();
+        spans.sort_unstable();
+        // Spans may overlap, and are never written out: they may be of any length.
+        let mut end = 0;
+        for (first, last) in spans {
+            n = n.saturating_add(last.saturating_sub(end.max(first - 1)));
+            end = end.max(last);
+        }
+        let from_the_end: HashSet<&str> =
+            taken_out().map(|it| it.0.as_str()).filter(|it| it.starts_with('-')).collect();
+        n = n.saturating_add(from_the_end.len());
+    }
+    n.max(last_named.unwrap_or(0))
+}
+
 /// The columns of a file.
 struct Columns<'a> {
     file: &'a str,
@@ -163,7 +189,7 @@ fn has_names(names: &[String]) -> bool {
 }
 
 fn first_repeated(places: &[usize]) -> Option<usize> {
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     places.iter().copied().find(|place| !seen.insert(*place))
 }
 
@@ -249,5 +275,25 @@ mod tests {
         let options = ReadOptions::from(&DataArgs::default());
         let error = Selection::new(&options, "x.csv", Some(&names), 5).unwrap_err();
         assert_eq!(error.to_string(), "x.csv: two columns are called \"a\": 1 and 5");
+    }
+
+    #[test]
+    fn columns_that_are_taken_out_are_counted_with_those_that_are_left() {
+        let count = |columns: &[&str], drop: &[&str], id: Option<&str>, n_features| {
+            let args = DataArgs {
+                columns: list(columns),
+                drop: list(drop),
+                id: id.map(|id| ColumnName(id.to_owned())),
+                ..DataArgs::default()
+            };
+            count_for(&ReadOptions::from(&args), n_features)
+        };
+        assert_eq!(count(&[], &[], None, 4), 4);
+        assert_eq!(count(&[], &["3"], None, 4), 5);
+        assert_eq!(count(&[], &["3-5", "4-6", "1"], Some("2"), 4), 10);
+        assert_eq!(count(&[], &["-1", "-2"], Some("1"), 4), 7);
+        assert_eq!(count(&["2-4", "9"], &[], None, 4), 9);
+        assert_eq!(count(&[], &["9"], None, 4), 9, "a column that is named is there");
+        assert_eq!(count(&[], &["2-18446744073709551615"], None, 4), usize::MAX);
     }
 }

@@ -10,15 +10,19 @@ use rayon::prelude::*;
 
 use super::advice::Remedy;
 use super::array::Array;
-use super::blocks::{Blocks, line_breaks, pieces};
+use super::blocks::{Blocks, Problem, line_breaks, pieces};
 use super::columns::Selection;
 use super::header::{header_names, is_header, not_text, refuse_doubt};
 use super::numbers::Numbers;
+use super::room::{self, NoRoom};
 use super::{ColumnNames, Finite, Header, Labels, Part, Raw, ReadOptions, UNNAMED_ID, UNNAMED_LABEL, advice, source};
 use crate::failure::{Failure, InputError, Place, Result};
 
 /// Pieces per thread: a piece that takes longer than the others then matters less.
 const PIECES_PER_THREAD: usize = 2;
+
+/// What to do about a quote that is never closed.
+const CLOSE_IT: &str = "a field that begins with \" ends with \"; one that stands for itself is written twice";
 
 /// Reads points from delimited text; `length` is the number of its bytes, if that is known.
 pub(super) fn read(name: &str, source: impl Read + Send, length: Option<u64>, options: &ReadOptions) -> Result<Raw> {
@@ -42,9 +46,14 @@ pub(super) fn read_in_batches(
     let threads = options.pool()?;
     let delimiter = options.delimiter.unwrap_or(b',');
     let mut blocks = Blocks::new(source, delimiter);
-    let io = |error| source::unpacking(name.as_ref(), name, error);
+    let wrong = |problem| match problem {
+        Problem::Io(error) => source::unpacking(name.as_ref(), name, error),
+        Problem::OpenQuote(line) => {
+            InputError::new(name, format!("the quote that opens on line {line} is never closed")).hint(CLOSE_IT).into()
+        }
+    };
     let empty = || Failure::from(InputError::new(name, "the file is empty"));
-    let mut block = blocks.next().map_err(io)?.ok_or_else(empty)?;
+    let mut block = blocks.next().map_err(wrong)?.ok_or_else(empty)?;
     if let Some(error) = advice::for_foreign_text(name, &block) {
         return Err(error.into());
     }
@@ -60,7 +69,7 @@ pub(super) fn read_in_batches(
         let (parts, next) = threads.run(|| rayon::join(|| table.read_pieces(text), || blocks.next()));
         for (piece_start, part) in parts {
             match part {
-                Ok(part) => rows.append(part),
+                Ok(part) => rows.append(part).map_err(NoRoom::reading(name))?,
                 Err(wrong) => {
                     let line = lines_before + line_of(&block, start + piece_start + wrong.offset);
                     return Err(table.complaint(&wrong, line).into());
@@ -68,9 +77,9 @@ pub(super) fn read_in_batches(
             }
         }
         if std::mem::take(&mut is_first) && options.batch.is_none() {
-            rows.reserve(length, block.len());
+            rows.reserve(length, block.len()).map_err(NoRoom::reading(name))?;
         }
-        let Some(next) = next.map_err(io)? else { break };
+        let Some(next) = next.map_err(wrong)? else { break };
         lines_before += line_breaks(&block) as u64;
         bytes_before += block.len() as u64;
         (block, start) = (next, 0);
@@ -126,21 +135,25 @@ impl Rows {
         self.values
     }
 
-    fn append(&mut self, mut other: Self) {
+    fn append(&mut self, mut other: Self) -> room::Result<()> {
+        room::grow(&mut self.values, other.values.len())?;
+        room::grow(&mut self.labels, other.labels.len())?;
+        room::grow(&mut self.ids, other.ids.len())?;
         self.values.append(&mut other.values);
         self.labels.append(&mut other.labels);
         self.ids.append(&mut other.ids);
         self.n_samples += other.n_samples;
+        Ok(())
     }
 
     /// Makes room for the rest of the file, if it is like its first block. A value takes at least two bytes of text, so this is at
     /// most four times the file.
-    fn reserve(&mut self, length: Option<u64>, first_block: usize) {
+    fn reserve(&mut self, length: Option<u64>, first_block: usize) -> room::Result<()> {
         const MARGIN: f64 = 1.01;
-        if let Some(length) = length.filter(|&length| length > first_block as u64) {
-            let whole = self.values.len() as f64 * length as f64 / first_block as f64;
-            self.values.reserve_exact((whole * MARGIN) as usize - self.values.len());
-        }
+        let Some(length) = length.filter(|&length| length > first_block as u64) else { return Ok(()) };
+        let whole = self.values.len() as f64 * length as f64 / first_block as f64;
+        let rest = (whole * MARGIN) as usize - self.values.len();
+        room::reserve(&mut self.values, rest)
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::array::Array;
 use super::npy_header::{Element, NpyHeader, Order};
+use super::room::NoRoom;
 use super::source::Bytes;
 use super::{Labels, MAKE_AGAIN, Raw, ReadOptions, UNNAMED_LABEL, format, npy};
 use crate::failure::{Failure, InputError, Result};
@@ -70,7 +71,7 @@ fn labels(points: &Path, file: &str, n_samples: usize) -> Result<Labels> {
         return Err(InputError::new(&name, problem).hint("one label for each point is needed").into());
     }
     let end = npy::check_length(&name, &header, bytes.len(), n_samples)?;
-    let values = Array::in_file(bytes, &header, end).column_as_text(1, 0);
+    let values = Array::in_file(bytes, &header, end).map_err(NoRoom::reading(&name))?.column_as_text(1, 0);
     Ok(Labels { name: UNNAMED_LABEL.to_owned(), values })
 }
 

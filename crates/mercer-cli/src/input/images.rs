@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use super::array::Array;
 use super::columns::Selection;
 use super::numbers::Numbers;
+use super::room::{self, NoRoom};
 use super::{ColumnNames, Finite, Labels, Raw, ReadOptions, advice};
 use crate::args::{Format, ImageSize, Pixels};
 use crate::failure::{Failure, InputError, Result};
@@ -95,10 +96,13 @@ impl Images<'_> {
         let size = ImageSize { width: first.width(), height: first.height() };
         let mut values = self.pixels(&first);
         let n_columns = values.len();
+        let threads = self.options.pool()?;
+        let rest = n_columns.saturating_mul(self.files.len() - 1);
+        room::reserve(&mut values, rest).map_err(NoRoom::reading(self.name))?;
         for start in (1..self.files.len()).step_by(AT_ONCE) {
             let end = self.files.len().min(start + AT_ONCE);
             let decode = |index| self.decode(index, Some(size)).map(|image| self.pixels(&image));
-            let images = (start..end).into_par_iter().map(decode).collect::<Vec<Result<Vec<u8>>>>();
+            let images = threads.run(|| (start..end).into_par_iter().map(decode).collect::<Vec<Result<Vec<u8>>>>());
             for image in images {
                 values.extend(image?);
             }
@@ -106,7 +110,11 @@ impl Images<'_> {
         let pixels = ReadOptions { label: None, id: None, ..self.options.clone() };
         let selection = Selection::new(&pixels, self.name, None, n_columns)?;
         let array = Array::U8(Numbers::Owned(values));
-        let values = if selection.is_all(n_columns) { array } else { array.columns(n_columns, &selection.features) };
+        let values = if selection.is_all(n_columns) {
+            array
+        } else {
+            array.columns(n_columns, &selection.features).map_err(NoRoom::reading(self.name))?
+        };
         let n_features = selection.features.len();
         let (finite, columns) = (Finite::Checked, ColumnNames::default());
         Ok(Raw { values, n_samples: self.files.len(), n_features, labels, ids, finite, columns })

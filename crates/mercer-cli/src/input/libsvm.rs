@@ -4,8 +4,9 @@
 //! for its values.
 
 use super::array::Array;
-use super::columns::Selection;
+use super::columns::{self, Selection};
 use super::numbers::Numbers;
+use super::room::{self, NoRoom};
 use super::{FILL_GAPS, Finite, Labels, Raw, ReadOptions, UNNAMED_ID, UNNAMED_LABEL, advice};
 use crate::failure::{Failure, InputError, Place, Result};
 
@@ -19,8 +20,10 @@ pub(super) fn read(name: &str, text: &[u8], options: &ReadOptions) -> Result<Raw
     }
     let size = Size::of(name, text, options)?;
     let (n, d) = (size.n_samples, size.n_columns);
-    let mut values = vec![0.0; n * d];
-    let mut labels = Vec::with_capacity(n);
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    room::reserve(&mut values, n * d).map_err(NoRoom::reading(name))?;
+    room::reserve(&mut labels, n).map_err(NoRoom::reading(name))?;
+    values.resize(n * d, 0.0);
     for (row, line) in lines(name, text).enumerate() {
         labels.push(line.label()?);
         let values = &mut values[row * d..(row + 1) * d];
@@ -41,7 +44,11 @@ pub(super) fn read(name: &str, text: &[u8], options: &ReadOptions) -> Result<Raw
     let selection = Selection::new(options, name, None, d)?;
     let array = Array::F64(Numbers::Owned(values));
     let ids = selection.id.map(|id| Labels { name: UNNAMED_ID.to_owned(), values: array.column_as_text(d, id) });
-    let values = if selection.is_all(d) { array } else { array.columns(d, &selection.features) };
+    let values = if selection.is_all(d) {
+        array
+    } else {
+        array.columns(d, &selection.features).map_err(NoRoom::reading(name))?
+    };
     let (n_features, finite, columns) = (selection.features.len(), Finite::Checked, selection.names);
     Ok(Raw { values, n_samples: n, n_features, labels, ids, finite, columns })
 }
@@ -72,11 +79,13 @@ impl Size {
         if n_samples == 0 {
             return Err(InputError::new(name, "the file is empty").into());
         }
-        if least == usize::MAX && options.n_features.is_none() {
+        // With the columns that flags take out, of which a model knows nothing.
+        let wanted = options.n_features.map(|n_features| columns::count_for(options, n_features));
+        if least == usize::MAX && wanted.is_none() {
             lines(name, text).try_for_each(|line| line.label().map(drop))?;
             return Err(InputError::new(name, "there are labels but no values").into());
         }
-        if let (None, Some(wanted)) = (options.index_base, options.n_features)
+        if let (None, Some(wanted)) = (options.index_base, wanted)
             && (1..usize::MAX).contains(&least)
             && most < wanted
         {
@@ -87,7 +96,7 @@ impl Size {
         let base = options.index_base.unwrap_or(usize::from(least != 0));
         let found = if least == usize::MAX { 0 } else { most - base + 1 };
         // Trailing zeros are not in the file; a model knows better how many columns there are.
-        let n_columns = options.n_features.map_or(found, |wanted| wanted.max(found));
+        let n_columns = wanted.map_or(found, |wanted| wanted.max(found));
         let needed = n_samples as u128 * n_columns as u128 * size_of::<f64>() as u128;
         let budget = options.dense_limit;
         if needed > u128::from(budget) {

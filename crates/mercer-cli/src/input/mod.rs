@@ -23,6 +23,7 @@ mod numbers;
 mod options;
 mod parquet;
 mod picture;
+mod room;
 mod rows;
 mod source;
 mod wanted;
@@ -41,6 +42,7 @@ pub(crate) use rows::{RowSource, StreamedRow};
 use self::array::Array;
 use self::format::NamedFormat;
 use self::options::{Header, Rescale};
+use self::room::NoRoom;
 use self::source::Bytes;
 use crate::args::Format;
 use crate::failure::{Failure, InputError, Result};
@@ -200,7 +202,7 @@ pub(crate) fn read_complete(path: &Path, options: &ReadOptions) -> Result<(Data,
     let pick =
         |labels: Labels| Labels { values: rows.iter().map(|&row| labels.values[row].clone()).collect(), ..labels };
     let raw = Raw {
-        values: raw.values.select_rows(raw.n_features, &rows),
+        values: raw.values.select_rows(raw.n_features, &rows).map_err(NoRoom::reading(&name))?,
         n_samples: rows.len(),
         labels: raw.labels.map(pick),
         ids: raw.ids.map(pick),
@@ -300,11 +302,11 @@ fn finish(name: &str, raw: Raw, part: Part, options: &ReadOptions) -> Result<Dat
     if range != (0..n_samples) {
         values = values.rows(n_features, range.clone());
     }
-    let sampled = options.sample.filter(|&size| size < range.len()).map(|size| {
-        let rows = sample_rows(range.len(), size, options.seed);
-        values = values.select_rows(n_features, &rows);
-        rows
-    });
+    let sampled = options.sample.filter(|&size| size < range.len());
+    let sampled = sampled.map(|size| sample_rows(range.len(), size, options.seed));
+    if let Some(rows) = &sampled {
+        values = values.select_rows(n_features, rows).map_err(NoRoom::reading(name))?;
+    }
     let n_samples = sampled.as_ref().map_or(range.len(), Vec::len);
     let row_in_file = |row: usize| range.start + sampled.as_ref().map_or(row, |rows| rows[row]);
     if let Finite::Unchecked(columns) = &finite {
@@ -317,6 +319,9 @@ fn finish(name: &str, raw: Raw, part: Part, options: &ReadOptions) -> Result<Dat
         Rescale::By(factor) => Some(Scaling::uniform(factor, n_features)?),
         Rescale::Standardize => Some(values.standardizing(n_features)),
     };
+    if scaling.is_some() {
+        values = values.into_owned().map_err(NoRoom::reading(name))?;
+    }
     let points = values.into_points(n_samples, n_features, scaling.as_ref()).map_err(Failure::in_data(name))?;
     let remark = options.remark_on(name, &columns);
     Ok(Data { name: name.to_owned(), points, labels, ids, scaling, names: columns.features, remark, part })

@@ -9,6 +9,7 @@ use super::array::Array;
 use super::columns::Selection;
 use super::npy_header::{Element, HeaderProblem, NpyHeader, Order};
 use super::numbers::Numbers;
+use super::room::{self, NoRoom};
 use super::source::Bytes;
 use super::{Finite, Labels, MAKE_AGAIN, Raw, ReadOptions, UNNAMED_ID, UNNAMED_LABEL};
 use crate::failure::{Failure, InputError, Result};
@@ -33,14 +34,18 @@ pub(super) fn matrix(name: &str, bytes: Bytes, header: &NpyHeader, options: &Rea
     let exact =
         |column: Option<usize>| column.and_then(|column| whole_numbers(&bytes[..end], header, n_columns, column));
     let (whole_labels, whole_ids) = (exact(selection.label), exact(selection.id));
-    let array = Array::in_file(bytes, header, end);
+    let array = Array::in_file(bytes, header, end).map_err(NoRoom::reading(name))?;
     let text = |column: Option<usize>, exact: Option<Vec<String>>, name: &str| {
         let values = |column| exact.unwrap_or_else(|| array.column_as_text(n_columns, column));
         column.map(|column| Labels { name: name.to_owned(), values: values(column) })
     };
     let labels = text(selection.label, whole_labels, UNNAMED_LABEL);
     let ids = text(selection.id, whole_ids, UNNAMED_ID);
-    let values = if selection.is_all(n_columns) { array } else { array.columns(n_columns, &selection.features) };
+    let values = if selection.is_all(n_columns) {
+        array
+    } else {
+        array.columns(n_columns, &selection.features).map_err(NoRoom::reading(name))?
+    };
     let n_features = selection.features.len();
     let (finite, columns) = (Finite::Unchecked(selection.features), selection.names);
     Ok(Raw { values, n_samples, n_features, labels, ids, finite, columns })
@@ -101,39 +106,39 @@ pub(super) fn check_length(name: &str, header: &NpyHeader, length: usize, n_valu
 
 impl Array {
     /// The values between the header and `end`.
-    pub(super) fn in_file(bytes: Bytes, header: &NpyHeader, end: usize) -> Self {
+    pub(super) fn in_file(bytes: Bytes, header: &NpyHeader, end: usize) -> room::Result<Self> {
         let start = header.data_start;
         let in_place = header.order == Order::C && !header.swapped;
-        match header.element {
-            Element::F32 if in_place => Self::F32(Numbers::in_place(bytes, start, end)),
-            Element::F64 if in_place => Self::F64(Numbers::in_place(bytes, start, end)),
-            Element::U8 if in_place => Self::U8(Numbers::in_place(bytes, start, end)),
-            _ => Self::converted(&bytes[start..end], header),
-        }
+        Ok(match header.element {
+            Element::F32 if in_place => Self::F32(Numbers::in_place(bytes, start, end)?),
+            Element::F64 if in_place => Self::F64(Numbers::in_place(bytes, start, end)?),
+            Element::U8 if in_place => Self::U8(Numbers::in_place(bytes, start, end)?),
+            _ => Self::converted(&bytes[start..end], header)?,
+        })
     }
 
-    fn converted(bytes: &[u8], header: &NpyHeader) -> Self {
+    fn converted(bytes: &[u8], header: &NpyHeader) -> room::Result<Self> {
         let shape = match header.order {
             Order::C => None,
             Order::Fortran => Some(header.shape.as_slice()),
         };
         let swapped = header.swapped;
-        match header.element {
-            Element::Bool => Self::U8(decode(bytes, false, shape, |[byte]: [u8; 1]| u8::from(byte != 0))),
-            Element::U8 => Self::U8(decode(bytes, false, shape, |[byte]: [u8; 1]| byte)),
-            Element::I8 => Self::F64(decode(bytes, false, shape, |b| f64::from(i8::from_ne_bytes(b)))),
-            Element::I16 => Self::F64(decode(bytes, swapped, shape, |b| f64::from(i16::from_ne_bytes(b)))),
-            Element::I32 => Self::F64(decode(bytes, swapped, shape, |b| f64::from(i32::from_ne_bytes(b)))),
-            Element::I64 => Self::F64(decode(bytes, swapped, shape, |b| i64::from_ne_bytes(b) as f64)),
-            Element::U16 => Self::F64(decode(bytes, swapped, shape, |b| f64::from(u16::from_ne_bytes(b)))),
-            Element::U32 => Self::F64(decode(bytes, swapped, shape, |b| f64::from(u32::from_ne_bytes(b)))),
-            Element::U64 => Self::F64(decode(bytes, swapped, shape, |b| u64::from_ne_bytes(b) as f64)),
-            Element::F16 => Self::F32(decode(bytes, swapped, shape, |b| half_to_single(u16::from_ne_bytes(b)))),
-            Element::F32 => Self::F32(decode(bytes, swapped, shape, f32::from_ne_bytes)),
-            Element::F64 => Self::F64(decode(bytes, swapped, shape, f64::from_ne_bytes)),
+        Ok(match header.element {
+            Element::Bool => Self::U8(decode(bytes, false, shape, |[byte]: [u8; 1]| u8::from(byte != 0))?),
+            Element::U8 => Self::U8(decode(bytes, false, shape, |[byte]: [u8; 1]| byte)?),
+            Element::I8 => Self::F64(decode(bytes, false, shape, |b| f64::from(i8::from_ne_bytes(b)))?),
+            Element::I16 => Self::F64(decode(bytes, swapped, shape, |b| f64::from(i16::from_ne_bytes(b)))?),
+            Element::I32 => Self::F64(decode(bytes, swapped, shape, |b| f64::from(i32::from_ne_bytes(b)))?),
+            Element::I64 => Self::F64(decode(bytes, swapped, shape, |b| i64::from_ne_bytes(b) as f64)?),
+            Element::U16 => Self::F64(decode(bytes, swapped, shape, |b| f64::from(u16::from_ne_bytes(b)))?),
+            Element::U32 => Self::F64(decode(bytes, swapped, shape, |b| f64::from(u32::from_ne_bytes(b)))?),
+            Element::U64 => Self::F64(decode(bytes, swapped, shape, |b| u64::from_ne_bytes(b) as f64)?),
+            Element::F16 => Self::F32(decode(bytes, swapped, shape, |b| half_to_single(u16::from_ne_bytes(b)))?),
+            Element::F32 => Self::F32(decode(bytes, swapped, shape, f32::from_ne_bytes)?),
+            Element::F64 => Self::F64(decode(bytes, swapped, shape, f64::from_ne_bytes)?),
             // No reader asks for the numbers of an array of text.
             Element::Text(_) | Element::Unicode(_) => Self::F64(Numbers::Owned(Vec::new())),
-        }
+        })
     }
 }
 
@@ -143,7 +148,7 @@ fn decode<T: Pod, const SIZE: usize>(
     swapped: bool,
     shape: Option<&[usize]>,
     convert: impl Fn([u8; SIZE]) -> T,
-) -> Numbers<T> {
+) -> room::Result<Numbers<T>> {
     let (values, _) = bytes.as_chunks::<SIZE>();
     let value = |mut bytes: [u8; SIZE]| {
         if swapped {
@@ -151,10 +156,11 @@ fn decode<T: Pod, const SIZE: usize>(
         }
         convert(bytes)
     };
-    Numbers::Owned(match shape {
-        None => values.iter().map(|&bytes| value(bytes)).collect(),
-        Some(shape) => fortran_places(shape).map(|place| value(values[place])).collect(),
-    })
+    let converted = match shape {
+        None => room::collect(values.len(), values.iter().map(|&bytes| value(bytes))),
+        Some(shape) => room::collect(values.len(), fortran_places(shape).map(|place| value(values[place]))),
+    };
+    converted.map(Numbers::Owned)
 }
 
 /// For each value in C order, its place in Fortran order.

@@ -3,9 +3,11 @@
 use std::io::{Read, Seek};
 
 use super::archive::{Archive, Problem};
+use super::array::Array;
 use super::npy_header::{Element, NpyHeader};
+use super::room::NoRoom;
 use super::source::Bytes;
-use super::{Labels, MAKE_AGAIN, Raw, ReadOptions, advice, npy};
+use super::{Labels, MAKE_AGAIN, Raw, ReadOptions, advice, npy, source};
 use crate::args::ColumnName;
 use crate::failure::{Failure, InputError, Result};
 
@@ -149,9 +151,12 @@ impl<'a, R: Read + Seek> NpzFile<'a, R> {
         let end = npy::check_length(&shown, &header, bytes.len(), n_samples)?;
         let values = match header.element {
             Element::Text(_) | Element::Unicode(_) => texts(&bytes[header.data_start..end], &header),
-            _ => npy::whole_numbers(&bytes[..end], &header, 1, 0).unwrap_or_else(|| {
-                super::array::Array::in_file(Bytes::Memory(bytes), &header, end).column_as_text(1, 0)
-            }),
+            _ => match npy::whole_numbers(&bytes[..end], &header, 1, 0) {
+                Some(values) => values,
+                None => Array::in_file(Bytes::Memory(bytes), &header, end)
+                    .map_err(NoRoom::reading(&shown))?
+                    .column_as_text(1, 0),
+            },
         };
         Ok(Labels { name: array, values })
     }
@@ -178,7 +183,7 @@ fn texts(bytes: &[u8], header: &NpyHeader) -> Vec<String> {
 /// The failure that a problem of a file, or of one of its arrays, is.
 fn failure(name: &str, array: Option<&str>, length: u64, problem: Problem) -> Failure {
     let problem = match (problem, array) {
-        (Problem::Io(source), _) => return Failure::File { doing: "reading", path: name.into(), source },
+        (Problem::Io(source), _) => return source::unpacking(name.as_ref(), name, source),
         (Problem::Damaged, _) => "the .npz file is truncated or damaged".to_owned(),
         (Problem::TooManyEntries(entries), _) => {
             format!("the .npz file is damaged: {length} bytes cannot hold the {entries} arrays it announces")

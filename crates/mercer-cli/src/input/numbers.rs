@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
+use super::room::{self, Result};
 use super::source::Bytes;
 
 /// Numbers that are among the bytes of a file or were converted from them.
@@ -17,13 +18,12 @@ pub(super) enum Numbers<T> {
 
 impl<T: Pod> Numbers<T> {
     /// The numbers from byte `start` to `end`; copied only if they are not aligned for their type.
-    pub(super) fn in_place(bytes: Bytes, start: usize, end: usize) -> Self {
-        match bytemuck::try_cast_slice::<u8, T>(&bytes[start..end]) {
-            Ok(_) => Self::InPlace { bytes, start, end, marker: PhantomData },
-            Err(_) => {
-                Self::Owned(bytes[start..end].chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect())
-            }
+    pub(super) fn in_place(bytes: Bytes, start: usize, end: usize) -> Result<Self> {
+        if bytemuck::try_cast_slice::<u8, T>(&bytes[start..end]).is_ok() {
+            return Ok(Self::InPlace { bytes, start, end, marker: PhantomData });
         }
+        let each = bytes[start..end].chunks_exact(size_of::<T>());
+        room::collect(each.len(), each.map(bytemuck::pod_read_unaligned)).map(Self::Owned)
     }
 
     /// Only the numbers of this range.
@@ -42,6 +42,14 @@ impl<T: Pod> Numbers<T> {
     }
 
     /// The numbers, free to be changed; copied only if they are in a file.
+    pub(super) fn into_owned(self) -> Result<Self> {
+        match &self {
+            Self::InPlace { .. } => room::collect(self.as_ref().len(), self.as_ref().iter().copied()).map(Self::Owned),
+            Self::Owned(_) => Ok(self),
+        }
+    }
+
+    /// The numbers as a list.
     pub(super) fn into_vec(self) -> Vec<T> {
         match self {
             Self::InPlace { .. } => self.as_ref().to_vec(),
@@ -73,7 +81,7 @@ mod tests {
 
     #[test]
     fn aligned_numbers_are_not_copied() {
-        let numbers = Numbers::<f32>::in_place(mapped(bytemuck::cast_slice(&[0.0_f32, 1.0, 2.0, 3.0])), 4, 16);
+        let numbers = Numbers::<f32>::in_place(mapped(bytemuck::cast_slice(&[0.0_f32, 1.0, 2.0, 3.0])), 4, 16).unwrap();
         assert!(matches!(numbers, Numbers::InPlace { .. }));
         assert_eq!(numbers.as_ref(), [1.0, 2.0, 3.0]);
         let part = numbers.part(1..2);
@@ -86,7 +94,7 @@ mod tests {
         let mut bytes = vec![7];
         bytes.extend_from_slice(&1.5_f64.to_ne_bytes());
         bytes.extend_from_slice(&2.5_f64.to_ne_bytes());
-        let numbers = Numbers::<f64>::in_place(mapped(&bytes), 1, 17);
+        let numbers = Numbers::<f64>::in_place(mapped(&bytes), 1, 17).unwrap();
         assert!(matches!(numbers, Numbers::Owned(_)));
         assert_eq!(numbers.as_ref(), [1.5, 2.5]);
         assert_eq!(numbers.part(1..2).into_vec(), [2.5]);

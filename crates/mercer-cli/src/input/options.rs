@@ -103,7 +103,7 @@ impl From<&DataArgs> for ReadOptions {
 
 impl From<&QueryArgs> for ReadOptions {
     fn from(args: &QueryArgs) -> Self {
-        Self { by_position: args.by_position, ..Self::from(&args.data) }
+        Self { by_position: args.by_position, seed: args.seed, ..Self::from(&args.data) }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Rows that come one after the other: CSV or NDJSON on standard input, one record per line.
 //!
-//! Lines are taken as they come, however they are cut into pieces. What a row must look like is decided by the first one; a
-//! row that does not is a complaint with its line, and the rows after it can still be read.
+//! Lines are taken as they come, however they are cut into pieces. What a row must look like is decided by the header, or by the first row
+//! that can be used: of JSON one whose values are numbers and, where rows were learned before, one with their columns. A row that does not is a complaint with
+//! its line, and the rows after it can still be read.
 
 use csv::ByteRecord;
 use serde_json::Value;
@@ -9,9 +10,9 @@ use serde_json::Value;
 use super::advice::Remedy;
 use super::columns::Selection;
 use super::csv::{Rows, Table, Wrong, first_record};
-use super::{ColumnNames, ReadOptions, advice};
+use super::{ColumnNames, Header, ReadOptions, advice};
 use crate::args::RowFormat;
-use crate::failure::{InputError, Place, Result};
+use crate::failure::{Failure, InputError, Place, Result};
 
 /// What messages call the source.
 const NAME: &str = "standard input";
@@ -31,13 +32,15 @@ pub(crate) struct StreamedRow {
 pub(crate) struct RowSource {
     options: ReadOptions,
     format: Option<RowFormat>,
+    /// The width of rows that were learned before.
+    width: Option<usize>,
     layout: Option<Layout>,
     /// The beginning of a line whose end has not come yet.
     unfinished: Vec<u8>,
     line: u64,
 }
 
-/// What the first line says about all.
+/// What the first row says about all.
 enum Layout {
     Text(Table),
     Arrays { n_columns: usize, first_line: u64, selection: Selection },
@@ -45,18 +48,18 @@ enum Layout {
 }
 
 impl RowSource {
-    /// A source of rows in this format, or the one that the first line is in.
-    pub(crate) fn new(options: ReadOptions, format: Option<RowFormat>) -> Self {
+    /// A source of rows in this format, or the one that the first line is in; `width` is that of rows that were learned before.
+    pub(crate) fn new(options: ReadOptions, format: Option<RowFormat>, width: Option<usize>) -> Self {
         let options = ReadOptions { remedy: Remedy::Drop, ..options };
-        Self { options, format, layout: None, unfinished: Vec::new(), line: 0 }
+        Self { options, format, width, layout: None, unfinished: Vec::new(), line: 0 }
     }
 
-    /// What the columns of rows are called, once the first line has come, if they have names.
+    /// What the columns of rows are called, once the first row has come, if they have names.
     pub(crate) fn names(&self) -> Option<&[String]> {
         self.column_names().and_then(|columns| columns.features.as_deref())
     }
 
-    /// What is to be said of columns that nobody wants, once the first line has come.
+    /// What is to be said of columns that nobody wants, once the first row has come.
     pub(crate) fn remark(&self) -> Option<String> {
         self.column_names().and_then(|columns| self.options.remark_on(NAME, columns))
     }
@@ -72,7 +75,7 @@ impl RowSource {
     ///
     /// # Errors
     ///
-    /// If the first line makes it impossible to read any other.
+    /// If a header or a flag makes it impossible to read any row, or a line does not end.
     pub(crate) fn rows(&mut self, bytes: &[u8]) -> Result<Vec<StreamedRow>> {
         let mut rows = Vec::new();
         let mut rest = bytes;
@@ -104,19 +107,14 @@ impl RowSource {
     fn row(&mut self, line: &[u8]) -> Result<Option<StreamedRow>> {
         self.line += 1;
         let line = if self.line == 1 { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
-        let text = line.trim_ascii();
-        if text.is_empty() {
+        if line.trim_ascii().is_empty() {
             return Ok(None);
         }
         let Some(layout) = &self.layout else { return self.first_row(line) };
-        let values = match layout {
-            Layout::Text(table) => text_row(table, &record(line, table.delimiter()), self.line),
-            Layout::Arrays { .. } | Layout::Objects { .. } => json_row(layout, text, self.line),
-        };
-        Ok(Some(StreamedRow { line: self.line, values }))
+        Ok(Some(StreamedRow { line: self.line, values: layout.row(line, self.line) }))
     }
 
-    /// Decides what rows look like; a header is none.
+    /// Decides what rows look like, unless there is something wrong with this one; a header is none.
     fn first_row(&mut self, line: &[u8]) -> Result<Option<StreamedRow>> {
         let text = line.trim_ascii();
         let format = self.format.unwrap_or(if text.starts_with(b"[") || text.starts_with(b"{") {
@@ -124,25 +122,59 @@ impl RowSource {
         } else {
             RowFormat::Csv
         });
-        let values = match format {
-            RowFormat::Csv | RowFormat::Tsv => {
-                let delimiter = self.options.text_delimiter(format == RowFormat::Tsv);
-                let record = record(line, delimiter);
-                let table = Table::new(NAME, &record, self.line, delimiter, &self.options)?;
-                self.options.check_names(NAME, table.column_names())?;
-                let values = (!table.has_names()).then(|| text_row(&table, &record, self.line));
-                self.layout = Some(Layout::Text(table));
-                values
-            }
-            RowFormat::Ndjson => {
-                self.options.refuse_text_flags()?;
-                let layout = json_layout(text, self.line, &self.options)?;
-                let values = json_row(&layout, text, self.line);
+        self.format = Some(format);
+        let (layout, values) = match self.first_layout(line, format) {
+            Ok(layout) if layout.has_header() => {
                 self.layout = Some(layout);
-                Some(values)
+                return Ok(None);
             }
+            Ok(layout) => {
+                let values = layout.row(line, self.line);
+                (Some(layout), values)
+            }
+            // Nobody knows yet what columns there are. But for names and flags, it is the row that is wrong.
+            Err(Failure::Input(complaint)) if format == RowFormat::Ndjson || self.options.header == Header::Absent => {
+                (None, Err(complaint.at(at(self.line))))
+            }
+            Err(failure) => return Err(failure),
         };
-        Ok(values.map(|values| StreamedRow { line: self.line, values }))
+        if format != RowFormat::Ndjson {
+            // A header would have come first.
+            self.options.header = Header::Absent;
+        }
+        let decides = match &values {
+            // What is wrong with another width is said by the learner.
+            Ok(values) => self.width.is_none_or(|width| width == values.len()),
+            Err(_) => false,
+        };
+        self.layout = layout.filter(|_| decides);
+        Ok(Some(StreamedRow { line: self.line, values }))
+    }
+
+    /// What a line says about all rows, if it is the first one.
+    fn first_layout(&self, line: &[u8], format: RowFormat) -> Result<Layout> {
+        if format == RowFormat::Ndjson {
+            self.options.refuse_text_flags()?;
+            return json_layout(line.trim_ascii(), self.line, &self.options);
+        }
+        let delimiter = self.options.text_delimiter(format == RowFormat::Tsv);
+        let table = Table::new(NAME, &record(line, delimiter), self.line, delimiter, &self.options)?;
+        self.options.check_names(NAME, table.column_names())?;
+        Ok(Layout::Text(table))
+    }
+}
+
+impl Layout {
+    fn has_header(&self) -> bool {
+        matches!(self, Self::Text(table) if table.has_names())
+    }
+
+    /// The row that a line is.
+    fn row(&self, text: &[u8], line: u64) -> std::result::Result<Vec<f64>, InputError> {
+        match self {
+            Self::Text(table) => text_row(table, &record(text, table.delimiter()), line),
+            Self::Arrays { .. } | Self::Objects { .. } => json_row(self, text.trim_ascii(), line),
+        }
     }
 }
 
@@ -242,7 +274,7 @@ mod tests {
     use crate::args::DataArgs;
 
     fn source(format: Option<RowFormat>) -> RowSource {
-        RowSource::new(ReadOptions::from(&DataArgs::default()), format)
+        RowSource::new(ReadOptions::from(&DataArgs::default()), format, None)
     }
 
     fn values(rows: Vec<StreamedRow>) -> Vec<std::result::Result<Vec<f64>, String>> {
@@ -277,18 +309,22 @@ mod tests {
         let names = ["b", "a"].map(str::to_owned);
         let wanting = || ReadOptions::from(&DataArgs::default()).wanted(Some(&names), "the learner").unwrap();
         for text in ["a,c,b\n1,7,2\n", "{\"a\": 1, \"b\": 2, \"c\": 7}\n"] {
-            let mut source = RowSource::new(wanting(), None);
+            let mut source = RowSource::new(wanting(), None, Some(2));
             assert_eq!(values(source.rows(text.as_bytes()).unwrap()), [Ok(vec![2.0, 1.0])]);
             assert_eq!(source.names().unwrap(), names);
             assert!(source.remark().unwrap().ends_with("passed over: \"c\""));
         }
-        let mut without = RowSource::new(wanting(), None);
+        let mut without = RowSource::new(wanting(), None, Some(2));
         assert_eq!(values(without.rows(b"1,2\n").unwrap()), [Ok(vec![1.0, 2.0])], "as they stand");
         assert_eq!((without.names(), without.remark()), (None, None));
-        let error = RowSource::new(wanting(), None).rows(b"{\"a\": 1}\n").map(|_| ()).unwrap_err().to_string();
-        assert_eq!(error, "standard input: there is no column \"b\", which the learner has");
+        // An object that lacks one says nothing about the rows after it.
+        let mut late = RowSource::new(wanting(), None, Some(2));
+        let complaint = "standard input, line 1: there is no column \"b\", which the learner has".to_owned();
+        let rows = late.rows(b"{\"a\": 1}\n{\"c\": 7, \"b\": 2, \"a\": 1}\n").unwrap();
+        assert_eq!(values(rows), [Err(complaint), Ok(vec![2.0, 1.0])]);
+        assert!(late.remark().unwrap().ends_with("passed over: \"c\""));
         let as_they_stand = ReadOptions::from(&DataArgs::default()).by_position(true);
-        let error = RowSource::new(as_they_stand, None).rows(b"[1, 2]\n").map(|_| ()).unwrap_err().to_string();
+        let error = RowSource::new(as_they_stand, None, None).rows(b"[1, 2]\n").map(|_| ()).unwrap_err().to_string();
         assert_eq!(error, "--by-position has no effect: standard input has no names; leave it out");
     }
 
@@ -319,5 +355,37 @@ mod tests {
                 "standard input, line 7: 7 is neither an array nor an object",
             ]
         );
+    }
+
+    #[test]
+    fn a_bad_first_row_decides_nothing() {
+        let complaints = |text: &str, width: Option<usize>| -> Vec<std::result::Result<Vec<f64>, String>> {
+            let mut source = RowSource::new(ReadOptions::from(&DataArgs::default()), None, width);
+            values(source.rows(text.as_bytes()).unwrap())
+        };
+        let good = || Ok(vec![3.0, 4.0]);
+        let text = "[1,2\n[\"x\"]\n{\"error\": \"offline\"}\n[]\n[3, 4]\n[5]\n";
+        let found = complaints(text, None);
+        let words = ["is not JSON", "\"x\" is not a finite number", "\"offline\" is not a finite number", "no column"];
+        for (line, (row, word)) in found.iter().zip(words).enumerate() {
+            let complaint = row.as_ref().unwrap_err();
+            assert!(complaint.starts_with(&format!("standard input, line {}", line + 1)), "{complaint}");
+            assert!(complaint.contains(word), "{complaint}");
+        }
+        assert_eq!(found[4..], [good(), Err("standard input, line 6: 1 numbers, but line 5 has 2".to_owned())]);
+        // Where rows were learned before, their width is known; the learner refuses another one.
+        for text in ["[1]\n[3, 4]\n", "1\n3,4\n"] {
+            assert_eq!(complaints(text, Some(2)), [Ok(vec![1.0]), good()], "{text}");
+            assert!(complaints(text, None)[1].is_err(), "{text}");
+        }
+        assert_eq!(complaints("1,nan,7\n3,4\n", Some(2))[1], good());
+        assert!(complaints("1\na,b\n3,4\n", Some(2))[1].is_err(), "a header comes first or not at all");
+        // Neither does a bad first line of text without a header.
+        for text in ["nan,1,2\n3,4\n", "1,,2\n3,4\n", ",5,6\n3,4\n"] {
+            let found = complaints(text, None);
+            assert!(found[0].is_err() && found[1] == good(), "{text}: {found:?}");
+        }
+        // A line that begins as JSON does is meant to be JSON.
+        assert!(complaints("[1,2\n3,4\n", None)[1].as_ref().unwrap_err().contains("is not JSON"));
     }
 }

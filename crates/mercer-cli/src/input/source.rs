@@ -52,14 +52,14 @@ impl Bytes {
         // A pipe or a device has no length and cannot be mapped.
         if !metadata.is_file() {
             let mut bytes = Vec::new();
-            BufReader::new(file).read_to_end(&mut bytes).map_err(Failure::file("reading", path))?;
+            BufReader::new(file).read_to_end(&mut bytes).map_err(|error| unpacking(path, name, error))?;
             return if bytes.is_empty() { Err(empty(name)) } else { Ok(Self::Memory(bytes)) };
         }
         // A file of no bytes cannot be mapped.
         if metadata.len() == 0 {
             return Err(empty(name));
         }
-        map(&file).map(Self::Map).map_err(Failure::file("reading", path))
+        map(&file).map(Self::Map).map_err(|error| unpacking(path, name, error))
     }
 }
 
@@ -87,6 +87,7 @@ pub(super) fn unpacking(path: &Path, name: &str, error: io::Error) -> Failure {
             let problem = format!("the file cannot be unpacked: {error}");
             InputError::new(name, problem).hint(MAKE_AGAIN).into()
         }
+        io::ErrorKind::OutOfMemory => Failure::NoMemory { file: name.to_owned(), needed: None },
         _ => Failure::file("reading", path)(error),
     }
 }

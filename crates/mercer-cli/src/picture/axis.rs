@@ -20,7 +20,11 @@ impl Axis {
         let (low, high) = if low > high { (0.0, 0.0) } else { (low, high) };
         // A spread that rounding could have made is no spread.
         let spread = high - low;
-        let room = if spread > 1e-9 * low.abs().max(high.abs()) { 0.04 * spread } else { 0.5 * low.abs().max(1.0) };
+        let room = match low.abs().max(high.abs()) {
+            largest if spread > 1e-9 * largest => 0.04 * spread,
+            largest if largest > 0.0 => 0.5 * largest,
+            _ => 0.5,
+        };
         let (low, high) = (low - room, high + room);
         Self { low, high, from, to, step: round_step((high - low) / about_ticks.max(1) as f64) }
     }
@@ -32,6 +36,11 @@ impl Axis {
         // The slack keeps 0.3 = 3 * 0.1 from becoming four steps by rounding.
         let steps = (high / step - 1e-9).ceil();
         Self { low: 0.0, high: steps * step, from, to, step }
+    }
+
+    /// The first and the last value that is on it.
+    pub(super) fn ends(&self) -> (f64, f64) {
+        (self.low, self.high)
     }
 
     /// Where a value is drawn.
@@ -95,6 +104,14 @@ mod tests {
             assert!((1..20).contains(&n), "{values:?} has {n} ticks");
         }
         assert_eq!(texts(&Axis::from_zero(0.0, (0.0, 1.0), 5)).first().map(String::as_str), Some("0.0"));
+    }
+
+    #[test]
+    fn a_single_value_has_an_axis_of_its_own_size() {
+        for value in [0.03, 0.5, -7.0, 2e-9] {
+            let (low, high) = Axis::around([value], (0.0, 10.0), 5).ends();
+            assert!(low < value && value < high && high - low < 1.1 * f64::abs(value), "{value}: {low} to {high}");
+        }
     }
 
     #[test]

@@ -49,12 +49,12 @@ impl Scan<'_> {
         svg.text((LEFT, 64.0), self.subtitle, Style { anchor: Anchor::Start, ..TICK });
 
         let logs: Vec<f64> = self.bandwidths.iter().map(|sigma| sigma.max(f64::MIN_POSITIVE).log10()).collect();
-        let across = Axis::around(logs.iter().copied(), (LEFT, RIGHT), 6);
+        let across = Axis::around(padded(&logs), (LEFT, RIGHT), 6);
         for (index, panel) in self.panels.iter().enumerate() {
             let top = TOP + index as f64 * (PANEL + GAP);
             draw_panel(&mut svg, panel, &logs, &across, (top + PANEL, top));
         }
-        for (log, text) in round_bandwidths(&logs) {
+        for (log, text) in if logs.is_empty() { Vec::new() } else { round_bandwidths(across.ends()) } {
             svg.text((across.place(log), bottom + 20.0), &text, TICK);
         }
         svg.text((f64::midpoint(LEFT, RIGHT), bottom + 46.0), "bandwidth (logarithmic)", NAME);
@@ -79,7 +79,8 @@ fn draw_panel(svg: &mut Svg, panel: &Panel<'_>, logs: &[f64], across: &Axis, (bo
     let power = if (-2.0..4.0).contains(&power) { 0.0 } else { power };
     let unit = 10.0_f64.powf(power);
     let axis = Axis::around(all().map(|value| value / unit), (bottom, top), 5);
-    for (value, text) in axis.ticks() {
+    let is_known = all().next().is_some();
+    for (value, text) in axis.ticks().into_iter().filter(|_| is_known) {
         let y = axis.place(value);
         svg.line((LEFT, y), (RIGHT, y), GRID, 1.0);
         svg.text((LEFT - 10.0, y + 4.5), &text, Style { anchor: Anchor::End, ..TICK });
@@ -87,7 +88,7 @@ fn draw_panel(svg: &mut Svg, panel: &Panel<'_>, logs: &[f64], across: &Axis, (bo
     svg.line((LEFT, bottom), (RIGHT, bottom), AXIS, 1.5);
     let name = if power == 0.0 { panel.name.to_owned() } else { format!("{} · 10^{power}", panel.name) };
     svg.upright_text((24.0, f64::midpoint(top, bottom)), &name, Style { color: BAR_TEXT, ..NAME });
-    if all().next().is_none() {
+    if !is_known {
         svg.text((f64::midpoint(LEFT, RIGHT), f64::midpoint(top, bottom)), "not known for this criterion", NAME);
     }
     // The strongest last, on top of the others.
@@ -99,7 +100,13 @@ fn draw_panel(svg: &mut Svg, panel: &Panel<'_>, logs: &[f64], across: &Axis, (bo
             .map(|(&log, value)| (across.place(log), axis.place(value / unit)))
             .collect();
         let width = if index == 0 { 2.5 } else { 1.5 };
-        svg.polyline(&points, if index == 0 { BAR_TEXT } else { SOFT_INK }, width);
+        let color = if index == 0 { BAR_TEXT } else { SOFT_INK };
+        // A line through one point is nothing.
+        if let [only] = points[..] {
+            svg.dots(&[only], 2.0 * width, color, color, 1.0);
+        } else {
+            svg.polyline(&points, color, width);
+        }
         if panel.lines.len() > 1 && index < 3 {
             let highest = points.iter().copied().fold(None, |best: Option<(f64, f64)>, point| match best {
                 Some(best) if best.1 <= point.1 => Some(best),
@@ -113,13 +120,20 @@ fn draw_panel(svg: &mut Svg, panel: &Panel<'_>, logs: &[f64], across: &Axis, (bo
     }
 }
 
+/// Half a decade on either side of a bandwidth that is alone.
+fn padded(logs: &[f64]) -> Vec<f64> {
+    match (logs.first(), logs.last()) {
+        (Some(first), Some(last)) if last - first < 1e-9 => vec![first - 0.5, last + 0.5],
+        _ => logs.to_vec(),
+    }
+}
+
 fn is_same(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
 }
 
 /// Logarithms of round bandwidths within the range, with their text: 1, 2 and 5 times powers of ten, or powers alone.
-fn round_bandwidths(logs: &[f64]) -> Vec<(f64, String)> {
-    let (Some(&low), Some(&high)) = (logs.first(), logs.last()) else { return Vec::new() };
+fn round_bandwidths((low, high): (f64, f64)) -> Vec<(f64, String)> {
     let factors: &[f64] = if high - low < 2.5 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let every = ((high - low) / 10.0).ceil().max(1.0) as i64;
     (low.floor() as i64..=high.ceil() as i64)
@@ -176,6 +190,16 @@ mod tests {
             assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{bandwidths:?}: {svg}");
         }
+    }
+
+    #[test]
+    fn one_value_is_a_dot_over_round_bandwidths() {
+        let svg = picture(&[0.37], &[vec![0.05]]);
+        assert_eq!((svg.matches("<circle").count(), svg.matches("<polyline").count()), (1, 0), "{svg}");
+        assert!([">0.2<", ">0.5<", ">1<", ">0.04<"].iter().all(|text| svg.contains(text)), "{svg}");
+        // Also where it is the only one of several that is known.
+        let svg = picture(&[0.5, 1.0, 2.0], &[vec![f64::NAN, 3.0, f64::NAN]]);
+        assert_eq!((svg.matches("<circle").count(), svg.matches("<polyline").count()), (1, 0), "{svg}");
     }
 
     #[test]

@@ -39,6 +39,45 @@ fn rings_are_told_apart_by_every_unit() {
 }
 
 #[test]
+fn regressions_that_stop_before_their_minimum_are_told_and_end_with_1() {
+    let directory = Directory::new();
+    let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
+    // Classes that have nothing to do with the points, and components of very different sizes.
+    let rows = (0..60).map(|i| {
+        let (x, y) = (noise(2 * i) + noise(7 * i + 900), noise(2 * i + 1) + noise(5 * i + 400));
+        format!("{x},{y},{}\n", i % 3)
+    });
+    directory.write("noise.csv", format!("x,y,kind\n{}", rows.collect::<String>()));
+    let words =
+        "classify noise.csv --label kind --gamma 0.3 -n 20 --penalty 1e-6 --folds 3 --repeats 1 --record run.json";
+    let outcome = directory.run(words);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let record: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    assert_eq!((&record["converged"], &record["exit_code"]), (&false.into(), &1.into()));
+    assert!(outcome.stderr.contains("the logistic regression was stopped before its minimum"), "{}", outcome.stderr);
+}
+
+#[test]
+fn standardizing_is_left_to_the_folds() {
+    use mercer::Points;
+    use mercer::classify::KernelClassifier;
+    use mercer::kernel::{KernelSpec, Width};
+
+    let directory = Directory::new();
+    let values: Vec<f64> = (0..120).map(|i| f64::from(i * i % 37) + f64::from(i).sin()).collect();
+    let labels: Vec<usize> = (0..60).map(|i| i % 2).collect();
+    let rows = values.chunks(2).zip(&labels).map(|(row, label)| format!("{},{},{label}\n", row[0], row[1]));
+    directory.write("points.csv", format!("x,y,kind\n{}", rows.collect::<String>()));
+    let words = "classify points.csv --label kind --standardize --folds 3 --repeats 1 --json";
+    let record: Value = serde_json::from_str(&directory.run(words).done().stdout).unwrap();
+    let classifier = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Auto)).standardize();
+    let found = classifier.cross_validate(&Points::from_f64(values, 60, 2).unwrap(), &labels, 3, 1).unwrap();
+    // To the last digit: rows that were scaled before would differ by rounding.
+    assert_eq!(record["gammas"], serde_json::json!(found.gammas));
+    assert_eq!(record["accuracies"], serde_json::json!(found.accuracies));
+}
+
+#[test]
 fn a_linear_kernel_cannot() {
     let words = "classify rings.csv --label kind --kernel linear --folds 5 --repeats 1 --json";
     let record: Value = serde_json::from_str(&directory().run(words).done().stdout).unwrap();

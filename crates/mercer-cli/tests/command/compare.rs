@@ -18,7 +18,7 @@ fn record(directory: &Directory, words: &str) -> Value {
 fn all_methods_find_the_same_components() {
     let methods = "dense,tiled/krylov,stored/krylov,tiled/lanczos,stored/subspace,auto";
     let record = record(&directory(), &format!("compare points.csv --label half -n 2 --json --methods {methods}"));
-    assert_eq!(record["reference"], "dense");
+    assert_eq!(record["most_exact"], "dense");
     let rows = record["methods"].as_array().unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row["method"].as_str().unwrap()).collect();
     assert_eq!(names.join(","), methods);
@@ -26,7 +26,7 @@ fn all_methods_find_the_same_components() {
         assert_eq!((&row["converged"], &row["n_components"]), (&true.into(), &2.into()), "{row}");
         // Residuals of 1e-9 turn components by that over the gaps between eigenvalues, which are not small here.
         assert!(row["largest_angle"].as_f64().unwrap() < 1e-7, "{row}");
-        assert!(row["passes"].as_u64().unwrap() > 0 && row["seconds"].as_f64().unwrap() > 0.0, "{row}");
+        assert!(row["passes"].as_u64().unwrap() > 0 && row["fit_seconds"].as_f64().unwrap() > 0.0, "{row}");
     }
 }
 
@@ -125,4 +125,18 @@ fn bad_data_and_wrong_names_are_errors() {
     let outcome = directory.run("compare points.csv --label half --methods dense,krylov,dense");
     assert_eq!(outcome.code, Some(2));
     assert_eq!(outcome.stderr, "error: dense stands twice in --methods: once is enough\n");
+}
+
+#[test]
+fn what_the_fits_warn_of_is_said_once_with_the_methods() {
+    let directory = directory();
+    let words = "compare points.csv --label half -n 2 --methods dense,power,tiled/power --max-passes 2 --json";
+    let outcome = directory.run(words);
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let warnings: Vec<&str> = record["warnings"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    assert!(warnings.iter().any(|warning| warning.starts_with("power, tiled/power: ")), "{warnings:?}");
+    assert!(warnings.iter().all(|warning| !warning.starts_with("dense")), "{warnings:?}");
+    for warning in warnings {
+        assert_eq!(outcome.stderr.matches(&format!("warning: {warning}\n")).count(), 1, "{}", outcome.stderr);
+    }
 }

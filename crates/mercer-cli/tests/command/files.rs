@@ -185,3 +185,25 @@ fn a_place_that_is_not_there_is_refused_before_the_work() {
         assert_eq!(directory.files(), before);
     }
 }
+
+#[test]
+fn a_record_that_cannot_be_written_does_not_hide_that_the_model_was() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    let directory = with_old_scores(10);
+    for (words, written) in [
+        ("fit points.csv --label half -o new.mercer", "new.mercer is"),
+        ("transform points.mercer many.csv -o scores.csv", "scores.csv is"),
+        ("cluster points.csv --label half -k 2 -o in.csv --model in.mercer", "in.csv, in.mercer are"),
+    ] {
+        let outcome = directory.run(&format!("{words} --record /dev/full --quiet"));
+        let expected = format!(
+            "error: writing /dev/full: no space left on device\nhint: {written} written and complete: only the record is missing\n"
+        );
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), expected.as_str()), "{words}");
+    }
+    assert_ne!(directory.read("scores.csv"), "old");
+    let outcome = directory.run("plan points.csv --label half --record /dev/full --quiet");
+    assert_eq!(outcome.stderr, "error: writing /dev/full: no space left on device\n");
+}

@@ -161,11 +161,15 @@ fn an_expansion_is_fitted_recorded_and_used_for_new_points() {
     let certificate = &expanded["expansion"];
     assert!(certificate["measured_error"].as_f64() <= certificate["bound"].as_f64(), "{certificate}");
     run("--gram tiled -o tiled.mercer");
-    let scores = |name: &str| {
-        let model = Model::load(&directory.path(name)).unwrap();
-        directory.run(&format!("transform {name} points.csv -o {name}.csv")).done();
-        model.training_scores()
+    // Inside the box of the points, and far outside, where entries are computed.
+    directory.write("new.csv", "30.5,40.25\n77,3\n55,55\n900,-900\n");
+    let scores = |name: &str| -> Vec<f64> {
+        let text = directory.run(&format!("transform {name} new.csv")).done().stdout;
+        text.lines().skip(1).flat_map(|line| line.split(',').map(|score| score.parse::<f64>().unwrap())).collect()
     };
-    let difference = (scores("fast.mercer") - scores("tiled.mercer")).norm_max();
+    let (fast, tiled) = (scores("fast.mercer"), scores("tiled.mercer"));
+    assert_eq!((fast.len(), tiled.len()), (12, 12));
+    let difference = fast.iter().zip(&tiled).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(tiled[..3].iter().all(|score| score.abs() > 1e-3) && fast != tiled, "{tiled:?}");
     assert!(difference < 1e-3, "{difference}");
 }

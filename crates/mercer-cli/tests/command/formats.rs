@@ -189,7 +189,9 @@ fn a_quote_that_is_never_closed_is_refused_with_its_line() {
     directory.write("x.csv", "1,2,a\n2,5,\"a\nb\"\n3,4,\"b\n5,6,c\n7,9,d\n");
     let outcome = directory.run("fit x.csv --label 3 -n 1 -o x.mercer");
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
-    assert!(outcome.stderr.contains("x.csv: the quote that opens on line 4 is never closed"), "{}", outcome.stderr);
+    let expected =
+        "error: x.csv: the quote that opens on line 4 is never closed\nhint: a field that begins with \" ends with \"";
+    assert!(outcome.stderr.contains(expected), "{}", outcome.stderr);
     assert!(!directory.path("x.mercer").exists());
 }
 
@@ -211,4 +213,51 @@ fn flags_for_other_formats_are_refused_on_standard_input_too() {
     let outcome = directory.run_with_input("plan - --array foo", b"1,2\n3,4\n5,7\n");
     assert_eq!(outcome.code, Some(2));
     assert!(outcome.stderr.contains("--array is for .npz files only, but the data is "), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_column_that_is_left_out_of_sparse_queries_is_counted_all_the_same() {
+    let directory = Directory::new();
+    directory.write("old.libsvm", "1 1:1 2:2 3:9 4:4\n1 2:3 3:8 4:1\n2 1:2 4:2\n2 3:5 4:7\n");
+    directory.run("fit old.libsvm --drop 3 -n 1 -o old.mercer").done();
+    // The last column is zero throughout, so that it is not in the file.
+    directory.write("new.libsvm", "1 1:1 2:2 3:1\n1 2:3 3:2\n");
+    directory.write("dense.csv", "1,2,0\n0,3,0\n");
+    directory.run("transform old.mercer new.libsvm --index-base 1 --drop 3 -o sparse.csv").done();
+    directory.run("transform old.mercer dense.csv --no-header -o dense_scores.csv").done();
+    // Beside its score, a row of the sparse file has its label.
+    let scores = |name: &str| -> Vec<f64> { numbers(&directory.read(name)).iter().map(|row| row[0]).collect() };
+    assert_eq!(scores("sparse.csv"), scores("dense_scores.csv"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn images_are_decoded_on_as_many_threads_as_was_asked_for() {
+    let directory = Directory::new();
+    image::GrayImage::from_fn(4, 4, |x, y| image::Luma([(x * 9 + y * 10) as u8]))
+        .save(directory.path("first.png"))
+        .unwrap();
+    // Who decodes this one waits for somebody to write it.
+    assert!(std::process::Command::new("mkfifo").arg(directory.path("second.png")).status().unwrap().success());
+    directory.write("list.txt", "first.png\nsecond.png\n");
+    let mut child = super::support::mercer()
+        .args(["plan", "list.txt", "--format", "images", "--threads", "1", "--quiet"])
+        .current_dir(directory.root())
+        // A pool that nobody asked for would have as many.
+        .env("RAYON_NUM_THREADS", "9")
+        .spawn()
+        .unwrap();
+    let count = || std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().count();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while count() < 3 {
+        assert!(std::time::Instant::now() < deadline, "it does not begin to read");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    // All threads of a pool are started together.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let count = count();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The main thread, the one that listens for Ctrl-C, and the one that decodes.
+    assert!(count <= 3, "{count} threads");
 }

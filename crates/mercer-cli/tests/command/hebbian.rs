@@ -51,7 +51,7 @@ fn the_command_learns_what_the_library_learns() {
     assert_eq!(hebbian["eta0"].as_f64(), Some(learner.gain_parameters().eta0));
     assert_eq!(hebbian["updates"], 10 * ROWS);
     assert_eq!(hebbian["history"].as_array().unwrap().len(), 10);
-    assert!(hebbian["history"][9]["error"].as_f64() < hebbian["history"][0]["error"].as_f64());
+    assert!(hebbian["history"][9]["pass_error"].as_f64() < hebbian["history"][0]["pass_error"].as_f64());
     assert!(outcome.stderr.contains("pass 1 of about 10"), "{}", outcome.stderr);
     let info = directory.run("info points.mercer").done();
     assert!(info.stdout.contains("hebbian solver"), "{}", info.stdout);

@@ -79,3 +79,38 @@ fn what_a_fit_would_refuse_a_plan_refuses() {
         (Some(2), "error: points.csv is the data: it would be replaced\n")
     );
 }
+
+#[test]
+fn a_dry_run_reads_what_the_fit_would_go_on_from_or_start_with() {
+    let directory = directory();
+    let dry = |words: &str| directory.run(&format!("fit points.csv --label half -n 2 --dry-run {words}"));
+    let refused = |words: &str, why: &str| {
+        let real = directory.run(&format!("fit points.csv --label half -n 2 {words} -o x.mercer"));
+        let dry = dry(words);
+        assert_eq!((dry.code, real.code), (Some(2), Some(2)), "{words}: {}", dry.stderr);
+        let last = |text: &str| text.lines().find(|line| line.starts_with("error: ")).unwrap_or_default().to_owned();
+        assert_eq!(last(&dry.stderr), last(&real.stderr), "{words}");
+        assert!(dry.stderr.contains(why), "{words}: {}", dry.stderr);
+    };
+    refused("--solver power --checkpoint state", "auto, krylov or lanczos for a fit with a checkpoint");
+    refused("--solver lanczos --checkpoint points.csv", "points.csv is the data");
+    refused("--solver lanczos --checkpoint none/state", "none/state");
+    refused("--solver hebbian --initial-model none.mercer", "none.mercer");
+    directory.write("state", "not a checkpoint");
+    for solver in ["lanczos", "hebbian"] {
+        refused(&format!("--solver {solver} --checkpoint state"), "nothing is overwritten");
+        refused(&format!("--solver {solver} --checkpoint state --resume"), "not a");
+    }
+    // A dry run leaves the state, and says where it stands.
+    for (solver, flags) in [("lanczos", "--max-passes 3"), ("hebbian", "--passes 3 --tolerance 1e-9 --eta0 0.1")] {
+        let fit = format!("fit points.csv --label half -n 2 --solver {solver} --checkpoint {solver} {flags}");
+        directory.run(&format!("{fit} --checkpoint-every 1ms -o x.mercer"));
+        let before = std::fs::read(directory.path(solver)).unwrap();
+        let outcome = directory.run(&format!("{fit} --resume --dry-run")).done();
+        assert!(outcome.stdout.contains("goes on after pass "), "{solver}: {}", outcome.stdout);
+        assert_eq!(std::fs::read(directory.path(solver)).unwrap(), before);
+    }
+    directory.run("fit points.csv --label half -n 2 -o start.mercer --quiet").done();
+    dry("--solver hebbian --initial-model start.mercer").done();
+    refused("--solver hebbian --kernel linear --initial-model start.mercer", "kernel");
+}

@@ -1,6 +1,6 @@
 //! What machines read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -109,6 +109,11 @@ fn records() -> Vec<(&'static str, Value)> {
     let directory = Directory::new();
     directory.write("points.csv", bent_line());
     directory.run("fit points.csv --label half -o points.mercer --quiet").done();
+    directory.run("fit points.csv --label half --standardize -o standardized.mercer --quiet").done();
+    directory.run("fit points.csv --label half --scale 2 -o scaled.mercer --quiet").done();
+    directory.run("cluster points.csv --label half -k 2 -o first.csv --model clusters.mercer --quiet").done();
+    let rows: Vec<String> = (0..300).map(|i| format!("{},{}\n", f64::from(i).sin(), f64::from(i * i).cos())).collect();
+    directory.write("many.csv", rows.concat());
     let picture = image::GrayImage::from_fn(24, 20, |x, y| image::Luma([(x * 7 + y * x * 31 % 40) as u8]));
     picture.save(directory.path("noisy.png")).unwrap();
     image::GrayImage::from_fn(24, 20, |x, _| image::Luma([x as u8 * 7])).save(directory.path("clean.png")).unwrap();
@@ -134,8 +139,10 @@ fn records() -> Vec<(&'static str, Value)> {
             "autoencoder",
             "fit points.csv --label half -n 2 --method autoencoder --epochs 2 --validation 0.3 -o codes.mercer",
         ),
+        ("expansion", "fit points.csv --label half -n 2 --kernel polynomial --gram expansion -o by_terms.mercer"),
         ("plan", "plan points.csv --label half --variance 0.9 --max-passes 1 --solver lanczos"),
         ("transform", "transform points.mercer points.csv --label half -o scores.csv"),
+        ("transform-clusters", "transform clusters.mercer points.csv --label half -o members.csv"),
         ("reconstruct", "reconstruct points.mercer points.csv --label half -o again.csv"),
         ("score", "score points.mercer points.csv --label half -o novelty.csv"),
         ("cluster", "cluster points.csv --labels half -k 2 -o clusters.csv --model clusters.mercer"),
@@ -147,6 +154,7 @@ fn records() -> Vec<(&'static str, Value)> {
         ("stream-model", "stream learned.mercer --rule apex -o next.mercer"),
         ("stream-turns", "stream --rule apex --rows-per-component 2"),
         ("compare", "compare points.csv --label half --methods dense,krylov"),
+        ("compare-problem", "compare many.csv --methods dense,tiled/krylov --memory 1MiB -n 2"),
         ("tune", "tune points.csv --label half --bandwidths 0.5,1,2,4 --compare --report tuning"),
         (
             "tune-parameters",
@@ -155,6 +163,10 @@ fn records() -> Vec<(&'static str, Value)> {
         ("tune-per-column", "tune points.csv --label half --per-column"),
         ("classify", "classify points.csv --label half --folds 3 --repeats 1"),
         ("info", "info points.mercer"),
+        ("info-standardized", "info standardized.mercer"),
+        ("info-scaled", "info scaled.mercer"),
+        ("info-autoencoder", "info codes.mercer"),
+        ("info-clusters", "info clusters.mercer"),
         ("demo", "demo"),
         ("error", "fit none.csv -o x.mercer"),
     ]
@@ -187,31 +199,112 @@ fn records_have_the_shape_they_had() {
 fn every_record_says_who_made_it_and_how_it_ended() {
     for (name, record) in records() {
         let command = match name {
-            "error" | "hebbian" | "nystrom" | "autoencoder" => "fit",
-            "tune-parameters" | "tune-per-column" => "tune",
-            "stream-model" | "stream-turns" => "stream",
-            _ => name,
+            "error" | "hebbian" | "nystrom" | "autoencoder" | "expansion" => "fit",
+            "denoise-rows" => name,
+            _ => name.split('-').next().unwrap(),
         };
         assert_eq!(record["command"], command);
-        assert_eq!(record["exit_code"], if name == "error" { 2 } else { 0 }, "{name}");
-        assert_eq!((&record["record_version"], &record["version"]), (&1.into(), &env!("CARGO_PKG_VERSION").into()));
+        let code = match name {
+            "error" => 2,
+            "compare-problem" => 1,
+            _ => 0,
+        };
+        assert_eq!(record["exit_code"], code, "{name}: {record}");
+        assert_eq!((&record["record_version"], &record["version"]), (&2.into(), &env!("CARGO_PKG_VERSION").into()));
         if name != "error" {
             assert!(record["seconds"]["total"].as_f64().unwrap() > 0.0, "{name}");
             assert!(record["peak_memory_bytes"].as_u64().unwrap() > 0 && record["warnings"].is_array(), "{name}");
+            assert!(record["threads"].as_u64().unwrap() > 0, "{name}");
         }
+    }
+}
+
+/// The type of a value; of a list, as far as its items tell it. `None` for what may stand for any.
+fn kind(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Bool(_) => Some("true or false".to_owned()),
+        Value::Number(_) => Some("number".to_owned()),
+        Value::String(_) => Some("text".to_owned()),
+        Value::Object(_) => Some("object".to_owned()),
+        Value::Array(items) => {
+            let longest = items.iter().filter_map(kind).max_by_key(String::len);
+            Some(longest.map_or_else(|| "list".to_owned(), |item| format!("list of {item}")))
+        }
+    }
+}
+
+/// Adds the type of everything that has a name to what is known of that name, and refuses another type.
+fn compare_types(value: &Value, whose: &str, known: &mut BTreeMap<String, (String, String)>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| compare_types(item, whose, known)),
+        Value::Object(entries) => {
+            for (name, item) in entries {
+                if let Some(found) = kind(item) {
+                    let (before, owner) =
+                        known.entry(name.clone()).or_insert_with(|| (found.clone(), whose.to_owned()));
+                    let is_same = before.starts_with(&found) || found.starts_with(before.as_str());
+                    assert!(is_same, "`{name}` is {found} in the record of {whose}, and {before} in that of {owner}");
+                    if found.len() > before.len() {
+                        *before = found;
+                    }
+                }
+                compare_types(item, whose, known);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_name_has_one_type_in_all_records() {
+    let mut known = BTreeMap::new();
+    for (name, record) in records() {
+        compare_types(&record, name, &mut known);
+    }
+    assert_eq!(known["kernel"].0, "object");
+}
+
+/// The section of docs/records.md that a record has of its own, by the beginning of its heading.
+fn own_section(name: &str) -> String {
+    match name {
+        "fit" | "hebbian" | "nystrom" | "expansion" | "demo" | "info" | "info-standardized" | "info-scaled" => {
+            "A fit: ".to_owned()
+        }
+        "autoencoder" | "info-autoencoder" => "An autoencoder: ".to_owned(),
+        "plan" => "A plan: ".to_owned(),
+        "reconstruct" | "score" => "`transform`, ".to_owned(),
+        "info-clusters" => "`cluster`".to_owned(),
+        "error" => "Errors".to_owned(),
+        other => format!("`{}`", other.split('-').next().unwrap()),
     }
 }
 
 #[test]
 fn every_field_is_described() {
     let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/records.md")).unwrap();
+    let section = |heading: &str| {
+        let found = page.split("\n## ").find(|section| section.starts_with(heading));
+        found.unwrap_or_else(|| panic!("docs/records.md has no section {heading}"))
+    };
+    let (every, several, plan) = (section("Every record"), section("What several records have"), section("A plan: "));
     for (name, record) in records() {
+        let own = section(&own_section(name));
         let mut lines = BTreeSet::new();
         shape(&record, "", &mut lines);
         for line in lines {
             let path = line.split(": ").next().unwrap();
-            for key in path.split('.').map(|part| part.trim_end_matches("[]")).filter(|part| !part.is_empty()) {
-                assert!(page.contains(&format!("`{key}`")), "docs/records.md does not describe `{key}` of {name}");
+            let keys: Vec<&str> = path.split('.').skip(1).map(|part| part.trim_end_matches("[]")).collect();
+            for (depth, key) in keys.iter().enumerate() {
+                let places = match (depth, keys[0]) {
+                    (0, _) => vec![own, every],
+                    (_, "seconds") => vec![every],
+                    (_, "plan") => vec![plan],
+                    (_, "kernel" | "expansion" | "scaling") => vec![several],
+                    _ => vec![own],
+                };
+                let is_described = places.iter().any(|section| section.contains(&format!("`{key}`")));
+                assert!(is_described, "docs/records.md does not describe `{path}` of {name} where it should");
             }
         }
     }

@@ -18,7 +18,7 @@ fn verdicts(record: &Value) -> Vec<bool> {
 /// A setting by its name.
 fn setting<'a>(record: &'a Value, name: &str) -> &'a Value {
     let settings = record["settings"].as_array().unwrap();
-    &settings.iter().find(|setting| setting["name"] == name).unwrap()["value"]
+    &settings.iter().find(|setting| setting["name"] == name).unwrap()["setting"]
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn usps_experiments_run_on_a_folder_in_the_layout_of_the_data() {
     let record = record(&directory, "usps-kpca --data . --out out");
     assert_eq!(verdicts(&record).len(), 14);
     assert_eq!(record["figures"].as_array().unwrap().len(), 5);
-    assert_eq!(setting(&record, "points"), 200);
+    assert_eq!(setting(&record, "points"), "200");
     let record = self::record(&directory, "usps-spectral --data . --out out");
     assert_eq!(verdicts(&record).len(), 10);
     // Ten equal classes: twice ln 10.
@@ -124,7 +124,7 @@ fn mnist_runs_on_a_folder_in_the_layout_of_the_data() {
     mnist(&directory, 300);
     let record = record(&directory, "mnist-hebbian --data .");
     assert_eq!(verdicts(&record).len(), 5);
-    assert_eq!(setting(&record, "points"), 300);
+    assert_eq!(setting(&record, "points"), "300");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn a_noisy_picture_is_denoised_in_quarters() {
     let record = record(&directory, "lena-denoising --data . --out out");
     assert_eq!(verdicts(&record).len(), 13);
     assert_eq!(record["figures"].as_array().unwrap().len(), 5);
-    assert_eq!(setting(&record, "patches in each of four quarters"), 196);
+    assert_eq!(setting(&record, "patches in each of four quarters"), "196");
     let decibel: Vec<f64> = record["series"].as_array().unwrap().last().unwrap()["values"]
         .as_array()
         .unwrap()
@@ -306,7 +306,7 @@ fn small_faces_are_made_large() {
     assert_eq!(verdicts(&record).len(), 7);
     assert_eq!(
         (setting(&record, "test pictures"), setting(&record, "pictures to learn from")),
-        (&10.into(), &40.into())
+        (&"10".into(), &"40".into())
     );
     assert!(directory.path("out/face-superresolution-faces.svg").is_file());
 }
@@ -335,7 +335,7 @@ fn a_walk_is_denoised() {
         ],
     );
     let record = record(&directory, "motion --data . --out out");
-    assert_eq!((verdicts(&record).len(), setting(&record, "frames")), (4, &50.into()));
+    assert_eq!((verdicts(&record).len(), setting(&record, "frames")), (4, &"50".into()));
     let share = record["claims"][3]["value"].as_f64().unwrap();
     assert!((0.0..1.0).contains(&share), "{record:#}");
     assert!(directory.path("out/motion-excess.svg").is_file());

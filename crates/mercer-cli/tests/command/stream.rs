@@ -344,6 +344,12 @@ fn components_start_from_the_points_of_a_file() {
         "error: other.csv: there is no column \"y\", which the stream has"
     );
     assert_eq!(say("--start start.csv -n 3", text), "error: --start must be one point per component (3), but it is 2");
+    // A point that has no length in feature space is the beginning of nothing.
+    directory.write("nothing.csv", "0.5,0.1\n0,0\n");
+    assert_eq!(
+        say("--start nothing.csv --kernel linear", text),
+        "error: --start must be points whose kernel with themselves is positive, but it is one with 0 (row 1)"
+    );
     assert!(say("--start start.csv -o start.csv", text).contains("start points"));
     assert!(say("--start -", text).contains("give the name of a file with --start"));
     // A stream that goes on has started; the same call goes on.

@@ -1,8 +1,10 @@
 //! What a stream says of what it has learned, and of rows that it cannot use.
 
+use std::ops::Range;
+
 use mercer::Model;
 
-use super::stream::rows;
+use super::stream::{Running, rows};
 use super::support::Directory;
 
 #[test]
@@ -16,6 +18,107 @@ fn a_rate_that_was_made_smaller_is_said_with_and_without_a_model() {
             "{words}: {}",
             outcome.stderr
         );
+    }
+}
+
+#[test]
+fn a_rate_that_is_made_smaller_is_said_when_it_happens() {
+    let directory = Directory::new();
+    let mut running = Running::start(&directory, "stream --kernel linear --learning-rate 50 --emit novelty");
+    running.say(&rows(0..30));
+    for _ in 0..=30 {
+        running.line();
+    }
+    // The stream goes on, and has said it.
+    running.child.kill().unwrap();
+    let said = String::from_utf8(running.child.wait_with_output().unwrap().stderr).unwrap();
+    assert!(
+        said.starts_with("warning: the learning rate is made smaller where it would overshoot: from 50 to "),
+        "{said}"
+    );
+    // Once.
+    let outcome = directory.stream("stream --kernel linear --learning-rate 50", &rows(0..900)).done();
+    assert_eq!(outcome.stderr.matches("is made smaller where it would overshoot").count(), 1, "{}", outcome.stderr);
+}
+
+/// A way to write some of the rows.
+type Form = fn(Range<usize>) -> String;
+
+/// Rows as JSON arrays.
+fn arrays(range: Range<usize>) -> String {
+    rows(range).lines().map(|line| format!("[{line}]\n")).collect::<Vec<_>>().concat()
+}
+
+/// And as objects.
+fn objects(range: Range<usize>) -> String {
+    let object = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        format!("{{\"a\": {}, \"b\": {}, \"c\": {}}}\n", fields[0], fields[1], fields[2])
+    };
+    rows(range).lines().map(object).collect::<Vec<_>>().concat()
+}
+
+#[test]
+fn bad_rows_at_the_beginning_are_left_out_like_any_other() {
+    let directory = Directory::new();
+    let good = arrays(0..40);
+    let words = "stream -n 2 --gamma 8 --format ndjson --bad-rows skip --emit scores";
+    let expected = directory.stream(words, &good).done().stdout;
+    for bad in ["[1,2\n", "7\n", "[\"x\"]\n", "{\"error\": \"offline\"}\n", "[]\n"] {
+        let outcome = directory.stream(words, &format!("{bad}{bad}{good}")).done();
+        assert_eq!(outcome.stdout, expected, "{bad}");
+        assert!(outcome.stderr.contains("warning: standard input, line 1"), "{bad}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("warning: 2 of 42 rows were left out\n"), "{bad}: {}", outcome.stderr);
+        let fatal = directory.stream(&words.replace("skip", "fail"), &format!("{bad}{good}"));
+        assert_eq!(fatal.code, Some(2), "{bad}: {}", fatal.stderr);
+        assert!(fatal.stderr.starts_with("error: standard input, line 1"), "{bad}: {}", fatal.stderr);
+    }
+    // A flag that does not fit the rows is not their fault.
+    let outcome = directory.stream(&format!("{words} --header"), &good);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_stream_that_goes_on_knows_what_rows_look_like() {
+    let directory = Directory::new();
+    let words = "stream -n 2 --gamma 8 --bad-rows skip --resume --checkpoint";
+    let forms: [(&str, Form, &str); 3] =
+        [("objects", objects, "{\"a\": 1, \"c\": 2}\n"), ("arrays", arrays, "[1, 2]\n"), ("text", rows, "1,2\n")];
+    for (name, rows, short) in forms {
+        directory.stream(&format!("{words} {name}"), &rows(0..40)).done();
+        directory.stream(&format!("{words} {name}-whole"), &rows(0..80)).done();
+        let outcome = directory.stream(&format!("{words} {name}"), &format!("{short}{}", rows(40..80))).done();
+        assert!(outcome.stderr.contains("warning: 1 of 81 rows was left out\n"), "{name}: {}", outcome.stderr);
+        let learner = |name: &str| mercer::online::Learner::from_bytes(directory.read(name).as_bytes(), None).unwrap();
+        let (parts, whole) = (learner(name), learner(&format!("{name}-whole")));
+        assert_eq!(parts.coefficients(), whole.coefficients(), "{name}");
+    }
+    // So does one that begins with a model.
+    let named = format!("a,b,c\n{}", rows(0..60));
+    directory.write("points.csv", &named);
+    directory.run("fit points.csv -n 2 --gamma 8 -o points.mercer").done();
+    let outcome = directory
+        .stream("stream points.mercer --bad-rows skip --emit line", &format!("{{\"a\": 1}}\n{}", objects(60..65)))
+        .done();
+    assert_eq!(outcome.stdout, "line\n2\n3\n4\n5\n6\n");
+}
+
+#[test]
+fn wrong_settings_are_refused_before_the_first_row() {
+    let directory = Directory::new();
+    directory.stream("stream -n 2 --gamma 8 --budget 20 --checkpoint state", &rows(0..30)).done();
+    for (words, message) in [
+        ("--budget 2", "error: --budget must be at least one more than the number of components (3), but it is 2\n"),
+        ("--degree 2", "error: --degree must be left out"),
+        ("--learning-rate 0", "error: --learning-rate must be a positive number, but it is 0\n"),
+        (
+            "-n 2 --gamma 8 --budget 30 --checkpoint state --resume",
+            "error: state: the checkpoint belongs to another stream (budget: 20 there, 30 here)\n",
+        ),
+    ] {
+        let outcome = directory.stream(&format!("stream {words}"), "");
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.starts_with(message), "{words}: {}", outcome.stderr);
     }
 }
 

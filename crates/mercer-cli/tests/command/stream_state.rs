@@ -94,6 +94,42 @@ fn a_killed_stream_loses_only_what_came_after_its_checkpoint() {
 
 #[cfg(unix)]
 #[test]
+fn a_killed_stream_that_left_rows_out_goes_on_at_the_right_row() {
+    let directory = Directory::new();
+    // Bad rows before the checkpoint, after it, and where it is due.
+    let mut lines: Vec<String> = rows(0..400).lines().map(str::to_owned).collect();
+    for (place, bad) in
+        [(3, "1,2"), (57, "x,1,2"), (99, "1,nan,3"), (130, ","), (230, "1,2,3,4"), (231, "7"), (350, "1,,3")]
+    {
+        lines.insert(place, bad.to_owned());
+    }
+    let all = lines.join("\n") + "\n";
+    let words = format!("{LEARN} --emit line,novelty --bad-rows skip --checkpoint state --checkpoint-every 100");
+    let mut running = Running::start(&directory, &words);
+    running.say(&(lines[..250].join("\n") + "\n"));
+    // The header, and 244 answers: there are checkpoints after 100 and 200 rows, good and bad.
+    for _ in 0..=244 {
+        running.line();
+    }
+    running.child.kill().unwrap();
+    running.child.wait().unwrap();
+    let (_, note) = mercer::online::Learner::from_bytes_with_note(directory.read("state").as_bytes(), None).unwrap();
+    assert!(note.contains("\"bad_rows\":4"), "those before the checkpoint: {note}");
+    let resumed = directory.stream(&format!("{words} --resume --replay --record run.json"), &all).done();
+    let whole = directory.stream(&words.replace("state", "whole"), &all).done();
+    assert_eq!(directory.read("state"), directory.read("whole"), "as if nothing had happened, to the bit");
+    let answers = |outcome: &str| outcome.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let (again, all_of_them) = (answers(&resumed.stdout), answers(&whole.stdout));
+    assert!(all_of_them.ends_with(&again) && again.len() < 210, "{} answers again", again.len());
+    let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    assert_eq!(
+        (&record["rows_read"], &record["bad_rows"], &record["n_samples"]),
+        (&407.into(), &7.into(), &400.into())
+    );
+}
+
+#[cfg(unix)]
+#[test]
 fn a_stream_killed_at_any_moment_has_a_whole_checkpoint() {
     let directory = Directory::new();
     let words = format!("{LEARN} --checkpoint state --checkpoint-every 1");
@@ -115,7 +151,7 @@ fn a_stream_killed_at_any_moment_has_a_whole_checkpoint() {
         running.child.wait().unwrap();
         writer.join().unwrap();
         let bytes = std::fs::read(directory.path("state")).unwrap();
-        assert!(mercer::online::Learner::from_bytes(&bytes).is_ok(), "after {delay} ms");
+        assert!(mercer::online::Learner::from_bytes(&bytes, None).is_ok(), "after {delay} ms");
     }
     directory.stream(&format!("{LEARN} --checkpoint state --resume --replay"), &all).done();
     directory.stream(&format!("{LEARN} --checkpoint whole"), &all).done();

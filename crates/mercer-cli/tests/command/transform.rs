@@ -144,3 +144,22 @@ fn a_name_that_does_not_say_the_format_of_scores_is_told_how_to_end() {
     }
     assert_eq!(directory.files(), ["points.csv", "points.mercer"]);
 }
+
+#[test]
+fn a_sample_of_new_rows_depends_on_the_seed() {
+    let directory = Directory::new();
+    directory.write("points.csv", bent_line());
+    directory.run("fit points.csv --label half -n 2 -o points.mercer --quiet").done();
+    for command in ["transform", "score", "reconstruct"] {
+        let rows = |flags: &str| {
+            let words =
+                format!("{command} points.mercer points.csv --label half --sample 4 -o out.csv --quiet {flags}");
+            directory.run(&words).done();
+            directory.read("out.csv")
+        };
+        assert_eq!(rows(""), rows("--seed 0"), "{command}");
+        assert!((1..5).any(|seed| rows(&format!("--seed {seed}")) != rows("")), "{command}");
+        let outcome = directory.run(&format!("{command} points.mercer points.csv --label half --seed 1 -o out.csv"));
+        assert_eq!(outcome.code, Some(2), "a seed of nothing: {}", outcome.stderr);
+    }
+}

@@ -55,19 +55,164 @@ fn criteria_stand_side_by_side() {
     let names: Vec<&str> = rows.iter().map(|row| row["criterion"].as_str().unwrap()).collect();
     assert_eq!(names, ["variance", "median", "scale", "leading", "effective-rank", "reconstruction"]);
     assert_eq!(rows[0]["best_gamma"], found["best_gamma"]);
-    assert!(rows.iter().all(|row| row["best_bandwidth"].as_f64().is_some() || row["error"].is_string()), "{rows:?}");
+    assert!(rows.iter().all(|row| row["best_bandwidth"].as_f64().is_some_and(|sigma| sigma > 0.0)), "{rows:?}");
+    // Each is what it is when it is asked for alone.
+    for row in rows {
+        let words = format!("tune points.csv --label half --criterion {} --json", row["criterion"].as_str().unwrap());
+        assert_eq!(record(&directory(), &words)["best_gamma"], row["best_gamma"], "{words}");
+    }
     let table = directory().run("tune points.csv --label half --compare").done().stdout;
     assert!(table.contains("effective-rank") && table.starts_with("bandwidth "), "{table}");
+}
+
+#[test]
+fn criteria_side_by_side_get_the_flags_that_they_have_a_use_for() {
+    let directory = directory();
+    let words = "tune points.csv --label half --kernel polynomial --bandwidths 1,2,4 --compare --json";
+    let found = record(&directory, words);
+    for row in found["compared"].as_array().unwrap() {
+        // Kernels of inner products have no median distance; every criterion with a search tries what is given.
+        let is_refused =
+            row["problem"].as_str().is_some_and(|problem| problem.contains("not a function of a distance"));
+        assert_eq!(is_refused, row["criterion"] == "median", "{row}");
+        let sigma = row["best_bandwidth"].as_f64();
+        assert!(is_refused || row["criterion"] == "scale" || sigma.is_some_and(|sigma| sigma <= 4.0), "{row}");
+    }
+    let leading = |flags: &str| {
+        let words = format!("tune points.csv --label half --compare --json --criterion reconstruction {flags}");
+        record(&directory, &words)["compared"][3]["best_gamma"].clone()
+    };
+    assert_ne!(leading("-n 1"), leading("-n 5"), "the number of components changes the sum of the leading variances");
+}
+
+/// A cloud of rows without structure.
+fn cloud(n: u32) -> String {
+    let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
+    let row = |i: u32| [noise(2 * i) + noise(7 * i + 900), noise(2 * i + 1) + noise(5 * i + 400)];
+    let rows = (0..n).map(|i| row(i).map(|x| x.to_string()).join(",") + "\n");
+    rows.collect()
+}
+
+#[test]
+fn a_sampled_search_shows_its_interval_and_says_if_it_is_too_wide() {
+    let directory = Directory::new();
+    directory.write("cloud.csv", cloud(2000));
+    let outcome = directory.run("tune cloud.csv --method sampled --tolerance 0.2 --record run.json").done();
+    let found: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    let (best, error) = (&found["best_bandwidth"], found["tuning"]["standard_error"].as_f64().unwrap());
+    assert!(error > 0.0 && 2.0 * error <= 0.2 * best.as_f64().unwrap(), "{found}");
+    assert_eq!((&found["tuning"]["method"], &found["tuning"]["converged"]), (&"sampled".into(), &true.into()));
+    assert!(outcome.stdout.lines().next().is_some_and(|line| line.contains(" ± ")), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("samples of "), "{}", outcome.stdout);
+
+    let outcome = directory.run("tune cloud.csv --method sampled --tolerance 1e-6 --record run.json");
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let found: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    assert_eq!((&found["tuning"]["converged"], &found["exit_code"]), (&false.into(), &1.into()));
+    assert!(outcome.stderr.contains("could not be made as narrow as"), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_climb_that_was_cut_short_says_so() {
+    let directory = directory();
+    for flags in ["--per-column", "--kernel rational-quadratic --parameters gamma=0.001:100,alpha=0.5:5"] {
+        let words = format!("tune points.csv --label half {flags} --max-steps 1 --record run.json");
+        let outcome = directory.run(&words);
+        assert_eq!(outcome.code, Some(1), "{flags}: {}", outcome.stderr);
+        let found: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+        assert_eq!((&found["converged"], &found["steps"]), (&false.into(), &1.into()), "{flags}");
+        assert!(outcome.stderr.contains("the climb was stopped after 1 step"), "{flags}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn a_climb_tells_what_the_search_for_its_start_has_to_say_and_what_is_held_at_its_limit() {
+    let directory = Directory::new();
+    // Three groups of copies are best apart: at the narrowest width, of which the search warns.
+    directory.write("groups.csv", "0\n1\n100\n".repeat(20));
+    for flags in ["--per-column", "--parameters gamma=0.001:100"] {
+        directory.run(&format!("tune groups.csv {flags} --record run.json"));
+        let found: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+        let said: Vec<&str> = found["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(said.iter().any(|text| text.starts_with("gamma auto: the best bandwidth ")), "{flags}: {said:?}");
+    }
+    let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
+    let rows = (0..80).map(|i| format!("{},{}\n", f64::from(i % 2) * 5.0 + 0.3 * noise(2 * i), 4.0 * noise(2 * i + 1)));
+    directory.write("held.csv", rows.collect::<String>());
+    let outcome = directory.run("tune held.csv --per-column --record run.json");
+    let found: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    let held = found["columns"].as_array().unwrap().iter().filter(|column| column["at_bound"] == true).count();
+    assert_eq!(held, 1, "{found}");
+    assert!(outcome.stderr.contains("of 1 column is held at a factor of 10000 from the start"), "{}", outcome.stderr);
+    assert_eq!(outcome.stdout.matches("at its limit").count(), held, "{}", outcome.stdout);
+}
+
+#[test]
+fn points_too_far_apart_or_too_close_for_a_width_are_refused() {
+    let directory = Directory::new();
+    let ordinary = (0..40).map(|i| (i * i % 17).to_string()).collect::<Vec<_>>().join("\n");
+    directory.write("far.csv", format!("{ordinary}\n1e200\n"));
+    let close = (0..400).map(|i| format!("{i}e-155"));
+    directory.write("close.csv", close.collect::<Vec<_>>().join("\n"));
+    for (words, message) in [
+        ("tune far.csv", "far.csv: row 40 is too large"),
+        ("tune far.csv --criterion leading", "far.csv: row 40 is too large"),
+        ("tune far.csv --criterion reconstruction", "far.csv: row 40 is too large"),
+        ("fit far.csv --gamma auto -o m", "far.csv: row 40 is too large"),
+        ("tune close.csv", "close.csv: points are too close to one another"),
+        ("fit close.csv --gamma auto -o m", "close.csv: points are too close to one another"),
+    ] {
+        let outcome = directory.run(words);
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn pictures_mark_the_best_and_name_what_they_show() {
+    let directory = directory();
+    let picture = |flags: &str| {
+        let outcome = directory.run(&format!("tune points.csv --label half --report out {flags}")).done();
+        (directory.read("out/criterion.svg"), directory.read("out/tuning.json"), outcome.stdout)
+    };
+    // A width without a search: one dot of the criterion that the number belongs to, over round bandwidths.
+    let (svg, _, table) = picture("--criterion median");
+    assert!(svg.contains(">Variance of the variances, gaussian kernel<"), "{svg}");
+    assert!(svg.contains(">variance of the variances") && svg.contains("criterion median: bandwidth"), "{svg}");
+    assert_eq!((svg.matches("<circle").count(), svg.matches("<polyline").count()), (2, 0), "{svg}");
+    assert!(table.contains("criterion   median, variance of the variances "), "{table}");
+    // The best is an end of what was tried, and there is a maximum elsewhere: both are marked, and the best is the wider line.
+    let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
+    let rows =
+        (0..18).map(|i| format!("{},{}\n", [0.0, 5.0, 60.0][i as usize % 3] + 0.2 * noise(i), 0.2 * noise(i + 99)));
+    directory.write("scales.csv", rows.collect::<String>());
+    let found = record(&directory, "tune scales.csv --json");
+    let maxima: Vec<f64> = found["tuning"]["maxima"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|maximum| maximum["bandwidth"].as_f64().unwrap())
+        .collect();
+    let [narrow, wide] = maxima[..] else { panic!("{found}") };
+    let is_wide = found["best_bandwidth"].as_f64().unwrap() > 0.99 * wide;
+    let (other, edge) = if is_wide { (narrow, 0.97 * wide) } else { (wide, 1.03 * narrow) };
+    let list = [0.7 * other, other, 1.4 * other, edge].map(|sigma| sigma.to_string()).join(",");
+    directory.run(&format!("tune scales.csv --bandwidths {list} --report out")).done();
+    let found: Value = serde_json::from_str(&directory.read("out/tuning.json")).unwrap();
+    assert_eq!(found["tuning"]["maxima"].as_array().unwrap().len(), 1, "{found}");
+    assert!((found["best_bandwidth"].as_f64().unwrap() / edge - 1.0).abs() < 1e-9, "{found}");
+    for name in ["criterion.svg", "variances.svg"] {
+        let svg = directory.read(&format!("out/{name}"));
+        let marks = |width: &str| svg.matches(&format!("stroke=\"#b3261e\" stroke-width=\"{width}\"")).count();
+        assert_eq!((marks("2"), marks("1")), (1, 1), "{name}: {svg}");
+    }
 }
 
 #[test]
 fn what_other_criteria_have_to_say_is_told_under_their_names() {
     let directory = Directory::new();
     // A cloud without structure: an ever wider kernel, which is linear, reconstructs it best.
-    let noise = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
-    let cloud =
-        (0..120).map(|i| format!("{},{}\n", noise(2 * i) + noise(7 * i + 900), noise(2 * i + 1) + noise(5 * i + 400)));
-    directory.write("cloud.csv", cloud.collect::<String>());
+    directory.write("cloud.csv", cloud(120));
     let outcome = directory.run("tune cloud.csv --compare --record run.json").done();
     let record: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
     let said: Vec<&str> = record["warnings"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -148,9 +293,9 @@ fn a_report_is_two_pictures_and_a_record() {
     assert_eq!(record["command"], "tune");
     let landscape = &record["landscape"];
     let bandwidths = landscape["bandwidths"].as_array().unwrap().len();
-    assert_eq!(landscape["variances"].as_array().unwrap().len(), bandwidths);
+    assert_eq!(landscape["leading_variances"].as_array().unwrap().len(), bandwidths);
     // Variances of a component never add up to more than one, the variance of points on a sphere.
-    for variances in landscape["variances"].as_array().unwrap() {
+    for variances in landscape["leading_variances"].as_array().unwrap() {
         let sum: f64 = variances.as_array().unwrap().iter().map(|value| value.as_f64().unwrap()).sum();
         assert!(sum <= 1.0 + 1e-9, "{sum}");
     }
@@ -177,8 +322,10 @@ fn several_parameters_are_climbed_in_from_the_best_width() {
     let directory = directory();
     let words = "tune points.csv --label half --kernel rational-quadratic --parameters gamma=0.001:100,alpha=0.5:5";
     let found = record(&directory, &format!("{words} --json"));
-    assert_eq!((&found["kernel"], &found["converged"]), (&"rational-quadratic".into(), &true.into()));
-    let [gamma, alpha] = ["gamma", "alpha"].map(|name| &found["parameters"][name]);
+    assert_eq!((&found["kernel"]["name"], &found["converged"]), (&"rational-quadratic".into(), &true.into()));
+    let [alpha, gamma] = [0, 1].map(|at| &found["parameters"][at]);
+    assert_eq!((&alpha["name"], &gamma["name"]), (&"alpha".into(), &"gamma".into()));
+    assert_eq!((&alpha["value"], &gamma["value"]), (&found["kernel"]["alpha"], &found["kernel"]["gamma"]));
     assert!((0.001..=100.0).contains(&gamma["value"].as_f64().unwrap()), "{found}");
     assert!((0.5..=5.0).contains(&alpha["value"].as_f64().unwrap()), "{found}");
     // With the tail exponent as it starts, the best width alone is no better.
@@ -237,6 +384,7 @@ fn what_cannot_be_tuned_is_refused_with_the_reason() {
         ("tune points.csv --label half --parameters gamma=1:2,gamma=1:3", "--parameters names gamma twice"),
         ("tune points.csv --label half --parameters gamma=1:2 --compare", "cannot be used with"),
         ("tune points.csv --label half --per-column --criterion median", "cannot be used with"),
+        ("tune points.csv --label half --max-steps 5", "--max-steps belongs to --parameters and --per-column"),
         ("tune points.csv --label half --per-column --kernel laplacian", "--per-column is for the gaussian kernel"),
         ("tune equal.csv --per-column", "equal.csv: all 3 rows are equal"),
         ("tune points.csv --label half --kernel precomputed", "--kernel precomputed has no width to tune"),

@@ -45,7 +45,7 @@ fn pictures_of_a_known_kind_get_sharper_than_by_interpolation() {
     for picture in record["pictures"].as_array().unwrap() {
         let number = |name: &str| picture[name].as_f64().unwrap();
         assert!(number("snr") > number("snr_interpolated") + 1.5, "{record:#}");
-        assert_eq!((&picture["factor"], &picture["converged"]), (&3.into(), &true.into()));
+        assert_eq!((&picture["magnification"], &picture["converged"]), (&3.into(), &true.into()));
     }
     let large = image::open(directory.path("large/one.png")).unwrap();
     assert_eq!((large.width(), large.height(), large.color()), (24, 18, image::ColorType::L8));

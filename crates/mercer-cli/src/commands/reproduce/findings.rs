@@ -30,6 +30,8 @@ pub(super) struct Findings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Setting {
     pub(super) name: String,
+    /// In words; records of version 1 called it `value`, and had numbers as numbers.
+    #[serde(rename = "setting", alias = "value")]
     pub(super) value: Value,
 }
 
@@ -87,7 +89,12 @@ impl Findings {
     }
 
     pub(super) fn setting(&mut self, name: &str, value: impl Into<Value>) {
-        self.settings.push(Setting { name: name.to_owned(), value: value.into() });
+        // As words: a name has one type in all records.
+        let words = match value.into() {
+            Value::String(words) => words,
+            other => other.to_string(),
+        };
+        self.settings.push(Setting { name: name.to_owned(), value: words.into() });
     }
 
     /// A claim, with what came out and whether that agrees.

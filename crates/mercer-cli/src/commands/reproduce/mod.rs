@@ -83,6 +83,7 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitStatus> {
     let body = ReproduceBody { common: session.common(), threads: threads.count(), findings: &findings };
     let document = records::document("reproduce", ExitStatus::Done, &body)?;
     output::write_text(&directory.join(format!("{name}.json")), &document)?;
+    session.wrote(&directory);
     session.console.note(&format!("page, record and {} figures are in {}", figures.len(), directory.display()));
     session.finish(ExitStatus::Done, &body, Some(&page::table(&findings)))
 }

@@ -176,11 +176,13 @@ fn check_origin(path: &Path, learner: &Learner, origin: &Origin, args: &StreamAr
 pub(super) fn read(path: &Path) -> Result<(Learner, Note)> {
     let bytes = std::fs::read(path).map_err(Failure::file("reading", path))?;
     let refuse = |why: String| Failure::usage(format!("{}: {why}", path.display()));
-    let (learner, note) = Learner::from_bytes_with_note(&bytes).map_err(|error| match error {
+    let (learner, note) = Learner::from_bytes_with_note(&bytes, None).map_err(|error| match error {
         _ if mercer::AnyModel::load(path).is_ok() => {
             refuse("this is a model and not the state of a learner: name it as MODEL".to_owned())
         }
-        mercer::Error::InvalidParameter { value, .. } => refuse(format!("this is not the state of a learner: {value}")),
+        mercer::Error::InvalidParameter { name: "state", value, .. } => {
+            refuse(format!("this is not the state of a learner: {value}"))
+        }
         other => refuse(other.to_string()),
     })?;
     // A learner that a program saved has no note, and has read what it has learned.

@@ -21,7 +21,7 @@ use super::settings::online_settings;
 use crate::args::{BadRows, DataArgs, ProgressChoice, StreamArgs};
 use crate::failure::{ExitStatus, Failure, InputError, Result};
 use crate::input::{self, ReadOptions, StreamedRow};
-use crate::output::summary::counted;
+use crate::output::summary::{counted, short};
 
 /// Rows that are learned before anything else is looked at.
 const ROWS_AT_ONCE: usize = 256;
@@ -42,6 +42,8 @@ struct Stream<'a> {
     /// What was said about columns that are passed over: of the rows, and of the points that components start from.
     remark: Option<String>,
     remark_on_start: Option<String>,
+    /// Rows for which the learning rate was made smaller before somebody was told.
+    shrunk_before: Option<usize>,
 }
 
 /// Why a stream ended.
@@ -95,8 +97,20 @@ impl<'a> Stream<'a> {
         let resumed_after_rows = learner.as_ref().map(OnlineLearner::n_seen);
         let to_leave_out = if args.checkpoint.replay { keeper.rows_read() } else { 0 };
         let emitter = Emitter::new(&args.emit, args.emit_format.unwrap_or_default());
+        let shrunk_before = Some(learner.as_ref().map_or(0, Learner::n_shrunk));
         let (remark, remark_on_start) = (None, None);
-        Self { args, learner, origin, emitter, keeper, to_leave_out, resumed_after_rows, remark, remark_on_start }
+        Self {
+            args,
+            learner,
+            origin,
+            emitter,
+            keeper,
+            to_leave_out,
+            resumed_after_rows,
+            remark,
+            remark_on_start,
+            shrunk_before,
+        }
     }
 
     /// What can be done, and be wrong, before the first row.
@@ -116,6 +130,13 @@ impl<'a> Stream<'a> {
         }
         match (&self.learner, &self.origin) {
             (Some(learner), Origin::Model(_, settings)) => self.keeper.check(settings, learner),
+            // A learner that goes on by its name has its own settings.
+            (Some(learner), _) if self.args.checkpoint.resume => {
+                let width = learner.n_features();
+                width.map_or(Ok(()), |width| self.keeper.check(&online_settings(self.args, width)?, learner))
+            }
+            // What is wrong with settings is wrong for rows of any width.
+            (None, Origin::Nothing) => Ok(online_settings(self.args, 1)?.learner().map(drop)?),
             (None, Origin::Model(model, settings)) => {
                 self.learner = Some(session.timed("load", |_| Ok(settings.learner_from(model)?))?);
                 let (name, n) = (self.began_with().unwrap_or_default(), counted(model.n_samples(), "point"));
@@ -135,7 +156,9 @@ impl<'a> Stream<'a> {
     fn read_all(&mut self, session: &Session<'_>) -> Result<End> {
         let owner = if self.origin.model().is_some() { "the model" } else { "the learner" };
         let has_start = self.args.learning.start.is_some();
-        let mut arrivals = Arrivals::from_standard_input(&self.args.rows, self.keeper.names(), owner, has_start)?;
+        let width = self.learner.as_ref().and_then(Learner::n_features);
+        let mut arrivals =
+            Arrivals::from_standard_input(&self.args.rows, self.keeper.names(), width, owner, has_start)?;
         if let Some(rows) = self.resumed_after_rows {
             session.console.note(&format!("going on after {}", counted(rows, "row")));
         }
@@ -216,6 +239,10 @@ impl<'a> Stream<'a> {
             }
             match row.values {
                 Ok(values) => {
+                    // One of another width is for the learner to refuse, by itself.
+                    if waiting.last().is_some_and(|(_, last)| last.len() != values.len()) {
+                        self.learn_block(&mut waiting, session)?;
+                    }
                     waiting.push((row.line, values));
                     if waiting.len() == ROWS_AT_ONCE || self.keeper.is_due_after(waiting.len()) {
                         self.learn_block(&mut waiting, session)?;
@@ -241,11 +268,6 @@ impl<'a> Stream<'a> {
                 self.learner = Some(self.new_learner(&points, session)?);
             }
             let learner = self.learner.as_mut().expect("made before the first row");
-            // What a model says of rows has been looked at before they came.
-            let by_rows = self.args.checkpoint.resume && self.origin.model().is_none();
-            if by_rows && self.resumed_after_rows == Some(learner.n_seen()) {
-                self.keeper.check(&online_settings(self.args, &points)?, learner)?;
-            }
             let mut done = 0;
             let emitter = &mut self.emitter;
             let result = learner.learn_each(&points, |seen| {
@@ -253,6 +275,7 @@ impl<'a> Stream<'a> {
                 done += 1;
             });
             self.keeper.count(done);
+            self.say_that_the_rate_shrinks(session);
             let written = self.emitter.flush();
             match result {
                 Ok(()) => waiting.clear(),
@@ -269,9 +292,24 @@ impl<'a> Stream<'a> {
         Ok(())
     }
 
+    /// Says once, and when it happens, that the learning rate was too large; how often it was is said at the end.
+    fn say_that_the_rate_shrinks(&mut self, session: &Session<'_>) {
+        let Some(learner) = &self.learner else { return };
+        if let (true, Some((from, to))) =
+            (self.shrunk_before.is_some_and(|n| n < learner.n_shrunk()), learner.last_shrunk())
+        {
+            self.shrunk_before = None;
+            session.console.warning(&format!(
+                "the learning rate is made smaller where it would overshoot: from {} to {} so far",
+                short(from),
+                short(to)
+            ));
+        }
+    }
+
     /// The learner that the flags ask for, for rows like these.
     fn new_learner(&mut self, rows: &Points, session: &Session<'_>) -> Result<Learner> {
-        let settings = online_settings(self.args, rows)?;
+        let settings = online_settings(self.args, rows.n_features())?;
         let start = self.start_points(rows.n_features(), session)?;
         Ok(start.into_iter().fold(settings, OnlineKernelPca::start).learner()?)
     }
@@ -314,7 +352,7 @@ impl<'a> Stream<'a> {
         let model = match (&self.args.output, &self.learner) {
             (Some(output), Some(learner)) => {
                 self.save_model(learner, output)?;
-                session.console.note(&format!("model saved as {}", output.display()));
+                session.saved_model(output);
                 Some(output.display().to_string())
             }
             (Some(_), None) => {
@@ -368,12 +406,14 @@ impl<'a> Stream<'a> {
             n_samples: learner.map_or(0, OnlineLearner::n_seen),
             n_features: learner.and_then(Learner::n_features).unwrap_or(0),
             n_components: learner.map_or(0, Learner::n_components),
+            // Rows are learned one after the other.
+            threads: 1,
             n_remembered: learner.map_or(0, Learner::n_remembered),
             explained_variance_ratio: captured.as_ref().map_or_else(Vec::new, Captured::ratio),
             total_variance: captured.as_ref().map_or(total, |captured| captured.total_variance),
             variances: captured.map_or_else(Vec::new, |captured| captured.variances),
             budget_error: learner.and_then(|learner| learner.budget_error().ok()).unwrap_or_default(),
-            mean_error: learner.and_then(|learner| learner.mean_error().ok()),
+            mean_drift: learner.and_then(|learner| learner.mean_error().ok()),
             n_shrunk: learner.map_or(0, Learner::n_shrunk),
             began_with: self.began_with(),
             n_before: learner.map_or(0, Learner::n_before),

@@ -18,12 +18,13 @@ pub(super) struct StreamBody {
     pub(super) n_samples: usize,
     pub(super) n_features: usize,
     pub(super) n_components: usize,
+    pub(super) threads: usize,
     pub(super) n_remembered: usize,
     pub(super) variances: Vec<f64>,
     pub(super) explained_variance_ratio: Vec<f64>,
     pub(super) total_variance: f64,
     pub(super) budget_error: Vec<f64>,
-    pub(super) mean_error: Option<f64>,
+    pub(super) mean_drift: Option<f64>,
     pub(super) n_shrunk: usize,
     pub(super) began_with: Option<String>,
     pub(super) n_before: usize,
@@ -55,7 +56,7 @@ pub(super) fn table(body: &StreamBody) -> String {
         lines.insert(lines.len() - 2, learning + &turns.unwrap_or_default());
         if settings.budget.is_some() {
             lines.push(format!("budget      has moved a component by about {} of its length at most", percent(lost)));
-            if let Some(apart) = body.mean_error.filter(|_| settings.centered) {
+            if let Some(apart) = body.mean_drift.filter(|_| settings.centered) {
                 lines.push(format!("mean        is {} of their spread from that of the last rows", percent(apart)));
             }
         }

@@ -35,8 +35,8 @@ pub(super) struct Arrivals {
 }
 
 impl Arrivals {
-    /// Rows of standard input; `names` are those of the columns that `owner` has learned before. Without them, a wish to go by position
-    /// may be about something else: `elsewhere`.
+    /// Rows of standard input; `names` and `width` are those of the columns that `owner` has learned before. Without names, a wish to go by
+    /// position may be about something else: `elsewhere`.
     ///
     /// # Errors
     ///
@@ -44,6 +44,7 @@ impl Arrivals {
     pub(super) fn from_standard_input(
         args: &RowArgs,
         names: Option<&[String]>,
+        width: Option<usize>,
         owner: &str,
         elsewhere: bool,
     ) -> Result<Self> {
@@ -75,7 +76,7 @@ impl Arrivals {
                 }
             }
         });
-        Ok(Self { pieces, source: RowSource::new(options, args.format) })
+        Ok(Self { pieces, source: RowSource::new(options, args.format, width) })
     }
 
     /// What the columns of rows are called, as far as that is known yet.

@@ -1,11 +1,11 @@
 //! More than a width: several parameters of a kernel, or a width for every column, by gradient.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Instant;
 
 use mercer::kernel::{KernelSpec, Parameter, Width};
-use mercer::tune::{ArdTuning, KernelTuner, ParameterBox, ParameterTuning, check_ranges, tune_ard, tune_parameters};
+use mercer::record::KernelRecord;
+use mercer::tune::{ArdTuning, ParameterBox, ParameterTuning, check_ranges, tune_ard, tune_parameters};
 use mercer::watch::Threads;
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ use crate::output::summary::{counted, seconds, short};
 use crate::output::table::{Column, Side, Table, terminal_width};
 use crate::records::Common;
 
-/// Steps of a climb, at most.
+/// Steps of a climb, at most, if nothing is said.
 const MOST_STEPS: usize = 500;
 
 /// What the record of a climb has of its own.
@@ -31,10 +31,11 @@ struct ClimbBody {
     n_samples: usize,
     n_features: usize,
     threads: usize,
-    kernel: String,
-    /// With --parameters.
+    /// As it was found; without its width if every column has its own.
+    kernel: KernelRecord,
+    /// With --parameters, in the order of their names.
     #[serde(skip_serializing_if = "Option::is_none")]
-    parameters: Option<BTreeMap<&'static str, Found>>,
+    parameters: Option<Vec<Found>>,
     /// With --per-column, in the order of the columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     columns: Option<Vec<ColumnWidth>>,
@@ -46,6 +47,7 @@ struct ClimbBody {
 /// A parameter that was found.
 #[derive(Serialize)]
 struct Found {
+    name: &'static str,
     value: f64,
     derivative: f64,
     at_bound: bool,
@@ -58,6 +60,7 @@ struct ColumnWidth {
     name: Option<String>,
     bandwidth: f64,
     gamma: f64,
+    at_bound: bool,
 }
 
 /// Runs the command.
@@ -72,7 +75,7 @@ pub(super) fn run(args: &TuneArgs, mut session: Session<'_>, threads: &Threads) 
         n_samples: data.points.n_samples(),
         n_features: data.points.n_features(),
         threads: threads.count(),
-        kernel: args.kernel.clone(),
+        kernel: KernelRecord { gamma: None, ..KernelRecord::from(&kernel_spec(args).resolve_without_points()?) },
         parameters: None,
         columns: None,
         best_value: 0.0,
@@ -81,15 +84,29 @@ pub(super) fn run(args: &TuneArgs, mut session: Session<'_>, threads: &Threads) 
     };
     let start = Instant::now();
     let table = if ranges.is_empty() {
-        let found = session.timed("tune", |session| per_column(args, &data, threads, session))?;
+        let (found, told) = session.timed("tune", |session| per_column(args, &data, threads, session))?;
+        tell(&mut session, told);
         (body.best_value, body.steps, body.converged) = (found.value, found.steps, found.converged);
         let columns = columns(&data, &found);
+        let held = columns.iter().filter(|column| column.at_bound).count();
+        if held > 0 {
+            session.warn(format!(
+                "{} held at a factor of 10000 from the start: the criterion may be better beyond it",
+                if held == 1 {
+                    "the inverse width of 1 column is".to_owned()
+                } else {
+                    format!("the inverse widths of {held} columns are")
+                }
+            ));
+        }
         let table = column_table(&columns, &body, start.elapsed().as_secs_f64());
         body.columns = Some(columns);
         table
     } else {
-        let found = session.timed("tune", |session| several(args, &ranges, &data, threads, session))?;
+        let (found, told) = session.timed("tune", |session| several(args, &ranges, &data, threads, session))?;
+        tell(&mut session, told);
         (body.best_value, body.steps, body.converged) = (found.value, found.steps, found.converged);
+        body.kernel = KernelRecord::from(&found.kernel);
         let parameters = parameters(&ranges, &found);
         let table = parameter_table(&parameters, &body, start.elapsed().as_secs_f64());
         body.parameters = Some(parameters);
@@ -101,6 +118,17 @@ pub(super) fn run(args: &TuneArgs, mut session: Session<'_>, threads: &Threads) 
     body.common = session.common();
     let status = if body.converged { ExitStatus::Done } else { ExitStatus::NotConverged };
     session.finish_with(status, &body, &table)
+}
+
+fn max_steps(args: &TuneArgs) -> usize {
+    args.climb.max_steps.unwrap_or(MOST_STEPS)
+}
+
+/// Tells what the search for the width to start from has to say.
+fn tell(session: &mut Session<'_>, warnings: Vec<String>) {
+    for warning in warnings {
+        session.warn(super::typed(&warning));
+    }
 }
 
 /// Refuses kernels that do not have what is asked for.
@@ -133,39 +161,54 @@ fn several(
     data: &Data,
     threads: &Threads,
     session: &Session<'_>,
-) -> Result<ParameterTuning> {
+) -> Result<(ParameterTuning, Vec<String>)> {
     let spec = kernel_spec(args);
     let spec = if is_of_distance(&args.kernel) { spec.width(Width::Auto) } else { spec };
     let climb = |watch: &mercer::Watch<'_>| {
-        let start = spec.resolve_watched(&data.points, threads, watch)?;
-        tune_parameters(&data.points, &start, ranges, MOST_STEPS, threads, watch)
+        let (start, told) = spec.resolve_told(&data.points, args.search.seed, threads, watch)?;
+        Ok((tune_parameters(&data.points, &start, ranges, max_steps(args), threads, watch)?, told))
     };
     watched(session, data, None, climb).map(|(found, _)| found)
 }
 
 /// A width for every column, from the best common one.
-fn per_column(args: &TuneArgs, data: &Data, threads: &Threads, session: &Session<'_>) -> Result<ArdTuning> {
-    let tuner = KernelTuner::new(kernel_spec(args)).seed(args.search.seed);
+fn per_column(
+    args: &TuneArgs,
+    data: &Data,
+    threads: &Threads,
+    session: &Session<'_>,
+) -> Result<(ArdTuning, Vec<String>)> {
+    let spec = kernel_spec(args).width(Width::Auto);
     let climb = |watch: &mercer::Watch<'_>| {
-        let start = vec![tuner.tune_watched(&data.points, threads, watch)?.best_gamma; data.points.n_features()];
-        tune_ard(&data.points, &start, MOST_STEPS, threads, watch)
+        let (start, told) = spec.resolve_told(&data.points, args.search.seed, threads, watch)?;
+        let gamma = start.parameter(Parameter::Gamma).expect("other kernels were refused");
+        let start = vec![gamma; data.points.n_features()];
+        Ok((tune_ard(&data.points, &start, max_steps(args), threads, watch)?, told))
     };
     watched(session, data, None, climb).map(|(found, _)| found)
 }
 
-fn parameters(ranges: &[ParameterBox], found: &ParameterTuning) -> BTreeMap<&'static str, Found> {
+fn parameters(ranges: &[ParameterBox], found: &ParameterTuning) -> Vec<Found> {
     let each = ranges.iter().zip(&found.gradient).zip(&found.is_at_bound);
-    each.map(|((range, &derivative), &at_bound)| {
-        let value = found.kernel.parameter(range.parameter).expect("kernels without it were refused");
-        (range.parameter.name(), Found { value, derivative, at_bound })
-    })
-    .collect()
+    let mut parameters: Vec<Found> = each
+        .map(|((range, &derivative), &at_bound)| {
+            let value = found.kernel.parameter(range.parameter).expect("kernels without it were refused");
+            Found { name: range.parameter.name(), value, derivative, at_bound }
+        })
+        .collect();
+    parameters.sort_by_key(|found| found.name);
+    parameters
 }
 
 fn columns(data: &Data, found: &ArdTuning) -> Vec<ColumnWidth> {
     let name = |at: usize| data.names.as_ref().map(|names| names[at].clone());
-    let width = |(at, &gamma): (usize, &f64)| ColumnWidth { name: name(at), bandwidth: (0.5 / gamma).sqrt(), gamma };
-    found.gammas.iter().enumerate().map(width).collect()
+    let width = |(at, (&gamma, &at_bound)): (usize, (&f64, &bool))| ColumnWidth {
+        name: name(at),
+        bandwidth: (0.5 / gamma).sqrt(),
+        gamma,
+        at_bound,
+    };
+    found.gammas.iter().zip(&found.is_at_bound).enumerate().map(width).collect()
 }
 
 /// How the climb went, for people.
@@ -179,11 +222,11 @@ fn summary(body: &ClimbBody, took: f64) -> String {
     )
 }
 
-fn parameter_table(parameters: &BTreeMap<&'static str, Found>, body: &ClimbBody, took: f64) -> String {
+fn parameter_table(parameters: &[Found], body: &ClimbBody, took: f64) -> String {
     let mut text = String::new();
-    for (name, found) in parameters {
+    for found in parameters {
         let end = if found.at_bound { ", at an end of its range" } else { "" };
-        let _ = writeln!(text, "{name:<11} {}{end}", short(found.value));
+        let _ = writeln!(text, "{:<11} {}{end}", found.name, short(found.value));
     }
     text + &summary(body, took)
 }
@@ -195,7 +238,8 @@ fn column_table(widths: &[ColumnWidth], body: &ClimbBody, took: f64) -> String {
     let mut table = Table::new(&columns, " ", terminal_width());
     for (at, width) in widths.iter().enumerate() {
         let name = width.name.clone().unwrap_or_else(|| (at + 1).to_string());
-        table.row(&[name, short(width.bandwidth), short(width.gamma)], "");
+        let end = if width.at_bound { " at its limit" } else { "" };
+        table.row(&[name, short(width.bandwidth), short(width.gamma)], end);
     }
     format!("{}\n{}", summary(body, took), table.finish())
 }

@@ -1,6 +1,7 @@
 //! `mercer tune`: the width of a kernel that suits the data.
 
 mod climb;
+mod record;
 mod report;
 
 use std::fmt::Write;
@@ -8,10 +9,12 @@ use std::path::Path;
 
 use mercer::ErrorKind;
 use mercer::kernel::{KernelSpec, NAMES, Pairing, Parameter};
-use mercer::tune::{Criterion, KernelTuner, Landscape, TuneMethod, Tuning};
+use mercer::record::KernelRecord;
+use mercer::tune::{Criterion, KernelTuner, TuneMethod, Tuning};
 use mercer::watch::Threads;
 use serde::Serialize;
 
+use self::record::{LandscapeRecord, TuningRecord};
 use self::report::{Report, draw};
 use super::learn::watched;
 use super::session::{Session, threads};
@@ -34,14 +37,16 @@ struct TuneBody {
     seed: u64,
     best_bandwidth: f64,
     best_gamma: f64,
+    /// With the width that was found.
+    kernel: KernelRecord,
     /// The whole curve.
-    tuning: Tuning,
+    tuning: TuningRecord,
     /// What other criteria found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     compared: Vec<Rival>,
     /// The variances of components over bandwidths, with --report.
     #[serde(skip_serializing_if = "Option::is_none")]
-    landscape: Option<Landscape>,
+    landscape: Option<LandscapeRecord>,
 }
 
 /// What one of several criteria found.
@@ -50,12 +55,12 @@ struct Rival {
     criterion: Criterion,
     /// Why it found nothing; all that follows is absent then.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    problem: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     best_bandwidth: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     best_gamma: Option<f64>,
-    seconds: f64,
+    search_seconds: f64,
 }
 
 /// Runs the command.
@@ -65,6 +70,9 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
     let threads = threads(args.search.threads)?;
     if args.climb.per_column || !args.climb.parameters.is_empty() {
         return climb::run(args, session, &threads);
+    }
+    if args.climb.max_steps.is_some() {
+        return Err(Failure::usage("--max-steps belongs to --parameters and --per-column: leave it out"));
     }
     check_kernel(&args.kernel, !args.search.bandwidths.is_empty())?;
     let pictures = args.report_dir.as_deref().map(Report::new).transpose()?;
@@ -95,6 +103,7 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
     };
     let status = if tuning.converged { ExitStatus::Done } else { ExitStatus::NotConverged };
     let table = table(&tuning, &compared);
+    let kernel = kernel_spec(args).resolve_without_points()?.with(Parameter::Gamma, tuning.best_gamma)?;
     let body = TuneBody {
         common: session.common(),
         data: data.name.clone(),
@@ -103,15 +112,17 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
         seed: args.search.seed,
         best_bandwidth: tuning.best_bandwidth,
         best_gamma: tuning.best_gamma,
-        tuning,
+        kernel: KernelRecord::from(&kernel),
+        tuning: TuningRecord::from(tuning),
         compared,
-        landscape,
+        landscape: landscape.map(LandscapeRecord::from),
     };
     // All is known before the first of the files is written: a run that is stopped leaves none of them.
     if let (Some(report), Some(drawn)) = (&pictures, &drawn) {
         write_text(&report.curve, &drawn.curve)?;
         write_text(&report.variances, &drawn.variances)?;
         write_text(&report.json, &crate::records::document("tune", status, &body)?)?;
+        session.wrote(&report.directory);
         session.console.note(&format!("curve and variances written to {}", report.directory.display()));
     }
     session.finish_with(status, &body, &table)
@@ -156,6 +167,25 @@ fn tuner(args: &TuneArgs) -> KernelTuner {
     let tuner = KernelTuner::new(kernel_spec(args)).criterion(search.criterion).method(search.method).seed(search.seed);
     let tuner = search.tolerance.into_iter().fold(tuner, KernelTuner::tolerance);
     let tuner = search.n_components.into_iter().fold(tuner, KernelTuner::n_components);
+    over_bandwidths(args, tuner)
+}
+
+/// The search of another criterion, with what of the flags it has a use for.
+fn rival_tuner(args: &TuneArgs, criterion: Criterion) -> KernelTuner {
+    let search = &args.search;
+    let tuner = KernelTuner::new(kernel_spec(args)).criterion(criterion).seed(search.seed);
+    match criterion {
+        Criterion::Median | Criterion::Scale => tuner,
+        Criterion::Leading | Criterion::Reconstruction => {
+            over_bandwidths(args, search.n_components.into_iter().fold(tuner, KernelTuner::n_components))
+        }
+        _ => over_bandwidths(args, tuner),
+    }
+}
+
+/// A search over the bandwidths that were given, if any were.
+fn over_bandwidths(args: &TuneArgs, tuner: KernelTuner) -> KernelTuner {
+    let search = &args.search;
     if search.bandwidths.is_empty() {
         return tuner;
     }
@@ -170,7 +200,7 @@ fn search(tuner: &KernelTuner, data: &Data, threads: &Threads, session: &Session
     watched(session, data, None, |watch| tuner.tune_watched(&data.points, threads, watch)).map(|(tuning, _)| tuning)
 }
 
-/// What another criterion finds, with its own defaults. That it finds nothing is a finding, too.
+/// What another criterion finds. That it finds nothing is a finding, too.
 fn rival(
     args: &TuneArgs,
     criterion: Criterion,
@@ -183,28 +213,29 @@ fn rival(
         let (bandwidth, gamma) = (Some(own.best_bandwidth), Some(own.best_gamma));
         return Ok(Rival {
             criterion,
-            error: None,
+            problem: None,
             best_bandwidth: bandwidth,
             best_gamma: gamma,
-            seconds: own.seconds,
+            search_seconds: own.seconds,
         });
     }
-    let tuner = KernelTuner::new(kernel_spec(args)).criterion(criterion).seed(args.search.seed);
+    let tuner = rival_tuner(args, criterion);
     session.meter.begin(&format!("{criterion}:"));
     let start = std::time::Instant::now();
     let outcome = session.timed("compare", |session| Ok(search(&tuner, data, threads, session)))?;
-    let seconds = start.elapsed().as_secs_f64();
+    let search_seconds = start.elapsed().as_secs_f64();
     match outcome {
         Ok(found) => {
             for warning in &found.warnings {
                 session.warn(format!("{criterion}: {}", typed(warning)));
             }
             let (best_bandwidth, best_gamma) = (Some(found.best_bandwidth), Some(found.best_gamma));
-            Ok(Rival { criterion, error: None, best_bandwidth, best_gamma, seconds })
+            Ok(Rival { criterion, problem: None, best_bandwidth, best_gamma, search_seconds })
         }
         Err(Failure::Library(error)) if error.kind() == ErrorKind::Interrupted => Err(Failure::Library(error)),
         Err(failure) => {
-            Ok(Rival { criterion, error: Some(failure.to_string()), best_bandwidth: None, best_gamma: None, seconds })
+            let problem = Some(failure.to_string());
+            Ok(Rival { criterion, problem, best_bandwidth: None, best_gamma: None, search_seconds })
         }
     }
 }
@@ -218,7 +249,12 @@ fn table(tuning: &Tuning, compared: &[Rival]) -> String {
     };
     let _ = writeln!(text, "bandwidth   {}{interval}", short(tuning.best_bandwidth));
     let _ = writeln!(text, "gamma       {}", short(tuning.best_gamma));
-    let _ = writeln!(text, "criterion   {}, {}", tuning.criterion, short(tuning.best_value));
+    // A width without a search has the value of another criterion, whose name stands beside it.
+    let measure = match tuning.criterion {
+        Criterion::Variance => String::new(),
+        other => format!("{} ", other.measure()),
+    };
+    let _ = writeln!(text, "criterion   {}, {measure}{}", tuning.criterion, short(tuning.best_value));
     let looked = if tuning.method == TuneMethod::Exact { "all pairs" } else { "samples" };
     let _ = writeln!(
         text,
@@ -242,9 +278,9 @@ fn table(tuning: &Tuning, compared: &[Rival]) -> String {
         for rival in compared {
             let name = rival.criterion.name().to_owned();
             if let (Some(bandwidth), Some(gamma)) = (rival.best_bandwidth, rival.best_gamma) {
-                table.row(&[name, short(bandwidth), short(gamma), seconds(rival.seconds)], "");
+                table.row(&[name, short(bandwidth), short(gamma), seconds(rival.search_seconds)], "");
             } else {
-                table.row(&[name], &format!(" {}", rival.error.as_deref().unwrap_or_default()));
+                table.row(&[name], &format!(" {}", rival.problem.as_deref().unwrap_or_default()));
             }
         }
         text.push('\n');

@@ -59,6 +59,19 @@ fn file_name(path: &str) -> String {
     start.iter().chain(&['\u{2026}']).chain(end).collect()
 }
 
+/// Bandwidths that are marked: the maxima, and the best if it is none of them.
+fn marks(tuning: &Tuning) -> Vec<f64> {
+    let maxima: Vec<f64> = tuning.maxima.iter().map(|maximum| maximum.bandwidth).collect();
+    let is_marked = maxima.iter().any(|sigma| sigma.to_bits() == tuning.best_bandwidth.to_bits());
+    maxima.into_iter().chain((!is_marked).then_some(tuning.best_bandwidth)).collect()
+}
+
+/// Words with a capital letter, as titles begin.
+fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// The pictures of a report.
 pub(super) struct Drawn {
     pub(super) curve: String,
@@ -73,26 +86,25 @@ pub(super) fn draw(
     threads: &Threads,
     session: &mut Session<'_>,
 ) -> Result<(Landscape, Drawn)> {
-    let marks: Vec<f64> = if tuning.maxima.is_empty() {
-        vec![tuning.best_bandwidth]
-    } else {
-        tuning.maxima.iter().map(|maximum| maximum.bandwidth).collect()
-    };
+    let marks = marks(tuning);
     let subtitle = format!(
-        "{}: {} points, {}; best bandwidth {}, gamma {}",
+        "{}: {} points, {}; criterion {}: bandwidth {}, gamma {}",
         file_name(&data.name),
         tuning.n_samples,
         tuning.method,
+        tuning.criterion,
         short(tuning.best_bandwidth),
         short(tuning.best_gamma)
     );
-    let title = format!("Criterion {} of the {} kernel", tuning.criterion, tuning.kernel);
+    // What is drawn: a width without a search comes with the value that another criterion has there.
+    let measure = tuning.criterion.measure();
+    let title = format!("{}, {} kernel", capitalized(measure), tuning.kernel);
     let picture = Scan {
         title: &title,
         subtitle: &subtitle,
         bandwidths: &tuning.bandwidths,
         panels: &[
-            Panel { name: tuning.criterion.name(), lines: std::slice::from_ref(&tuning.values) },
+            Panel { name: measure, lines: std::slice::from_ref(&tuning.values) },
             Panel { name: "derivative by the bandwidth", lines: std::slice::from_ref(&tuning.gradients) },
         ],
         marks: &marks,

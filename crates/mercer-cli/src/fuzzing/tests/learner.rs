@@ -16,12 +16,14 @@ fn damaged_states_are_read_or_refused() {
             && numbers.next(1000) == 0
         {
             let large = large();
-            promise.keep(&large, 0, || Learner::from_bytes(&large).map(drop)).map_err(|error| error.to_string())?;
+            promise
+                .keep(&large, 0, || Learner::from_bytes(&large, None).map(drop))
+                .map_err(|error| error.to_string())?;
         }
         let sealed = if numbers.next(8) > 0 { sealed(bytes) } else { None };
         let bytes = sealed.as_deref().unwrap_or(bytes);
         let learner = promise
-            .keep(bytes, more_memory_of_a_learner(bytes), || Learner::from_bytes_with_note(bytes))
+            .keep(bytes, more_memory_of_a_learner(bytes), || Learner::from_bytes_with_note(bytes, None))
             .map_err(|error| error.to_string())?
             .0;
         use_learner(learner)
@@ -52,18 +54,19 @@ fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
 #[test]
 fn a_seal_of_a_state_is_the_one_that_is_checked() {
     for whole in seeds("learner") {
-        assert!(Learner::from_bytes(&whole).is_ok());
+        assert!(Learner::from_bytes(&whole, None).is_ok());
         let text = String::from_utf8(whole).unwrap();
         let altered = text.replacen("\"n_shrunk\":0", "\"n_shrunk\":1", 1).into_bytes();
-        let refused = Learner::from_bytes(&altered).err().unwrap().to_string();
+        let refused = Learner::from_bytes(&altered, None).err().unwrap().to_string();
         assert!(refused.contains("its contents do not match its digest"), "{refused}");
-        assert_eq!(Learner::from_bytes(&sealed(&altered).unwrap()).unwrap().n_shrunk(), 1);
+        assert_eq!(Learner::from_bytes(&sealed(&altered).unwrap(), None).unwrap().n_shrunk(), 1);
     }
 }
 
 #[test]
 fn seeds_are_of_every_kind_of_stream() {
-    let learners: Vec<Learner> = seeds("learner").iter().map(|bytes| Learner::from_bytes(bytes).unwrap()).collect();
+    let learners: Vec<Learner> =
+        seeds("learner").iter().map(|bytes| Learner::from_bytes(bytes, None).unwrap()).collect();
     let has = |what: &dyn Fn(&Learner) -> bool| learners.iter().any(what);
     assert!(has(&|learner| learner.n_before() > 0), "one that began as a model");
     assert!(has(&|learner| !learner.start_points().is_empty()), "one with start points");
