@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _checks, _mercer, _progress
-from ._arrays import DTYPES, dense, vectors
+from ._arrays import DTYPES, Room, by_blocks, dense, vectors
 from ._base import Estimator, check_is_fitted, convergence_warning, validate_data
 
 _STARTS = ("kernel-pca", "random")
@@ -175,10 +175,12 @@ class AutoencoderKernelPCA(Estimator):
         # A fit that fails leaves no model that could be taken for its own.
         self.__dict__.pop("_model", None)
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
+        room = Room(_checks.memory_limit(owner, self.memory_limit))
+        room.take_copy(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C")
-        points = dense(X)
-        settings = self._settings(points, epochs)
-        with _progress.bar(self.progress) as report:
+        points = dense(X, room)
+        settings = {**self._settings(points, epochs), "memory_limit": room.limit}
+        with room.told(), _progress.bar(self.progress) as report:
             model = _mercer.Autoencoder.fit(
                 points, settings, time_limit=time_limit, progress=report, on_partial=self._adopt
             )
@@ -243,7 +245,6 @@ class AutoencoderKernelPCA(Estimator):
             "patience": _checks.integer(owner, "patience", self.patience, 1, optional=True),
             "scale": _checks.boolean(owner, "scale", self.scale),
             "tolerance": _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True),
-            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
         }
@@ -319,11 +320,10 @@ class AutoencoderKernelPCA(Estimator):
         ndarray of shape (n_queries, n_components)
         """
         check_is_fitted(self)
-        X = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
+        X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
+        wanted: Any = {"dtype": _precision(X), "threads": _checks.threads(type(self).__name__, self.n_jobs)}
         with _progress.bar(self.progress) as report:
-            return self._model.encode(
-                X, dtype=_precision(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
-            )
+            return by_blocks(X, lambda rows, report: self._model.encode(rows, **wanted, progress=report), report)
 
     def inverse_transform(self, X: Any, reference: Any = None) -> Any:
         """Points that codes are decoded to.

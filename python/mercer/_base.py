@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _standalone
-from ._scikit_learn import load, when_imported
+from ._scikit_learn import is_too_old, load, when_imported
 
 if TYPE_CHECKING:
     from ._standalone import ConvergenceWarning, NotFittedError
@@ -93,8 +93,8 @@ class Clusterer(_clusterer, Fitted):  # type: ignore[misc]
 def _stand_on(base: ModuleType) -> None:
     """Puts the classes of ``sklearn.base`` in the place of the stand-in's."""
     global _theirs
-    if not hasattr(sys.modules["sklearn.utils.validation"], "validate_data"):
-        return  # Too old: whoever needs it is told so.
+    if is_too_old():
+        return  # Whoever needs it is told so.
     _theirs = base
     Fitted.__bases__ = (base.BaseEstimator,)
     Estimator.__bases__ = (base.ClassNamePrefixFeaturesOutMixin, base.TransformerMixin, Fitted)

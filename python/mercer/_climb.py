@@ -31,6 +31,8 @@ class ParameterResult:
         Steps that were made.
     converged : bool
         Whether nothing within the ranges leads up any more.
+    warnings : list of str
+        What the search for the width to start from had to say.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class ParameterResult:
     value: float
     n_iter: int
     converged: bool
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -60,12 +63,16 @@ class ArdResult:
         Inverse widths: the kernel is ``exp(-sum(gammas * (x - y)**2))``, which is the kernel with ``gamma=1`` of ``X * sqrt(gammas)``.
     bandwidths : ndarray of shape (n_features,)
         Widths, ``gammas = 1 / (2 bandwidths**2)``: the wider, the less a feature matters.
+    at_bound : list of int
+        Features whose ``gammas`` are held a factor of ten thousand from the start: the criterion may be larger beyond it.
     value, start_value : float
         The variance of the components' variances, here and at the start.
     n_iter : int
         Steps that were made.
     converged : bool
         Whether nothing within a factor of ten thousand of the start leads up any more.
+    warnings : list of str
+        What the search for the width to start from had to say.
 
     Examples
     --------
@@ -79,10 +86,12 @@ class ArdResult:
 
     gammas: Any
     bandwidths: Any
+    at_bound: list[int]
     value: float
     start_value: float
     n_iter: int
     converged: bool
+    warnings: list[str]
 
 
 def tune_parameters(

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from . import _checks, _mercer, _progress
-from ._arrays import DTYPES, dense
+from ._arrays import DTYPES, Room, by_blocks, dense
 from ._base import Clusterer, check_is_fitted, convergence_warning, validate_data
 from ._hebbian import KernelHebbianPCA
 from ._kernels import describe
@@ -186,11 +186,18 @@ class SpectralClustering(Clusterer):
         self.__dict__.pop("_model", None)
         settings = self._settings()
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
+        room = Room(settings["memory_limit"])
         # A copy: predictions need the points as they were.
+        room.take_copy(X, copy=True, without="less of it")
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=True, ensure_min_samples=2)
-        with _progress.bar(self._bar()) as report:
+        points = dense(X, room)
+        room.take_scaled(points.shape, points.dtype, settings["scaling"])
+        settings["memory_limit"] = room.limit
+        # A pickle needs the function, whatever the parameter is by then.
+        self._function = settings["kernel"] if callable(self.affinity) else None
+        with room.told(), _progress.bar(self._bar()) as report:
             model = _mercer.ClusterModel.fit(
-                dense(X), settings, time_limit=time_limit, progress=report, on_partial=self._adopt
+                points, settings, time_limit=time_limit, progress=report, on_partial=self._adopt
             )
         self._adopt(model)
         # The last ones of the record: too few clusters, then eigenvectors that have not converged.
@@ -307,9 +314,13 @@ class SpectralClustering(Clusterer):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
+        threads = _checks.threads(type(self).__name__, self.n_jobs)
         with _progress.bar(self._bar()) as report:
-            return self._model.predict(
-                dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
+            return by_blocks(
+                X,
+                lambda rows, report: self._model.predict(rows, threads=threads, progress=report),
+                report,
+                is_scaled=self._model.scaling is not None,
             )
 
     # Files
@@ -349,7 +360,7 @@ class SpectralClustering(Clusterer):
         return estimator
 
     def _model_from_bytes(self, data: bytes) -> _mercer.ClusterModel:
-        return _mercer.ClusterModel.from_bytes(data, self._kernel_settings() if callable(self.affinity) else None)
+        return _mercer.ClusterModel.from_bytes(data, self.__dict__.get("_function"))
 
     # What scikit-learn asks
 

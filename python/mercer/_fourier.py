@@ -1,12 +1,13 @@
 """Random Fourier features."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from . import _checks, _mercer
-from ._arrays import DTYPES, dense
-from ._base import Estimator, check_is_fitted, validate_data
+from ._arrays import DTYPES, by_blocks, dense
+from ._base import Estimator, check_is_fitted, convergence_warning, validate_data
 from ._kernels import describe
 
 
@@ -28,6 +29,8 @@ class FourierFeatures(Estimator):
         Where random numbers come from; ``None`` is 0. They are those of the library, not scikit-learn's.
     n_jobs : int, default=None
         Threads; ``None`` and -1 are all processors. Results do not depend on it.
+    bandwidth : float, "auto", "scale" or "median", default=None
+        Width sigma in place of ``gamma``: ``gamma = 1 / (2 sigma**2)``; found as for ``gamma`` by name. The default of ``gamma`` gives way to it.
 
     Attributes
     ----------
@@ -58,12 +61,14 @@ class FourierFeatures(Estimator):
         n_components: int = 100,
         random_state: Any = None,
         n_jobs: int | None = None,
+        bandwidth: float | str | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.n_components = n_components
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.bandwidth = bandwidth
 
     # Learning
 
@@ -82,15 +87,18 @@ class FourierFeatures(Estimator):
         owner = type(self).__name__
         for name in ("random_weights_", "random_offset_", "gamma_"):
             self.__dict__.pop(name, None)
+        # scikit-learn's default width gives way to a bandwidth that was asked for.
+        gamma = None if self.bandwidth is not None and self.gamma == 1.0 else self.gamma
         settings = {
-            "kernel": describe(owner, self.kernel, gamma=self.gamma),
+            "kernel": describe(owner, self.kernel, gamma=gamma, bandwidth=self.bandwidth),
             "n_components": _checks.integer(owner, "n_components", self.n_components, 1, maximum=2**63 - 1),
+            "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
         }
-        # Refused here, as all parameters are, though only transform reads it.
-        _checks.threads(owner, self.n_jobs)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C")
-        weights, offset, gamma = _mercer.fourier_map(dense(X), settings)
+        weights, offset, gamma, said = _mercer.fourier_map(dense(X), settings)
+        for message in said:
+            warnings.warn(message, convergence_warning(), stacklevel=2)
         dtype = np.float64 if X.dtype == np.float64 else np.float32
         self.random_weights_ = weights.astype(dtype, copy=False)
         self.random_offset_ = offset.astype(dtype, copy=False)
@@ -112,13 +120,14 @@ class FourierFeatures(Estimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
-        return _mercer.fourier_features(
-            dense(X),
-            np.require(self.random_weights_, dtype=np.float64, requirements=["A"]),
-            np.require(self.random_offset_, dtype=np.float64, requirements=["A"]),
-            dtype=self.random_weights_.dtype.name,
-            threads=_checks.threads(type(self).__name__, self.n_jobs),
+        weights, offset = (
+            np.require(part, dtype=np.float64, requirements=["A"]) for part in (self.random_weights_, self.random_offset_)
         )
+        wanted: Any = {
+            "dtype": self.random_weights_.dtype.name,
+            "threads": _checks.threads(type(self).__name__, self.n_jobs),
+        }
+        return by_blocks(X, lambda rows, _: _mercer.fourier_features(rows, weights, offset, **wanted))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "random_weights_" in self.__dict__

@@ -1,13 +1,15 @@
 """Functions beside the estimators: products with kernel matrices, and plans."""
 
 import json
+import warnings
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from . import _checks, _mercer
-from ._arrays import rows, vectors
+from ._arrays import AS_IT_IS, Room, rows, scaled_type, vectors
+from ._base import convergence_warning
 from ._kernels import describe
 
 
@@ -37,7 +39,8 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
     Returns
     -------
     Plan
-        A dictionary (``gram``, ``solver``, ``expected_seconds``, ``expected_memory_bytes``, ``reasons``, ...) that prints as text.
+        A dictionary (``gram``, ``solver``, ``expected_seconds``, ``expected_memory_bytes``, ``reasons``, ...) that prints as text. The memory is
+        beyond ``X``; what the fit makes of it is counted, such as the copy of ``copy_X``.
 
     Examples
     --------
@@ -53,19 +56,29 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
         raise ValueError("there is no plan for gram='nystrom': over landmarks there is nothing to choose")
     if estimator.accuracy is not None:
         raise ValueError("there is no plan for accuracy: how many landmarks it takes is found by trying")
+    # What has no part in the plan is refused as a fit would refuse it.
+    _, _, copy = estimator._wanted_run()
+    scaling, learns_inverse = estimator._wanted_scaling(), estimator._learns_inverse()
+    # What a fit would make of the data takes memory before it begins.
+    room = Room(_checks.memory_limit("KernelPCA", estimator.memory_limit))
+    without = f"{AS_IT_IS}, with copy_X=False,"
     if isinstance(X, tuple) and len(X) == 2 and all(isinstance(size, Integral) for size in X):
         types = ("float64", "float32", "uint8")
         dtype = _checks.choice("plan", "dtype", "float64" if dtype is None else dtype, types)
         n_samples, n_features = (_checks.integer("plan", "X", size, 1) for size in X)
-        data: Any = (n_samples, n_features, dtype)
+        if copy:
+            room.take("a copy of X", (n_samples, n_features), dtype, f"{without} needs none")
+        room.take_scaled((n_samples, n_features), dtype, scaling)
+        data: Any = (n_samples, n_features, scaled_type(dtype, scaling).name)
     else:
         if dtype is not None:
             raise ValueError(f"dtype={dtype!r} is for a shape: the rows of X have a type of their own")
-        data = rows(X, "X")
+        data = rows(X, "X", room, copy=copy, without=without)
+        room.take_scaled(data.shape, data.dtype, scaling)
         n_samples = data.shape[0]
-    # What has no part in the plan is refused as a fit would refuse it.
-    estimator._wanted_run()
-    fields, text = _mercer.plan(data, estimator._settings(n_samples), learns_inverse=estimator._learns_inverse())
+    with room.told():
+        settings = estimator._settings(n_samples, room.limit)
+        fields, text = _mercer.plan(data, settings, learns_inverse=learns_inverse, copied=room.copied)
     return Plan(json.loads(fields), text)
 
 
@@ -75,7 +88,7 @@ def kernel_product(
     *,
     kernel: Any = "linear",
     gamma: Any = None,
-    bandwidth: float | None = None,
+    bandwidth: float | str | None = None,
     degree: int = 3,
     coef0: float = 1,
     kernel_params: dict[str, Any] | None = None,
@@ -139,7 +152,10 @@ def kernel_product(
     ('tiled', 2, True)
     """
     owner = "kernel_product"
-    X = rows(X, "X")
+    room = Room(_checks.memory_limit(owner, memory_limit))
+    X = rows(X, "X", room)
+    if queries is not None:
+        queries = rows(queries, "queries", room)
     wants_record = _checks.boolean(owner, "return_record", return_record)
     settings = {
         "kernel": describe(
@@ -152,13 +168,14 @@ def kernel_product(
         "tolerance": _checks.real(owner, "tolerance", tolerance, 0, above=True, optional=True),
         # The check is worth its time only if somebody looks at it, or if there is an error to be told of.
         "is_checked": wants_record or tolerance is not None or gram == "expansion",
-        "memory_limit": _checks.memory_limit(owner, memory_limit),
+        "memory_limit": room.limit,
         "threads": _checks.threads(owner, n_jobs),
     }
-    if queries is not None:
-        queries = rows(queries, "queries")
     columns = vectors(V, "V", X.shape[0])
-    product, record = _mercer.kernel_product(X, columns, queries, settings)
+    with room.told():
+        product, record, said = _mercer.kernel_product(X, columns, queries, settings)
+    for message in said:
+        warnings.warn(message, convergence_warning(), stacklevel=2)
     if np.ndim(V) == 1:
         product = product[:, 0]
     return (product, json.loads(record)) if wants_record else product

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _base, _checks, _mercer, _progress
-from ._arrays import DTYPES, dense, indices
+from ._arrays import AS_IT_IS, DTYPES, Room, by_blocks, dense, indices
 from ._base import Estimator, check_is_fitted, validate_data
 from ._hebbian_metrics import Metrics, model_of
 from ._kernel_pca import RankWarning
@@ -44,7 +44,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         Updates after which annealing has halved the gain, for ``t``, ``et*``, ``smd*`` and ``ts``; ``None`` is the number of points, three
         times that for ``et*`` and ``smd*``.
     mu : float or "auto", default="auto"
-        Meta-gain of the rules that adapt their gains (``smd*``, ``smd``, ``s``, ``ts``, ``es``), as are ``xi`` and ``rho0``.
+        Meta-gain of the rules that adapt their gains (``smd*``, ``smd``, ``s``, ``ts``, ``es``), as are ``xi`` and ``rho0``; 0 switches adaptation off.
     xi : float, default=0.99
         How long meta-descent remembers, from 0 to 1.
     rho0 : float, default=0.0
@@ -219,12 +219,15 @@ class KernelHebbianPCA(Metrics, Estimator):
         settings = self._settings()
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         copy = _checks.boolean(owner, "copy_X", self.copy_X)
+        room = Room(settings["memory_limit"])
+        room.take_copy(X, copy=copy, without=f"{AS_IT_IS}, with copy_X=False,")
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
-        points = dense(X)
+        points = dense(X, room)
+        settings["memory_limit"] = room.limit
         coefficients = None if initial_coefficients is None else _coefficients(initial_coefficients)
         samples = None if order is None else indices(order, "order", points.shape[0])
         model = None if initial_model is None else self._start(initial_model)
-        with _progress.bar(self.progress) as report:
+        with room.told(), _progress.bar(self.progress) as report:
             learner = _mercer.HebbianLearner.fit(
                 points,
                 settings,
@@ -353,6 +356,8 @@ class KernelHebbianPCA(Metrics, Estimator):
         eta0, tau, mu = learner.gain_parameters()
         self._model = learner
         self._finished = finished
+        # A pickle needs the function, whatever the parameter is by then.
+        self._function = self._kernel_settings() if callable(self.kernel) else None
         self._learns_with = {name: value for name, value in self.get_params(deep=False).items() if name not in _MAY_CHANGE}
         self.coefficients_ = learner.coefficients()
         self.eigenvalue_estimates_ = learner.eigenvalue_estimates()
@@ -411,10 +416,9 @@ class KernelHebbianPCA(Metrics, Estimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
+        threads = _checks.threads(type(self).__name__, self.n_jobs)
         with _progress.bar(self.progress) as report:
-            return self._finished.transform(
-                dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
-            )
+            return by_blocks(X, lambda rows, report: self._finished.transform(rows, threads=threads, progress=report), report)
 
     # Files
 
@@ -432,7 +436,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         return _mercer.HebbianLearner.from_bytes(
             data,
             points,
-            self._kernel_settings() if callable(self.kernel) else None,
+            self.__dict__.get("_function"),
             memory_limit=_checks.memory_limit(owner, self.memory_limit),
             threads=_checks.threads(owner, self.n_jobs),
         )

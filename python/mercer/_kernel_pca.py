@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from . import _base, _checks, _mercer, _progress
-from ._arrays import DTYPES, dense
+from ._arrays import AS_IT_IS, DTYPES, Room, by_blocks, dense
 from ._base import check_is_fitted, validate_data
 from ._kernel_pca_files import Files
 
 # What a fit learns.
 _LEARNED = (
     "_model",
+    "_function",
     "_X_fit",
     "record_",
     "eigenvalues_",
@@ -48,8 +49,8 @@ class KernelPCA(Files):
     kernel : str or callable, default="linear"
         ``"linear"``, ``"poly"``, ``"rbf"``, ``"sigmoid"``, ``"cosine"``, ``"precomputed"`` as in scikit-learn, and ``"laplacian"``,
         ``"exponential"``, ``"matern32"``, ``"matern52"``, ``"rational-quadratic"``, ``"epanechnikov"``. A function is called for
-        every pair of points; wrapped in :func:`mercer.block_kernel`, for pairs of blocks of points. One that is not symmetric is
-        refused.
+        every pair of points; wrapped in :func:`mercer.block_kernel`, for pairs of blocks of points, and so are scikit-learn's kernels of
+        Gaussian processes. One that is not symmetric is refused.
     gamma : float, "auto", "scale" or "median", default=None
         Inverse width. ``None`` is ``1 / n_features``, ``"scale"`` is ``1 / (n_features * X.var())``, ``"median"`` is one over the
         median of what it multiplies, ``"auto"`` is where the variances of the components differ most (:func:`mercer.tune_kernel`).
@@ -94,7 +95,8 @@ class KernelPCA(Files):
         What the residual of every component must reach, relative to the first eigenvalue: 1e-5 in single, 1e-9 in double
         precision by default.
     memory_limit : int or str, default=None
-        Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default.
+        Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default. What has to be made of
+        the data is part of it: the copy of ``copy_X``, other layouts and types converted, sparse rows made dense, what ``scaling`` makes of them.
     precision : {"float32", "float64"}, default=None
         Precision of the kernel matrix and of the results: that of the data by default (``float32`` for ``uint8``). Where single
         precision would change the kernel matrix by more than the tolerance, the matrix is made in double, unless ``float32`` was given;
@@ -203,7 +205,7 @@ class KernelPCA(Files):
         inverse_options: dict[str, Any] | None = None,
         progress: Any = False,
         time_limit: float | None = None,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = None,
         center: bool = True,
         negative: str | None = None,
         scaling: Any = None,
@@ -269,33 +271,45 @@ class KernelPCA(Files):
         for name in _LEARNED:
             self.__dict__.pop(name, None)
         learns_inverse, (alpha, time_limit, copy) = self._learns_inverse(), self._wanted_run()
+        room = Room(_checks.memory_limit(owner, self.memory_limit))
+        room.take_copy(X, copy=copy, without=f"{AS_IT_IS}, with copy_X=False,")
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
         if self.fit_inverse_transform and hasattr(X, "tocsr"):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
-        points = dense(X)
+        points = dense(X, room)
+        room.take_scaled(points.shape, points.dtype, self._wanted_scaling())
         # A fit may have to be made in double precision; results are in that of the data all the same.
         self._dtype = self.precision or ("float64" if points.dtype == np.float64 else "float32")
-        if learns_inverse:
-            # Before the components are learned, which would be in vain.
-            n_samples, n_features = points.shape
-            _mercer.check_ridge_memory(n_samples, n_features, _checks.memory_limit(owner, self.memory_limit))
+        with room.told():
+            if learns_inverse:
+                # Before the components are learned, which would be in vain.
+                n_samples, n_features = points.shape
+                _mercer.check_ridge_memory(n_samples, n_features, room.limit)
+            model = self._learn(X, points, room.limit, time_limit, started)
+            return self._finish(model, X, points, alpha if learns_inverse else None, room.limit, time_limit, started)
+
+    def _learn(
+        self, X: Any, points: Any, memory_limit: str | None, time_limit: float | None, started: float
+    ) -> _mercer.Model:
         over_landmarks = isinstance(self.gram, str) and self.gram == "nystrom"
-        allowed = None if over_landmarks else self._allowed_settings(points)
-        settings = self._nystrom_settings(points) if over_landmarks else self._settings(points.shape[0])
+        allowed = None if over_landmarks else self._allowed_settings(points, memory_limit)
+        asked = self._nystrom_settings(points, memory_limit) if over_landmarks else self._settings(len(points), memory_limit)
+        # A pickle needs the function, whatever the parameter is by then.
+        self._function = asked["kernel"] if callable(self.kernel) else None
 
         def keep(model: _mercer.Model) -> None:
             self._adopt(model, X)
 
         with _progress.bar(self.progress) as report:
             if over_landmarks:
-                model = _mercer.Model.fit_nystrom(points, settings, time_limit=time_limit, progress=report)
-            else:
-                rough, left = None, time_limit
-                if allowed is not None:
-                    rough = _mercer.Model.fit_to_accuracy(points, allowed, time_limit=time_limit, progress=report)
-                    left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
-                model = rough or _mercer.Model.fit(points, settings, time_limit=left, progress=report, on_partial=keep)
-        return self._finish(model, X, points, alpha if learns_inverse else None, time_limit, started)
+                return _mercer.Model.fit_nystrom(points, asked, time_limit=time_limit, progress=report)
+            left = time_limit
+            if allowed is not None:
+                rough = _mercer.Model.fit_to_accuracy(points, allowed, time_limit=time_limit, progress=report)
+                if rough is not None:
+                    return rough
+                left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
+            return _mercer.Model.fit(points, asked, time_limit=left, progress=report, on_partial=keep)
 
     def _finish(
         self,
@@ -303,6 +317,7 @@ class KernelPCA(Files):
         X: Any,
         points: Any,
         alpha: float | None,
+        memory_limit: str | None,
         time_limit: float | None,
         started: float,
     ) -> "KernelPCA":
@@ -314,7 +329,7 @@ class KernelPCA(Files):
         if alpha is not None:
             left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
             try:
-                self._fit_inverse_transform(points, alpha, left)
+                self._fit_inverse_transform(points, alpha, memory_limit, left)
             except _mercer.ConvergenceError:
                 self.converged_ = False
                 message = f"time_limit={time_limit!r} was not enough to learn the inverse transform, which is not available"
@@ -388,6 +403,7 @@ class KernelPCA(Files):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Sparse rows are made dense block by block.
 
         Returns
         -------
@@ -395,11 +411,18 @@ class KernelPCA(Files):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
+        return self._results(self._of_rows(X, self._model.transform))
+
+    def _of_rows(self, X: Any, ask: Any) -> Any:
+        """What a method of the model says of rows."""
+        threads = _checks.threads(type(self).__name__, self.n_jobs)
         with _progress.bar(self.progress) as report:
-            scores = self._model.transform(
-                dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
+            return by_blocks(
+                X,
+                lambda rows, report: ask(rows, threads=threads, progress=report),
+                report,
+                is_scaled=self._model.scaling is not None,
             )
-        return self._results(scores)
 
     def score_samples(self, X: Any) -> Any:
         """How well the components explain each row: minus the squared distance of its image from their span.
@@ -434,10 +457,7 @@ class KernelPCA(Files):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
-        with _progress.bar(self.progress) as report:
-            error, t_squared = self._model.novelty(
-                dense(X), threads=_checks.threads(type(self).__name__, self.n_jobs), progress=report
-            )
+        error, t_squared = self._of_rows(X, self._model.novelty)
         return self._results(error), self._results(t_squared)
 
     # What scikit-learn asks

@@ -59,8 +59,7 @@ class Files(Inverse):
         return estimator
 
     def _model_from_bytes(self, data: bytes) -> _mercer.Model:
-        kernel = self._kernel_settings(self.gamma, self.bandwidth) if callable(self.kernel) else None
-        return _mercer.Model.from_bytes(data, kernel)
+        return _mercer.Model.from_bytes(data, self.__dict__.get("_function"))
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

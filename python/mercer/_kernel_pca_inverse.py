@@ -42,7 +42,9 @@ class Inverse(Settings):
             "neighbors": count("neighbors", 2),
         }
 
-    def _fit_inverse_transform(self, points: Any, alpha: Any, time_limit: float | None) -> None:
+    def _fit_inverse_transform(
+        self, points: Any, alpha: Any, memory_limit: str | None, time_limit: float | None
+    ) -> None:
         scores = self._model.training_scores() if self._model.keeps_training_points else self._model.transform(points)
         scores = self._results(scores)
         with _progress.bar(self.progress) as report:
@@ -51,7 +53,7 @@ class Inverse(Settings):
                 points,
                 self._kernel_settings(self.gamma_, None),
                 alpha=alpha,
-                memory_limit=_checks.memory_limit(type(self).__name__, self.memory_limit),
+                memory_limit=memory_limit,
                 threads=_checks.threads(type(self).__name__, self.n_jobs),
                 dtype=scores.dtype.name,
                 time_limit=time_limit,

@@ -13,7 +13,7 @@ _EIGEN_SOLVERS = ("auto", "dense", "arpack", "randomized")
 class Settings(Estimator):
     """Parameters of kernel PCA, checked one by one and together."""
 
-    def _nystrom_settings(self, points: Any) -> dict[str, Any]:
+    def _nystrom_settings(self, points: Any, memory_limit: str | None) -> dict[str, Any]:
         """What is asked for over landmarks, as the extension module takes it."""
         owner = type(self).__name__
         defaults = {
@@ -53,13 +53,13 @@ class Settings(Estimator):
             "center": _checks.boolean(owner, "center", self.center),
             "accuracy": accuracy or tolerance,
             "precision": _checks.precision(owner, self.precision),
-            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
+            "memory_limit": memory_limit,
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
             "scaling": self._wanted_scaling(),
         }
 
-    def _allowed_settings(self, points: Any) -> dict[str, Any] | None:
+    def _allowed_settings(self, points: Any, memory_limit: str | None) -> dict[str, Any] | None:
         """What an approximation over landmarks is asked for, if one is allowed."""
         if self._wanted_accuracy() is None:
             return None
@@ -71,12 +71,12 @@ class Settings(Estimator):
             raise ValueError("n_landmarks is for gram='nystrom': accuracy alone finds how many it takes")
         if not (self.landmarks is None or isinstance(self.landmarks, str)):
             raise ValueError("landmarks that are given are for gram='nystrom': accuracy alone finds how many it takes")
-        settings = self._nystrom_settings(points)
+        settings = self._nystrom_settings(points, memory_limit)
         # More components than rows are those that there are, which only an exact fit has.
         return settings if settings["n_components"] <= points.shape[0] else None
 
-    def _settings(self, n_samples: int) -> dict[str, Any]:
-        """What is asked for, as the extension module takes it."""
+    def _settings(self, n_samples: int, memory_limit: str | None) -> dict[str, Any]:
+        """What is asked for, within what the data leaves of the memory, as the extension module takes it."""
         owner = type(self).__name__
         if (self.landmarks is not None and self.accuracy is None) or self.n_landmarks is not None:
             raise ValueError("landmarks and n_landmarks are for gram='nystrom' only")
@@ -102,7 +102,7 @@ class Settings(Estimator):
             "precision": _checks.precision(owner, self.precision),
             "tolerance": self._wanted_tolerance(),
             "max_passes": self._wanted_passes(),
-            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
+            "memory_limit": memory_limit,
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
             "negative": self.negative or "error",

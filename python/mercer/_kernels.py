@@ -1,6 +1,7 @@
 """Kernels: their description for the extension module, and functions of blocks of points."""
 
 import math
+import sys
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -92,7 +93,7 @@ def describe(
         gamma, bandwidth = bandwidth, None
     return {
         "kernel": kernel,
-        "takes_blocks": isinstance(kernel, BlockKernel),
+        "takes_blocks": isinstance(kernel, BlockKernel) or _is_of_gaussian_processes(kernel),
         "keywords": keywords if callable(kernel) and keywords else None,
         "gamma": gamma,
         "bandwidth": bandwidth,
@@ -100,6 +101,12 @@ def describe(
         "coef0": real(owner, "coef0", coef0, float("-inf")),
         "tail": tail,
     }
+
+
+def _is_of_gaussian_processes(kernel: Any) -> bool:
+    """Whether a kernel is one of scikit-learn's objects of that name, which it calls with blocks of points, too."""
+    theirs = sys.modules.get("sklearn.gaussian_process.kernels")
+    return theirs is not None and isinstance(kernel, theirs.Kernel)
 
 
 def _width(owner: str, name: str, value: Any) -> float | str | None:

@@ -41,10 +41,12 @@ __all__ = [
     "check_ridge_memory",
     "denoise_image",
     "denoise_rows",
+    "format_bytes",
     "fourier_features",
     "fourier_map",
     "kernel_product",
     "load_any",
+    "memory_beside",
     "noise_removed",
     "nystrom_features",
     "nystrom_map",
@@ -57,6 +59,7 @@ __all__ = [
     "tune_kernel",
     "tune_parameters",
     "upscale",
+    "write_text",
 ]
 
 __version__: Final[str]
@@ -192,7 +195,7 @@ class OnlineLearner:
     @staticmethod
     def from_model(model: Model, learning: dict[str, Any]) -> OnlineLearner: ...
     @staticmethod
-    def from_bytes(data: bytes) -> OnlineLearner: ...
+    def from_bytes(data: bytes, kernel: dict[str, Any] | None = None) -> OnlineLearner: ...
     @staticmethod
     def from_bytes_with_note(data: bytes) -> tuple[OnlineLearner, str]: ...
     def to_bytes(self) -> bytes: ...
@@ -360,11 +363,17 @@ def preimages(
     progress: _Progress | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_]]: ...
 def plan(
-    data: NDArray[Any] | tuple[int, int, str], settings: dict[str, Any], *, learns_inverse: bool = False
+    data: NDArray[Any] | tuple[int, int, str],
+    settings: dict[str, Any],
+    *,
+    learns_inverse: bool = False,
+    copied: int = 0,
 ) -> tuple[str, str]: ...
+def memory_beside(limit: str | None, what: str, size: int, advice: str) -> str | None: ...
+def format_bytes(size: int) -> str: ...
 def kernel_product(
     x: NDArray[Any], vectors: NDArray[np.float64], queries: NDArray[Any] | None, settings: dict[str, Any]
-) -> tuple[NDArray[Any], str]: ...
+) -> tuple[NDArray[Any], str, list[str]]: ...
 def denoise_image(
     image: NDArray[np.float64], channels: int, patch_size: int, stride: int, settings: dict[str, Any]
 ) -> tuple[NDArray[Any], str]: ...
@@ -388,7 +397,7 @@ def ridge_coefficients(
 ) -> NDArray[Any]: ...
 def fourier_map(
     x: NDArray[Any], settings: dict[str, Any]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float | None]: ...
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float | None, list[str]]: ...
 def fourier_features(
     x: NDArray[Any],
     frequencies: NDArray[np.float64],
@@ -405,6 +414,7 @@ def nystrom_trace_error(x: NDArray[Any], map: dict[str, Any], *, threads: int | 
 def tune_ard(x: NDArray[Any], settings: dict[str, Any]) -> str: ...
 def tune_kernel(x: NDArray[Any], settings: dict[str, Any]) -> str: ...
 def tune_parameters(x: NDArray[Any], settings: dict[str, Any]) -> str: ...
+def write_text(path: str | PathLike[str], text: str) -> None: ...
 def upscale(
     images: NDArray[np.float64],
     small: tuple[int, ...],

@@ -63,7 +63,7 @@ class OnlineKernelPCA(Start):
         alike.
     rows_per_component : int, default=None
         Rows that a component learns from before the next one begins, while those before it stand still; the last one goes on for ever. For the rule
-        ``"apex"`` with two components or more. ``None``: all learn at once.
+        ``"apex"`` with two components or more. Outputs of a component that has finished no longer have its lateral part. ``None``: all learn at once.
 
     Attributes
     ----------
@@ -391,7 +391,10 @@ class OnlineKernelPCA(Start):
         return self._model
 
     def _model_from_bytes(self, data: bytes) -> _mercer.OnlineLearner:
-        return _mercer.OnlineLearner.from_bytes(data)
+        # A function is not among the bytes. The one that was learned with counts, whatever parameters are now.
+        kernel, keywords = (self._learns_with[name] for name in ("kernel", "kernel_params"))
+        function = describe(type(self).__name__, kernel, kernel_params=keywords) if callable(kernel) else None
+        return _mercer.OnlineLearner.from_bytes(data, function)
 
     # What scikit-learn asks
 

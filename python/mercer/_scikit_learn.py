@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.abc
+import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
@@ -10,19 +11,29 @@ from types import ModuleType
 # The part of scikit-learn that estimators inherit from. Any import of scikit-learn imports it, too.
 _BASE = "sklearn.base"
 
+# The oldest version that tests run with.
+_OLDEST = (1, 9)
+
 
 def load() -> ModuleType | None:
     """The module ``sklearn.base``, imported now unless it was before; ``None`` where scikit-learn is not installed."""
     try:
         base = importlib.import_module(_BASE)
-        validation = importlib.import_module("sklearn.utils.validation")
+        importlib.import_module("sklearn.utils.validation")
     except ModuleNotFoundError as error:
         if error.name != "sklearn":
             raise
         return None
-    if not hasattr(validation, "validate_data"):
-        raise ImportError("mercer needs scikit-learn 1.6 or newer where it is installed")
+    if is_too_old():
+        found = sys.modules["sklearn"].__version__
+        raise ImportError(f"mercer needs scikit-learn {_OLDEST[0]}.{_OLDEST[1]} or newer where it is installed, but found {found}")
     return base
+
+
+def is_too_old() -> bool:
+    """Whether the scikit-learn that was imported is older than what estimators can stand on."""
+    found = re.match(r"(\d+)\.(\d+)", sys.modules["sklearn"].__version__)
+    return found is not None and (int(found[1]), int(found[2])) < _OLDEST
 
 
 def when_imported(act: Callable[[ModuleType], None]) -> None:

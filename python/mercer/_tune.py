@@ -43,6 +43,8 @@ class TuneResult:
         Time that it took.
     kernel, criterion, method : str
         What was looked for; ``method`` is ``"exact"`` or ``"sampled"``.
+    measure : str
+        What ``values`` are: those of ``"median"`` and ``"scale"``, which need no search, are those of ``"variance"``.
     n_samples, n_used, passes, pairs : int
         Points, points that were looked at, passes over pairs, pairs that were looked at.
     warnings : list of str
@@ -61,6 +63,7 @@ class TuneResult:
     kernel: str
     criterion: str
     method: str
+    measure: str
     n_samples: int
     n_used: int
     passes: int

@@ -6,6 +6,8 @@ from html import escape
 from os import PathLike
 from typing import Any
 
+from . import _mercer
+
 _WIDTH, _HEIGHT = 860, 620
 _LEFT, _RIGHT = 96, _WIDTH - 36
 _PANELS = ((96, 330), (370, _HEIGHT - 70))
@@ -14,34 +16,29 @@ _LINE, _MARK = "#0b5cad", "#c2410c"
 
 
 def write(result: Any, path: str | PathLike[str]) -> None:
-    """Writes the picture aside and moves it into place, so that it is complete or not there."""
+    """Writes the picture, which appears complete or not at all."""
     target = os.fspath(path)
     if not target.lower().endswith(".svg"):
         raise ValueError(f"pictures are written as SVG: the name must end in .svg, but it is {target!r}")
-    aside = f"{target}.part-{os.getpid()}"
-    try:
-        with open(aside, "w", encoding="utf-8") as file:
-            file.write(draw(result))
-        os.replace(aside, target)
-    finally:
-        if os.path.exists(aside):
-            os.remove(aside)
+    _mercer.write_text(target, draw(result))
 
 
 def draw(result: Any) -> str:
     """The picture as text."""
-    title = f"{result.criterion} over the bandwidth of the {result.kernel} kernel"
+    # What is drawn: a width without a search comes with the value that another criterion has there.
+    title = f"{result.measure.capitalize()}, {result.kernel} kernel"
     error = f" ± {2 * result.standard_error:.2g}" if result.standard_error > 0 else ""
     subtitle = (
-        f"{result.n_samples} points, {result.method}; best bandwidth {result.best_bandwidth:.5g}{error}, "
-        f"gamma {result.best_gamma:.5g}; {len(result.maxima)} local maxima"
+        f"{result.n_samples} points, {result.method}; criterion {result.criterion}: bandwidth {result.best_bandwidth:.5g}{error}, "
+        f"gamma {result.best_gamma:.5g}; {len(result.maxima)} local {'maximum' if len(result.maxima) == 1 else 'maxima'}"
     )
     # Given bandwidths may come in any order; a curve is drawn from left to right.
     order = sorted(range(len(result.bandwidths)), key=lambda index: result.bandwidths[index])
     logs = [math.log10(result.bandwidths[index]) for index in order]
-    low, high = (min(logs), max(logs)) if logs else (0.0, 1.0)
-    if high - low < 1e-9:
-        low, high = low - 0.5, high + 0.5
+    low, high = min(logs), max(logs)
+    # Half a decade on either side of a bandwidth that is alone.
+    room = 0.04 * (high - low) if high - low >= 1e-9 else 0.5
+    low, high = low - room, high + room
 
     def place(log: float) -> float:
         return _LEFT + (log - low) / (high - low) * (_RIGHT - _LEFT)
@@ -54,7 +51,7 @@ def draw(result: Any) -> str:
         _text(_LEFT, 40, title, size=22, weight="bold"),
         _text(_LEFT, 64, subtitle, color=_SOFT),
     ]
-    names = (result.criterion, f"d {result.criterion} / d bandwidth")
+    names = (result.measure, "derivative by the bandwidth")
     for (top, bottom), name, values in zip(_PANELS, names, (result.values, result.gradients), strict=True):
         parts += _panel(top, bottom, name, logs, [float(values[index]) for index in order], place)
     bottom = _PANELS[-1][1]
@@ -62,7 +59,7 @@ def draw(result: Any) -> str:
         label = f"{10**log:.3g}"
         parts.append(_text(place(log), bottom + 20, label, color=_SOFT, anchor="middle"))
     parts.append(_text((_LEFT + _RIGHT) / 2, _HEIGHT - 20, "bandwidth (logarithmic)", anchor="middle"))
-    for bandwidth in result.maxima or [result.best_bandwidth]:
+    for bandwidth in sorted({*result.maxima, result.best_bandwidth}):
         x = place(math.log10(bandwidth))
         best = bandwidth == result.best_bandwidth
         width = 2 if best else 1
@@ -78,24 +75,26 @@ def draw(result: Any) -> str:
 def _panel(top: int, bottom: int, name: str, logs: list[float], values: list[float], place: Any) -> list[str]:
     finite = [value for value in values if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
-    if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
-        low, high = low - 0.5 * max(abs(low), 1.0), high + 0.5 * max(abs(high), 1.0)
-    room = 0.05 * (high - low)
+    largest = max(abs(low), abs(high))
+    # Values that are all equal get an axis of their own size.
+    room = 0.05 * (high - low) if high - low > 1e-12 * largest else 0.5 * (largest or 1.0)
     low, high = low - room, high + room
 
     def level(value: float) -> float:
         return bottom - (value - low) / (high - low) * (bottom - top)
 
     parts = []
-    for tick in _ticks(low, high):
+    for tick in _ticks(low, high) if finite else []:
         y = level(tick)
         parts.append(f'<line x1="{_LEFT}" y1="{y:.2f}" x2="{_RIGHT}" y2="{y:.2f}" stroke="{_GRID}"/>')
         parts.append(_text(_LEFT - 8, y + 4.5, f"{tick:.4g}", color=_SOFT, anchor="end"))
-    points = " ".join(
-        f"{place(x):.2f},{level(y):.2f}" for x, y in zip(logs, values, strict=True) if math.isfinite(y)
-    )
-    parts.append(f'<polyline points="{points}" fill="none" stroke="{_LINE}" stroke-width="2.5" stroke-linejoin="round"/>')
-    if not finite:
+    points = [(place(x), level(y)) for x, y in zip(logs, values, strict=True) if math.isfinite(y)]
+    if len(points) == 1:  # A line through one point is nothing.
+        parts.append(f'<circle cx="{points[0][0]:.2f}" cy="{points[0][1]:.2f}" r="5" fill="{_LINE}"/>')
+    elif points:
+        path = " ".join(f"{x:.2f},{y:.2f}" for x, y in points)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{_LINE}" stroke-width="2.5" stroke-linejoin="round"/>')
+    else:
         parts.append(_text((_LEFT + _RIGHT) / 2, (top + bottom) / 2, "not known for this criterion", anchor="middle"))
     middle = (top + bottom) / 2
     parts.append(

@@ -259,3 +259,19 @@ def test_scalings_that_are_none_are_refused(points, scaling):
         KernelPCA(2, scaling=scaling).fit(points)
     with pytest.raises(ValueError, match="its columns are points"):
         KernelPCA(2, kernel="precomputed", scaling="standardize").fit(points @ points.T)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("then", [agreement, "rbf"])
+def test_a_copy_has_the_kernel_of_the_fit_whatever_the_parameter_is_by_then(points, way, then):
+    first = "rbf" if then is agreement else agreement
+    for model, name in (
+        (KernelPCA(3, kernel=first), "kernel"),
+        (mercer.KernelHebbianPCA(2, kernel=first, passes=2), "kernel"),
+        (mercer.SpectralClustering(2, affinity=first, gamma=0.05, random_state=0), "affinity"),
+    ):
+        ask = "predict" if name == "affinity" else "transform"
+        expected = getattr(model.fit(points), ask)(points)
+        twin = WAYS[way](model.set_params(**{name: then}))
+        np.testing.assert_array_equal(getattr(twin, ask)(points), expected)

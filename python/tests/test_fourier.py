@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.kernel_approximation import RBFSampler
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.tests import test_kernel_approximation as theirs
@@ -49,6 +49,27 @@ def test_they_are_the_formula_over_frequencies_of_the_right_width(points):
     assert abs(fitted.random_weights_.mean()) < 0.01
     assert fitted.random_offset_.min() >= 0 and fitted.random_offset_.max() < 2 * np.pi
     assert abs(np.exp(1j * fitted.random_offset_).mean()) < 0.05
+
+
+def test_a_bandwidth_is_a_width_by_another_name(points):
+    for gamma, bandwidth in ((1 / 18, 3.0), ("scale", "scale"), ("auto", "auto")):
+        wide, narrow = (FourierFeatures(**width, n_components=20).fit(points) for width in ({"gamma": gamma}, {"bandwidth": bandwidth}))
+        assert wide.gamma_ == pytest.approx(narrow.gamma_, rel=1e-15)
+        np.testing.assert_allclose(wide.transform(points), narrow.transform(points), atol=1e-12)
+    with pytest.raises(ValueError, match="gamma and bandwidth say the same thing"):
+        FourierFeatures(gamma=0.5, bandwidth=2.0).fit(points)
+    with pytest.raises(ValueError, match="'bandwidth' parameter of FourierFeatures must be a float"):
+        FourierFeatures(bandwidth=0).fit(points)
+
+
+def test_what_the_search_for_a_width_has_to_say_is_said():
+    # Three groups of copies are best apart: at the narrowest width, and so the search warns of it.
+    X = np.tile([[0.0], [1.0], [100.0]], (20, 1))
+    with pytest.warns(ConvergenceWarning, match="gamma auto: "):
+        FourierFeatures(gamma="auto").fit(X)
+    with pytest.warns(ConvergenceWarning, match="gamma auto: "):
+        _, record = mercer.kernel_product(X, np.ones(60), kernel="rbf", gamma="auto", return_record=True)
+    assert any(message.startswith("gamma auto: ") for message in record["warnings"])
 
 
 def test_the_same_seed_draws_what_the_library_draws():

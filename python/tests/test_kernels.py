@@ -1,8 +1,12 @@
 """Kernels by name, of one's own, and given as a matrix; widths; negative eigenvalues."""
 
+import inspect
+
 import numpy as np
 import pytest
 from sklearn.decomposition import KernelPCA as Theirs
+from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern, WhiteKernel
+from sklearn.kernel_approximation import Nystroem as TheirNystroem
 
 import mercer
 from mercer import KernelPCA
@@ -56,6 +60,23 @@ def test_a_function_of_pairs_and_a_function_of_blocks_agree_with_the_named_kerne
         np.testing.assert_allclose(model.eigenvalues_, named.eigenvalues_, rtol=1e-9)
         np.testing.assert_allclose(model.transform(points), named.transform(points), atol=1e-7)
     assert len(calls) < 500
+
+
+@pytest.mark.parametrize("kernel", [RBF(3.0), DotProduct(), 2.0 * Matern(4.0) + DotProduct(0.5), RBF(3.0) + WhiteKernel()])
+def test_kernels_of_gaussian_processes_are_called_with_blocks_as_theirs_are(points, kernel):
+    ours, theirs = KernelPCA(3, kernel=kernel).fit(points), Theirs(3, kernel=kernel).fit(points)
+    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-9)
+    scores = theirs.transform(points[:9])
+    np.testing.assert_allclose(abs(ours.transform(points[:9])), abs(scores), atol=1e-7 * abs(scores).max())
+    map, their_map = (made(kernel, n_components=150, random_state=0).fit(points) for made in (mercer.Nystroem, TheirNystroem))
+    Z, their_Z = map.transform(points[:9]), their_map.transform(points[:9])
+    np.testing.assert_allclose(Z @ Z.T, their_Z @ their_Z.T, rtol=1e-6, atol=1e-6 * abs(their_Z @ their_Z.T).max())
+
+
+def test_a_bandwidth_is_said_to_be_a_number_or_a_name_wherever_it_may_be_one():
+    takes_names = (KernelPCA, mercer.kernel_product, mercer.Nystroem, mercer.FourierFeatures)
+    for call in takes_names:
+        assert inspect.signature(call).parameters["bandwidth"].annotation == float | str | None, call
 
 
 def test_an_exception_of_a_kernel_comes_out_as_it_is(points):

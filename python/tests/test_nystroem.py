@@ -66,7 +66,11 @@ def test_rows_are_rows_and_centres_are_not(points):
 
 def test_landmarks_may_be_given(points):
     given = points[[3, 1, 4, 1, 5]] + 0.25
-    fitted = Nystroem(landmarks=given, gamma=0.05).fit(points)
+    with pytest.warns(UserWarning, match="n_components=100 has no effect beside landmarks.*\n.*n_components=5 says so"):
+        fitted = Nystroem(landmarks=given, gamma=0.05).fit(points)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Nystroem(landmarks=given, n_components=5, gamma=0.05).fit(points)
     np.testing.assert_array_equal(fitted.components_, given)
     assert fitted.transform(points).shape == (150, 5)
     assert fitted.rank_ == 4, "one of them is a copy"
@@ -276,3 +280,17 @@ def test_what_the_search_for_a_width_has_to_say_is_said():
 def test_the_trace_error_does_not_depend_on_threads(points):
     errors = {Nystroem(gamma=0.1, n_components=20, n_jobs=jobs).fit(points).trace_error(points) for jobs in (1, 2, None)}
     assert len(errors) == 1
+
+
+def test_a_bandwidth_is_a_width_by_another_name(points):
+    for kernel, params in (("rbf", {}), ("laplacian", {}), ("chi2", {}), ("poly", {"degree": 2.5})):
+        X = np.abs(points)
+        same = {"kernel": kernel, "n_components": 10, **params}
+        wide, narrow = (Nystroem(**same, **width).fit(X) for width in ({"gamma": 1 / 18}, {"bandwidth": 3.0}))
+        np.testing.assert_allclose(wide.transform(X), narrow.transform(X), atol=1e-12 * abs(wide.transform(X)).max())
+        with pytest.raises(ValueError, match="gamma and bandwidth say the same thing"):
+            Nystroem(**same, gamma=1.0, bandwidth=1.0).fit(X)
+    found = (Nystroem(n_components=10, **width).fit(points) for width in ({"gamma": "median"}, {"bandwidth": "median"}))
+    np.testing.assert_array_equal(*(map.transform(points) for map in found))
+    with pytest.raises(ValueError, match="Don't pass bandwidth to Nystroem if using a callable or precomputed kernel"):
+        Nystroem(kernel="precomputed", bandwidth=1.0, n_components=10).fit(points @ points.T)

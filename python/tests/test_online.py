@@ -1,16 +1,19 @@
 """Online kernel PCA: the reference values through the package, scikit-learn's checks, state, refusals."""
 
+import copy
+import io
 import pickle
 import warnings
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.decomposition import KernelPCA as BatchKernelPCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer
-from mercer import OnlineKernelPCA, RankWarning
+from mercer import KernelPCA, OnlineKernelPCA, RankWarning
 
 REFERENCE = Path(__file__).parents[2] / "testdata" / "reference"
 KERNELS = {
@@ -86,6 +89,64 @@ def test_a_pickled_learner_goes_on_to_the_same_bits():
     other = pickle.loads(pickle.dumps(learner))
     np.testing.assert_array_equal(learner.learn(rows[100:]), other.learn(rows[100:]))
     np.testing.assert_array_equal(learner.coefficients_, other.coefficients_)
+
+
+def rbf(x, y, width=1.0):
+    """A function that is called as a kernel of ours is."""
+    return float(np.exp(-0.3 * width * np.sum((np.asarray(x) - y) ** 2)))
+
+
+def distances(X, Y):
+    return np.exp(-0.3 * ((X[:, None, :] - Y[None, :, :]) ** 2).sum(axis=2))
+
+
+class Widened:
+    """A kernel that is no function but an object."""
+
+    def __init__(self, width):
+        self.width = width
+
+    def __call__(self, x, y):
+        return rbf(x, y, self.width)
+
+
+def through_joblib(model):
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+@pytest.mark.parametrize("way", [lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy, through_joblib], ids=["pickle", "deepcopy", "joblib"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kernel": rbf, "kernel_params": {"width": 0.5}, "budget": 20},
+        {"kernel": mercer.block_kernel(distances), "rule": "apex", "budget": 20, "policy": "oldest"},
+        {"kernel": Widened(2.0)},
+    ],
+    ids=["function", "blocks", "object"],
+)
+def test_a_copy_of_a_learner_with_a_function_goes_on_to_the_same_bits(way, settings):
+    rows = np.random.default_rng(1).normal(size=(120, 3))
+    learner = OnlineKernelPCA(2, **settings).partial_fit(rows[:60])
+    other = way(learner)
+    np.testing.assert_array_equal(learner.learn(rows[60:]), other.learn(rows[60:]))
+    np.testing.assert_array_equal(learner.coefficients_, other.coefficients_)
+    np.testing.assert_array_equal(learner.transform(rows), other.transform(rows))
+    # It learns with the kernel it began with, whatever its parameters have become.
+    renamed = way(learner.set_params(kernel="rbf"))
+    np.testing.assert_array_equal(renamed.transform(rows), other.transform(rows))
+    with pytest.raises(ValueError, match="kernel must stay"):
+        renamed.partial_fit(rows)
+
+
+def test_what_began_with_a_function_can_be_copied():
+    rows = np.random.default_rng(5).normal(size=(90, 3))
+    pca = KernelPCA(2, kernel=rbf).fit(rows[:40])
+    for learner in (OnlineKernelPCA.from_model(pca, budget=30), OnlineKernelPCA(1, kernel=rbf).fit(rows[:40]).next_component(rows[3])):
+        other = pickle.loads(pickle.dumps(learner))
+        np.testing.assert_array_equal(learner.learn(rows[40:]), other.learn(rows[40:]))
 
 
 def test_fit_begins_anew_and_partial_fit_goes_on():

@@ -376,3 +376,38 @@ def test_everything_public_has_an_example():
             assert ">>>" in value.__doc__, name
     for name in mercer.metrics.__all__:
         assert ">>>" in getattr(mercer.metrics, name).__doc__, name
+
+
+def test_an_older_scikit_learn_is_refused_with_the_version_that_the_package_asks_for(run_python):
+    import re
+    import tomllib
+
+    from conftest import ROOT
+
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["sklearn"][0]
+    major, minor = map(int, re.fullmatch(r"scikit-learn>=(\d+)\.(\d+)", asked).groups())
+    program = """
+    import sys
+    import sklearn
+    sklearn.__version__ = {version!r}
+    import numpy as np
+    from mercer import KernelPCA
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    assert KernelPCA(2, kernel="rbf").fit(X).converged_
+    import pandas
+    try:
+        KernelPCA(2, kernel="rbf").fit(pandas.DataFrame(X))
+        print("taken")
+    except ImportError as error:
+        print(error)
+    """
+    for version in (f"{major}.{minor}.0rc1", f"{major}.{minor + 1}.dev0", f"{major + 1}.0.0"):
+        assert run_python(program.format(version=version)) == "taken\n"
+    older = f"{major}.{minor - 1}.2"
+    expected = f"mercer needs scikit-learn {major}.{minor} or newer where it is installed, but found {older}\n"
+    assert run_python(program.format(version=older)) == expected
+
+
+@pytest.mark.skipif(not hasattr(sys, "_is_gil_enabled"), reason="every interpreter before 3.13 has the lock")
+def test_the_global_lock_is_held(run_python):
+    assert run_python("import mercer._mercer, sys; print(sys._is_gil_enabled())") == "True\n"

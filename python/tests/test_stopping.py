@@ -24,11 +24,25 @@ X = np.random.default_rng(0).normal(size=(60_000, 100))
 pca = mercer.KernelPCA(40, kernel="rbf", gram="tiled", solver="krylov", tolerance=1e-12)
 """
 
+THREADS = """
+import os
+def threads():
+    return len(os.listdir("/proc/self/task"))
+def threads_after(seconds):
+    deadline = time.monotonic() + seconds
+    while threads() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return threads()
+before = threads()
+"""
 
-def interrupted(program, after):
+
+def interrupted(program, after, *, begin=LONG):
     process = subprocess.Popen(
-        [sys.executable, "-c", LONG + textwrap.dedent(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", begin + textwrap.dedent(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+    watchdog = threading.Timer(120, process.kill)
+    watchdog.start()
     try:
         assert process.stdout.readline() == "started\n"
         time.sleep(after)
@@ -36,8 +50,11 @@ def interrupted(program, after):
         sent = time.monotonic()
         assert process.stdout.readline() == "interrupted\n", process.stderr.read()
         delay = time.monotonic() - sent
-        rest, errors = process.communicate(timeout=60)
+        # Not by communicate, which forgets what came in one piece with the line above.
+        rest, errors = process.stdout.read(), process.stderr.read()
+        process.wait()
     finally:
+        watchdog.cancel()
         process.kill()
     assert process.returncode == 0, errors
     return delay, rest
@@ -74,6 +91,89 @@ def test_ctrl_c_ends_a_dense_decomposition_too():
     )
     assert delay < 2.0
     assert rest == "True\n"
+
+
+# Few enough rows for a search over all pairs, and so many columns that one pass over those takes seconds however fast the machine is.
+LONG_SEARCH = LONG + """
+X = np.random.default_rng(0).normal(size=(10_000, 4_000))
+"""
+
+SEARCHES = {
+    "plan": 'mercer.plan(X, n_components=2, kernel="rbf", gamma="auto")',
+    "kernel_product": 'mercer.kernel_product(X, np.ones(len(X)), kernel="rbf", gamma="auto")',
+    "FourierFeatures": 'mercer.FourierFeatures(gamma="auto").fit(X)',
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
+@pytest.mark.parametrize("search", SEARCHES)
+def test_ctrl_c_ends_the_search_for_a_width_and_its_threads(search):
+    delay, rest = interrupted(
+        f"""
+        print("started", flush=True)
+        try:
+            {SEARCHES[search]}
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        print(threads_after(2.0) - before)
+        """,
+        after=0.5,
+        begin=LONG_SEARCH + THREADS,
+    )
+    assert delay < 2.0
+    assert rest == "0\n"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
+@pytest.mark.parametrize("call", ["kernel_product", "FourierFeatures"])
+def test_a_search_for_a_width_has_as_many_threads_as_were_given(run_python, call):
+    program = LONG + THREADS + """
+import threading
+X, seen, done = X[:4000], [], threading.Event()
+def count():
+    while not done.wait(0.001):
+        seen.append(threads() - before)
+watcher = threading.Thread(target=count)
+watcher.start()
+CALL
+done.set()
+watcher.join()
+# The one that counts, that of the call, and one to work on; for a moment, the last one of the search is still there.
+print(sorted(seen)[len(seen) * 3 // 4])
+"""
+    call = {
+        "kernel_product": 'mercer.kernel_product(X, np.ones(len(X)), kernel="rbf", gamma="auto", n_jobs=1)',
+        "FourierFeatures": 'mercer.FourierFeatures(gamma="auto", n_jobs=1).fit(X)',
+    }[call]
+    assert run_python(program.replace("CALL", call)) == "3\n"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
+@pytest.mark.parametrize("ask", ["mercer.KernelPCA(2, kernel=slow).fit(X[:900])", "few.transform(X[:900])"])
+def test_ctrl_c_ends_the_calls_of_a_slow_function_and_the_interpreter_exits(ask):
+    delay, rest = interrupted(
+        f"""
+        pause = 0.0
+        def slow(x, y):
+            time.sleep(pause)
+            return float(x[0] * y[0])
+        few = mercer.KernelPCA(1, kernel=slow).fit(X[:20])
+        # A tile of such calls takes minutes.
+        pause = 0.005
+        print("started", flush=True)
+        try:
+            {ask}
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        print(threads_after(1.0) - before)
+        pause = 0.0
+        print(few.transform(X[:5]).shape)
+        """,
+        after=0.5,
+        begin=LONG + THREADS,
+    )
+    assert delay < 1.0
+    assert rest == "0\n(5, 1)\n"
 
 
 def test_an_exception_of_the_progress_function_stops_the_fit_and_keeps_what_there_is(points):
@@ -296,7 +396,8 @@ def test_a_bar_on_a_terminal_is_one_line_that_is_written_over(has_tqdm, is_stopp
     warnings.simplefilter("ignore")
     assert sys.stderr.isatty()
     pca = mercer.KernelPCA(
-        20, kernel="rbf", gram="tiled", solver="krylov", tolerance=1e-12, progress=True, memory_limit="1kB" if {is_stopped} else None
+        20, kernel="rbf", gram="tiled", solver="krylov", tolerance=1e-12, progress=True, copy_X=False,
+        memory_limit="1kB" if {is_stopped} else None,
     )
     X = np.random.default_rng(0).normal(size=(3000, 100))
     try:

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from mercer import KernelPCA, KernelTuner, TuneResult, tune_kernel
+from mercer import KernelPCA, KernelTuner, TuneResult, tune_ard, tune_kernel, tune_parameters
 
 CASE = pathlib.Path(__file__).parents[2] / "testdata" / "reference" / "nogayama.npz"
 
@@ -198,6 +198,67 @@ def test_bad_input(X, arguments, words):
 def test_constant_features_change_nothing(points):
     padded = np.hstack([points, np.full((len(points), 2), 3.0)])
     assert tune_kernel(padded).best_bandwidth == pytest.approx(tune_kernel(points).best_bandwidth, rel=1e-8)
+
+
+def texts(path):
+    root = xml.etree.ElementTree.parse(path).getroot()
+    return [element.text for element in root.iter() if element.tag.endswith("text")], path.read_text()
+
+
+def test_a_width_without_a_search_is_a_dot_with_the_name_of_its_number(points, tmp_path):
+    result = tune_kernel(points, criterion="median")
+    assert result.measure == "variance of the variances"
+    result.plot(tmp_path / "median.svg")
+    words, picture = texts(tmp_path / "median.svg")
+    assert words[0] == f"Variance of the variances, {result.kernel} kernel"
+    assert "criterion median: bandwidth" in words[1] and "variance of the variances" in words
+    assert (picture.count("<circle"), picture.count("<polyline")) == (2, 0)
+    # Round bandwidths around it, and an axis of the value's own size.
+    below = [word for word in words if word.replace(".", "").isdigit()]
+    assert len(below) >= 4
+    assert f"{result.best_bandwidth:.4g}" in words
+
+
+def test_the_best_is_marked_beside_the_maxima(tmp_path):
+    noise = np.random.default_rng(3).normal(size=(18, 2))
+    X = np.array([[0, 0], [5, 0], [60, 0]])[np.arange(18) % 3] + 0.1 * noise
+    narrow, wide = tune_kernel(X).maxima
+    is_wide = tune_kernel(X).best_bandwidth == wide
+    other, edge = (narrow, 0.97 * wide) if is_wide else (wide, 1.03 * narrow)
+    result = tune_kernel(X, bandwidths=[0.7 * other, other, 1.4 * other, edge])
+    assert len(result.maxima) == 1 and result.best_bandwidth == edge
+    result.plot(tmp_path / "marks.svg")
+    words, picture = texts(tmp_path / "marks.svg")
+    assert picture.count("stroke-dasharray") == 2 and picture.count('stroke-width="2" stroke-dasharray') == 1
+    assert f"{edge:.4g}" in words
+
+
+def test_points_too_far_apart_or_too_close_for_a_width_are_refused():
+    far = np.append(np.arange(40.0) ** 2 % 17, 1e200)[:, None]
+    for criterion in ("variance", "leading", "reconstruction"):
+        with pytest.raises(ValueError, match="Row 40 is too large"):
+            tune_kernel(far, criterion=criterion)
+    with pytest.raises(ValueError, match="too close"):
+        tune_kernel(np.arange(400.0)[:, None] * 1e-155)
+    with pytest.raises(ValueError, match="too close"):
+        KernelPCA(2, kernel="rbf", gamma="auto").fit(np.arange(400.0)[:, None] * 1e-155)
+
+
+def test_a_climb_hands_on_what_the_search_for_its_start_has_to_say():
+    # Three groups of copies are best apart: at the narrowest width, of which the search warns.
+    X = np.array([0.0, 1.0, 100.0])[np.arange(60) % 3][:, None]
+    for result in (tune_parameters(X, "rbf", {"gamma": (1e-3, 100)}), tune_ard(X)):
+        assert any(warning.startswith("gamma auto: the best bandwidth") for warning in result.warnings)
+    assert tune_ard(X, [1.0]).warnings == []
+
+
+def test_features_held_at_the_limit_are_told():
+    noise = np.random.default_rng(0).normal(size=(100, 2))
+    X = np.column_stack([5.0 * (np.arange(100) % 2) + 0.3 * noise[:, 0], noise[:, 1]])
+    start = tune_kernel(X).best_gamma
+    result = tune_ard(X)
+    held = [int(feature) for feature in np.flatnonzero(result.gammas <= 1.0001e-4 * start)]
+    assert held and result.at_bound == held
 
 
 def test_pictures_are_svg_only(points, tmp_path):

@@ -17,11 +17,12 @@ use crate::settings::{KernelSettings, kernel_for, precision};
 pub(crate) struct FourierSettings<'py> {
     kernel: KernelSettings<'py>,
     n_components: usize,
+    threads: Option<usize>,
     seed: u64,
 }
 
-/// What was drawn: frequencies, one column per feature, phases, and the inverse width of the kernel.
-type Drawn<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<f64>);
+/// What was drawn: frequencies, one column per feature, phases, the inverse width of the kernel, and warnings.
+type Drawn<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Option<f64>, Vec<String>);
 
 /// Draws frequencies and phases for points like these.
 #[pyfunction]
@@ -31,13 +32,15 @@ pub(crate) fn fourier_map<'py>(
     settings: FourierSettings<'py>,
 ) -> PyResult<Drawn<'py>> {
     let (points, kernel) = (points(x)?, settings.kernel.choice()?);
-    let (m, seed) = (settings.n_components, settings.seed);
-    let (drawn, gamma) = run_through(py, None, None, move |_| {
-        let kernel = kernel_for(kernel, &points)?;
+    let (m, threads, seed) = (settings.n_components, settings.threads, settings.seed);
+    let (drawn, gamma, said) = run_through(py, None, None, move |watch| {
+        let threads = threads.map_or_else(Threads::all, Threads::new)?;
+        let (kernel, said) = kernel_for(kernel, &points, &threads, watch)?;
         let drawn = FourierFeatures::new(&kernel, points.n_features(), m, seed)?;
-        Ok((drawn, kernel.parameter(Parameter::Gamma)))
+        Ok((drawn, kernel.parameter(Parameter::Gamma), said))
     })?;
-    Ok((array(py, drawn.frequencies(), Precision::F64)?, vector(py, drawn.phases(), Precision::F64), gamma))
+    let (frequencies, phases) = (drawn.frequencies(), drawn.phases());
+    Ok((array(py, frequencies, Precision::F64)?, vector(py, phases, Precision::F64), gamma, said))
 }
 
 /// Features of points.

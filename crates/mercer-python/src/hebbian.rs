@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use crate::convert::{array, array_of_points, matrix, points, vector};
 use crate::error::to_python;
 use crate::model::Model;
-use crate::run::{Ended, run, run_through};
+use crate::run::{Ended, Run, detached, run, run_through};
 use crate::settings::{KernelSettings, center, memory, precision};
 
 /// What the kernel Hebbian algorithm is asked for, as the package describes it.
@@ -105,7 +105,11 @@ impl HebbianLearner {
     /// kernel.
     fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&mercer::HebbianLearner) -> T + Send) -> T {
         let learner = &self.0;
-        py.detach(move || question(&lock(learner)))
+        py.detach(move || {
+            let learner = lock(learner);
+            let _run = Run::here();
+            question(&learner)
+        })
     }
 }
 
@@ -187,7 +191,7 @@ impl HebbianLearner {
     ) -> PyResult<Self> {
         let (points, memory) = (points(x)?, memory(memory_limit)?);
         let custom = kernel.map(|kernel| kernel.custom()).transpose()?.flatten();
-        py.detach(|| mercer::HebbianLearner::from_bytes(data, &points, custom, memory, threads))
+        detached(py, || mercer::HebbianLearner::from_bytes(data, &points, custom, memory, threads))
             .map(Self::new)
             .map_err(to_python)
     }

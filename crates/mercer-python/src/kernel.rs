@@ -3,13 +3,14 @@
 use std::fmt;
 
 use mercer::kernel::CustomKernel;
-use mercer::{Error, Kernel, Result};
+use mercer::{Error, Kernel};
 use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::convert::block;
+use crate::run::nobody_waits;
 
 /// A Python function, called with two points or with two blocks of points.
 struct Callable {
@@ -37,22 +38,50 @@ impl CustomKernel for Callable {
         &self.name
     }
 
-    fn fill(&self, rows: &[f64], columns: &[f64], n_features: usize, out: &mut [f64]) -> Result<()> {
+    fn fill(&self, rows: &[f64], columns: &[f64], n_features: usize, out: &mut [f64]) -> mercer::Result<()> {
         Python::attach(|py| {
             let filled = if self.takes_blocks {
                 self.fill_block(py, rows, columns, n_features, out)
             } else {
                 self.fill_pairs(py, rows, columns, n_features, out)
             };
-            filled.map_err(|error| Error::CustomKernelFailed { kernel: self.name.clone(), source: Box::new(error) })
+            filled.map_err(|failure| match failure {
+                Failure::Stopped => Error::Interrupted { phase: "calling a kernel" },
+                Failure::Raised(error) => {
+                    Error::CustomKernelFailed { kernel: self.name.clone(), source: Box::new(error) }
+                }
+            })
         })
     }
 }
 
+/// Why there are no kernel values.
+enum Failure {
+    /// Nobody waits for them any more.
+    Stopped,
+    /// An exception.
+    Raised(PyErr),
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
 impl Callable {
-    fn call<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>, y: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    /// Calls the function, unless the run was stopped: the calls of one tile may take minutes.
+    fn call<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        y: &Bound<'py, PyAny>,
+    ) -> Result<Bound<'py, PyAny>, Failure> {
+        if nobody_waits() {
+            return Err(Failure::Stopped);
+        }
         let keywords = self.keywords.as_ref().map(|keywords| keywords.bind(py));
-        self.function.bind(py).call((x, y), keywords)
+        Ok(self.function.bind(py).call((x, y), keywords)?)
     }
 
     fn fill_pairs(
@@ -62,7 +91,7 @@ impl Callable {
         columns: &[f64],
         n_features: usize,
         out: &mut [f64],
-    ) -> PyResult<()> {
+    ) -> Result<(), Failure> {
         let points = |values: &[f64]| -> PyResult<Vec<Py<PyAny>>> {
             let block = block(py, values, n_features)?;
             (0..values.len() / n_features).map(|i| Ok(block.get_item(i)?.unbind())).collect()
@@ -89,7 +118,7 @@ impl Callable {
         columns: &[f64],
         n_features: usize,
         out: &mut [f64],
-    ) -> PyResult<()> {
+    ) -> Result<(), Failure> {
         let (x, y) = (block(py, rows, n_features)?, block(py, columns, n_features)?);
         let shape = [rows.len() / n_features, columns.len() / n_features];
         let values = self.call(py, &x, &y)?;
@@ -97,7 +126,7 @@ impl Callable {
         let values = asarray.call1((values, "float64"))?;
         let values: PyReadonlyArray2<'_, f64> = values.extract().map_err(|_| self.wrong_shape(shape, "another"))?;
         if values.shape() != shape {
-            return Err(self.wrong_shape(shape, &format!("{:?}", values.shape())));
+            return Err(self.wrong_shape(shape, &format!("{:?}", values.shape())).into());
         }
         out.iter_mut().zip(values.as_array()).for_each(|(to, &from)| *to = from);
         Ok(())

@@ -28,7 +28,8 @@ mod upscale;
 use pyo3::prelude::*;
 
 /// Kernel PCA that is exact at any size within a memory budget.
-#[pymodule(gil_used = false)]
+// Nobody has tried it without the global lock: an interpreter that could do without it takes it while this module is loaded.
+#[pymodule(gil_used = true)]
 mod _mercer {
     #[pymodule_export]
     use crate::autoencoder::{Autoencoder, load_any};
@@ -57,7 +58,9 @@ mod _mercer {
     #[pymodule_export]
     use crate::ridge::{check_ridge_memory, ridge_coefficients};
     #[pymodule_export]
-    use crate::tune::{tune_ard, tune_kernel, tune_parameters};
+    use crate::settings::{format_bytes, memory_beside};
+    #[pymodule_export]
+    use crate::tune::{tune_ard, tune_kernel, tune_parameters, write_text};
     #[pymodule_export]
     use crate::upscale::upscale;
 
@@ -98,6 +101,6 @@ mod _mercer {
         module.add("KERNELS", PyTuple::new(module.py(), kernels.chain(["precomputed"]).collect::<Vec<_>>())?)?;
         module.add("DEFAULT_LANDMARKS", mercer::nystrom::Nystrom::DEFAULT_LANDMARKS)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        module.add("INSTRUCTIONS", format!("{:?}", mercer::simd::Isa::detect()).to_lowercase())
+        module.add("INSTRUCTIONS", mercer::simd::Isa::detect().name())
     }
 }

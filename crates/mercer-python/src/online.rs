@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use crate::convert::{array, matrix, points, vector};
 use crate::error::to_python;
 use crate::model::Model;
-use crate::run::run_through;
+use crate::run::{detached, run_through};
 use crate::settings::KernelSettings;
 
 /// Rows that are learned before signals are looked for.
@@ -102,7 +102,7 @@ impl OnlineLearner {
     fn learn<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let rows = points(x)?;
         let n = rows.n_samples();
-        let before = py.detach(|| {
+        let before = detached(py, || {
             let learner = self.learner();
             learner.check_rows(&rows)?;
             // Other kernels may still fail at a pair of rows.
@@ -112,7 +112,7 @@ impl OnlineLearner {
         let mut outputs = faer::Mat::zeros(n, self.learner().n_components());
         for first in (0..n).step_by(ROWS_AT_ONCE) {
             let end = n.min(first + ROWS_AT_ONCE);
-            let block = py.detach(|| {
+            let block = detached(py, || {
                 use mercer::online::OnlineLearner as _;
                 self.learner().learn(&rows.slice(first..end))
             });
@@ -132,7 +132,7 @@ impl OnlineLearner {
     /// the span of the components.
     fn look<'py>(&self, py: Python<'py>, x: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let rows = points(x)?;
-        let seen: Vec<mercer::online::Seen> = py.detach(|| self.learner().look_at_rows(&rows)).map_err(to_python)?;
+        let seen: Vec<mercer::online::Seen> = detached(py, || self.learner().look_at_rows(&rows)).map_err(to_python)?;
         let columns = self.learner().n_components();
         let outputs = faer::Mat::from_fn(seen.len(), columns, |i, j| seen[i].outputs[j]);
         let novelty: Vec<f64> = seen.iter().map(|seen| seen.novelty).collect();
@@ -163,13 +163,13 @@ impl OnlineLearner {
 
     /// For each component, how far it is from what it would be if no row had been given up.
     fn budget_error<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let errors = py.detach(|| self.learner().budget_error()).map_err(to_python)?;
+        let errors = detached(py, || self.learner().budget_error()).map_err(to_python)?;
         Ok(vector(py, &errors, Precision::F64))
     }
 
     /// How far the running mean is from that of the last rows.
     fn mean_error(&self, py: Python<'_>) -> PyResult<f64> {
-        py.detach(|| self.learner().mean_error()).map_err(to_python)
+        detached(py, || self.learner().mean_error()).map_err(to_python)
     }
 
     /// What should be said about the cost of the budget.
@@ -184,7 +184,7 @@ impl OnlineLearner {
 
     /// The variance of the last rows along the directions of the model, and its share of all.
     fn captured<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-        let captured = py.detach(|| self.learner().captured()).map_err(to_python)?;
+        let captured = detached(py, || self.learner().captured()).map_err(to_python)?;
         let ratio = captured.ratio();
         Ok((vector(py, &captured.variances, Precision::F64), vector(py, &ratio, Precision::F64)))
     }
@@ -197,7 +197,7 @@ impl OnlineLearner {
 
     /// The model of what has been learned so far.
     fn model(&self, py: Python<'_>) -> PyResult<Model> {
-        py.detach(|| self.learner().model()).map(Model::new).map_err(to_python)
+        detached(py, || self.learner().model()).map(Model::new).map_err(to_python)
     }
 
     /// Rows it has learned from.
@@ -268,22 +268,24 @@ impl OnlineLearner {
         Ok(Self(Mutex::new(next)))
     }
 
-    /// The whole state.
+    /// The whole state; a kernel that is a function is not among it.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.learner().to_bytes().map_err(to_python)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// The learner with this state.
+    /// The learner with this state; `kernel` is the one it learns with, if that is a function.
     #[staticmethod]
-    fn from_bytes(data: &[u8]) -> PyResult<Self> {
-        Learner::from_bytes(data).map(|learner| Self(Mutex::new(learner))).map_err(to_python)
+    #[pyo3(signature = (data, kernel=None))]
+    fn from_bytes(data: &[u8], kernel: Option<KernelSettings<'_>>) -> PyResult<Self> {
+        let custom = kernel.map(|kernel| kernel.custom()).transpose()?.flatten();
+        Learner::from_bytes(data, custom).map(|learner| Self(Mutex::new(learner))).map_err(to_python)
     }
 
     /// The learner with this state, and the note that was saved with it.
     #[staticmethod]
     fn from_bytes_with_note(data: &[u8]) -> PyResult<(Self, String)> {
-        let (learner, note) = Learner::from_bytes_with_note(data).map_err(to_python)?;
+        let (learner, note) = Learner::from_bytes_with_note(data, None).map_err(to_python)?;
         Ok((Self(Mutex::new(learner)), note))
     }
 }

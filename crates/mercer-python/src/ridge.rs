@@ -37,7 +37,8 @@ pub(crate) fn ridge_coefficients<'py>(
     let (kernel, memory) = (kernel.choice()?, memory(memory_limit)?);
     let coefficients = run_through(py, time_limit, progress, move |watch| {
         let threads = threads.map_or_else(Threads::all, Threads::new)?;
-        let ridge = RidgePreimage::new(kernel_for(kernel, &points)?).alpha(alpha).memory(memory);
+        let (kernel, _) = kernel_for(kernel, &points, &threads, watch)?;
+        let ridge = RidgePreimage::new(kernel).alpha(alpha).memory(memory);
         ridge.fit(&scores, &points, &threads, watch)
     })?;
     array(py, coefficients.as_ref(), precision)

@@ -6,7 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mercer::Watch;
@@ -21,6 +21,49 @@ const LOOK_UP: Duration = Duration::from_millis(50);
 /// How long it waits for work that was told to stop. What is longer without a safe point, such as the decomposition of a large projected
 /// problem, is left to finish by itself, and its result is dropped.
 const PATIENCE: Duration = Duration::from_millis(1200);
+
+/// What tells each run that is under way to stop: those of runs that were given up as well, until they have ended.
+static UNDER_WAY: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
+
+fn under_way() -> MutexGuard<'static, Vec<Arc<AtomicBool>>> {
+    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A run that is under way as long as this lives.
+pub(crate) struct Run(Arc<AtomicBool>);
+
+impl Run {
+    fn begin(stop: &Arc<AtomicBool>) -> Self {
+        under_way().push(Arc::clone(stop));
+        Self(Arc::clone(stop))
+    }
+
+    /// One on the calling thread, which cannot be stopped.
+    pub(crate) fn here() -> Self {
+        Self::begin(&Arc::default())
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        under_way().retain(|stop| !Arc::ptr_eq(stop, &self.0));
+    }
+}
+
+/// Whether all runs that are under way were told to stop, so that nobody waits for what a function would still compute.
+///
+/// A kernel that is a function does not know which run calls it. If another run is under way, one that was given up goes on to its next safe
+/// point.
+pub(crate) fn nobody_waits() -> bool {
+    let flags = under_way();
+    !flags.is_empty() && flags.iter().all(|stop| stop.load(Ordering::Relaxed))
+}
+
+/// Does short work without the interpreter, on the calling thread.
+pub(crate) fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
+    let _run = Run::here();
+    py.detach(work)
+}
 
 /// How a run ended.
 pub(crate) enum Ended<T> {
@@ -41,7 +84,9 @@ pub(crate) fn run<T: Send + 'static>(
     let latest: Arc<Mutex<Option<Progress>>> = Arc::default();
     let (sender, mut receiver) = sync_channel(1);
     let (flag, seen, wants_progress) = (Arc::clone(&stop), Arc::clone(&latest), progress.is_some());
+    let under_way = Run::begin(&stop);
     let body = move || {
+        let _under_way = under_way;
         let observer = |progress: &Progress| {
             if let Ok(mut latest) = seen.lock() {
                 *latest = Some(*progress);

@@ -2,9 +2,10 @@
 
 use mercer::data::{Moments, Scaling};
 use mercer::kernel::{KernelSpec, Parameter, Width};
+use mercer::watch::Threads;
 use mercer::{
     Center, GramChoice, Kernel, KernelChoice, KernelPca, MemoryBudget, Negative, NegativeScope, Points, Precision,
-    SolverChoice, ZeroComponents,
+    SolverChoice, Watch, ZeroComponents,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -75,9 +76,12 @@ impl KernelSettings<'_> {
         Ok(KernelChoice::Spec(spec))
     }
 
-    /// The kernel for these points.
+    /// The kernel for these points, if nothing has to be searched for: that is long work, and [`kernel_for`]'s.
     pub(crate) fn resolve(&self, points: &Points) -> PyResult<Kernel> {
-        kernel_for(self.choice()?, points).map_err(to_python)
+        match self.choice()? {
+            KernelChoice::Known(kernel) => Ok(kernel),
+            KernelChoice::Spec(spec) => spec.resolve(points).map_err(to_python),
+        }
     }
 
     /// The kernel if it is a function.
@@ -108,11 +112,17 @@ impl KernelSettings<'_> {
     }
 }
 
-/// The kernel for these points; long work if its width has to be searched for.
-pub(crate) fn kernel_for(choice: KernelChoice, points: &Points) -> mercer::Result<Kernel> {
+/// The kernel for these points, with what a search for its width has to say; long work if there is one.
+pub(crate) fn kernel_for(
+    choice: KernelChoice,
+    points: &Points,
+    threads: &Threads,
+    watch: &Watch<'_>,
+) -> mercer::Result<(Kernel, Vec<String>)> {
     match choice {
-        KernelChoice::Known(kernel) => Ok(kernel),
-        KernelChoice::Spec(spec) => spec.resolve(points),
+        KernelChoice::Known(kernel) => Ok((kernel, Vec::new())),
+        // Neither products nor features have a seed for the search.
+        KernelChoice::Spec(spec) => spec.resolve_told(points, 0, threads, watch),
     }
 }
 
@@ -221,4 +231,20 @@ pub(crate) fn precision(name: &str) -> PyResult<Precision> {
 /// A budget.
 pub(crate) fn memory(limit: Option<&str>) -> PyResult<MemoryBudget> {
     limit.map_or(Ok(MemoryBudget::Auto), |limit| limit.parse().map_err(to_python))
+}
+
+/// What is left of a budget beside something that takes so many bytes of it, as text; raises if that is more than there is.
+#[pyfunction]
+pub(crate) fn memory_beside(limit: Option<&str>, what: &str, size: u64, advice: &str) -> PyResult<Option<String>> {
+    let left = memory(limit)?.beside(what, size, advice).map_err(to_python)?;
+    Ok(match left {
+        MemoryBudget::Bytes(bytes) => Some(format!("{}B", bytes.max(1))),
+        _ => limit.map(str::to_owned),
+    })
+}
+
+/// A number of bytes as people read it.
+#[pyfunction]
+pub(crate) fn format_bytes(size: u64) -> String {
+    mercer::format_bytes(size)
 }

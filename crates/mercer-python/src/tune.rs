@@ -1,6 +1,10 @@
 //! The width of a kernel from the spectrum.
 
+use std::io::Write;
+use std::path::PathBuf;
+
 use mercer::KernelChoice;
+use mercer::aside::AsideFile;
 use mercer::kernel::{KernelSpec, Pairing, Parameter, Width};
 use mercer::tune::{Criterion, KernelTuner, ParameterBox, TuneMethod};
 use mercer::watch::Threads;
@@ -51,7 +55,19 @@ pub(crate) fn tune_kernel(py: Python<'_>, x: &Bound<'_, PyAny>, settings: TuneSe
         let threads = threads.map_or_else(Threads::all, Threads::new)?;
         tuner.tune_watched(&points, &threads, watch)
     })?;
-    serde_json::to_string(&tuning).map_err(|error| PyValueError::new_err(error.to_string()))
+    let measure = tuning.criterion.measure();
+    let mut fields = serde_json::to_value(&tuning).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    fields["measure"] = measure.into();
+    Ok(fields.to_string())
+}
+
+/// Writes a text file that appears complete or not at all.
+#[pyfunction]
+#[pyo3(signature = (path, text))]
+pub(crate) fn write_text(path: PathBuf, text: &str) -> PyResult<()> {
+    let mut file = AsideFile::create(&path)?;
+    file.write_all(text.as_bytes())?;
+    Ok(file.commit()?)
 }
 
 /// What a climb in several parameters is asked for.
@@ -80,11 +96,11 @@ pub(crate) fn tune_parameters(py: Python<'_>, x: &Bound<'_, PyAny>, settings: Cl
     let (max_steps, threads) = (settings.max_steps, settings.threads);
     let found = run_through(py, None, None, move |watch| {
         let threads = threads.map_or_else(Threads::all, Threads::new)?;
-        let start = spec.resolve_watched(&points, &threads, watch)?;
+        let (start, told) = spec.resolve_told(&points, 0, &threads, watch)?;
         let found = mercer::tune::tune_parameters(&points, &start, &ranges, max_steps, &threads, watch)?;
-        Ok((ranges, found))
+        Ok((ranges, found, told))
     })?;
-    let (ranges, found) = found;
+    let (ranges, found, told) = found;
     let parameters = ranges.iter().zip(&found.gradient).zip(&found.is_at_bound).map(|((range, slope), is_at_bound)| {
         let value = found.kernel.parameter(range.parameter);
         (range.parameter.name().to_owned(), json!({ "value": value, "slope": slope, "is_at_bound": is_at_bound }))
@@ -94,6 +110,7 @@ pub(crate) fn tune_parameters(py: Python<'_>, x: &Bound<'_, PyAny>, settings: Cl
         "value": found.value,
         "n_iter": found.steps,
         "converged": found.converged,
+        "warnings": told,
     })
     .to_string())
 }
@@ -113,18 +130,23 @@ pub(crate) struct ArdSettings {
 #[pyo3(signature = (x, settings))]
 pub(crate) fn tune_ard(py: Python<'_>, x: &Bound<'_, PyAny>, settings: ArdSettings) -> PyResult<String> {
     let points = points(x)?;
-    let found = run_through(py, None, None, move |watch| {
+    let (found, told) = run_through(py, None, None, move |watch| {
         let threads = settings.threads.map_or_else(Threads::all, Threads::new)?;
-        let start = if let Some(gammas) = settings.gammas {
-            gammas
+        let (start, told) = if let Some(gammas) = settings.gammas {
+            (gammas, Vec::new())
         } else {
-            let tuner = KernelTuner::new(KernelSpec::new("gaussian"));
-            vec![tuner.tune_watched(&points, &threads, watch)?.best_gamma; points.n_features()]
+            let spec = KernelSpec::new("gaussian").width(Width::Auto);
+            let (kernel, told) = spec.resolve_told(&points, 0, &threads, watch)?;
+            let gamma = kernel.parameter(Parameter::Gamma).unwrap_or(1.0);
+            (vec![gamma; points.n_features()], told)
         };
-        mercer::tune::tune_ard(&points, &start, settings.max_steps, &threads, watch)
+        Ok((mercer::tune::tune_ard(&points, &start, settings.max_steps, &threads, watch)?, told))
     })?;
+    let at_bound: Vec<usize> = (0..found.gammas.len()).filter(|&feature| found.is_at_bound[feature]).collect();
     Ok(json!({
         "gammas": found.gammas,
+        "at_bound": at_bound,
+        "warnings": told,
         "value": found.value,
         "start_value": found.start_value,
         "n_iter": found.steps,
