@@ -13,7 +13,7 @@ class Learner:
     def __init__(self, n_features, n_components, budget, gamma):
         size = budget + 1
         self.gamma, self.budget = gamma, budget
-        self.m = self.t = self.started = 0
+        self.m = self.t = self.started = self.changes = 0
         self.rows = np.zeros((size, n_features))
         self.norms = np.zeros(size)
         self.alpha = np.zeros((n_components, size))
@@ -23,6 +23,7 @@ class Learner:
         self.mean_squared = 0.0
         self.variance = 0.0
         self.variances = np.zeros(n_components)
+        self.began = np.zeros(n_components)
         self.places = {}
 
     def learn(self, x):
@@ -40,7 +41,9 @@ class Learner:
         centered_with_mean = (1.0 - share) * before + share - self.mean_squared
         length = 1.0 - 2.0 * ((1.0 - share) * before + share) + self.mean_squared
         self.variance += share * (max(length, 0.0) - self.variance)
-        self.variances += share * (y * y - self.variances)
+        # Of a component, over the rows since it began.
+        started = self.started
+        self.variances[:started] += (y[:started] ** 2 - self.variances[:started]) / (self.t - self.began[:started])
         eta = 0.05 / self.variance if self.variance > 0.0 else 0.0
         gain = eta * y
 
@@ -76,6 +79,7 @@ class Learner:
             else:
                 self.alpha[p, :m] = combination
             self.with_mean[p] = self.mean[:m] @ column[:m]
+            self.began[p] = self.t
             self.started += 1
         if forgotten is not None:
             self.forget(forgotten)
@@ -110,6 +114,7 @@ class Learner:
         self.alpha[:, m] = self.mean[m] = 0.0
         self.places[key] = m
         self.m += 1
+        self.changes += 1
         return m, None, residual, forgotten
 
     def forget(self, slot):
@@ -141,15 +146,23 @@ parser = common.arguments()
 parser.add_argument("--gamma", type=float, required=True)
 parser.add_argument("--components", type=int, required=True)
 parser.add_argument("--budget", type=int, required=True)
-parser.add_argument("--warm-up", type=int, required=True, help="rows before the clock starts")
-parser.add_argument("--timed", type=int, required=True, help="rows that are timed")
+parser.add_argument("--warm-up", type=int, required=True, help="replays of all rows before the one that is timed")
 options = parser.parse_args()
 
 points = common.load(options.points, options.rows, options.features).astype(np.float64)
 learner = Learner(options.features, options.components, options.budget, options.gamma)
-for row in range(options.warm_up):
-    learner.learn(points[row % len(points)])
-with common.Measured() as measured:
-    for row in range(options.warm_up, options.warm_up + options.timed):
-        learner.learn(points[row % len(points)])
-common.answer(measured, variances=learner.variances.tolist(), total_variance=learner.variance)
+seconds, changes = [], []
+for _ in range(options.warm_up + 1):
+    before = learner.changes
+    with common.Measured() as measured:
+        for row in points:
+            learner.learn(row)
+    seconds.append(measured.seconds)
+    changes.append(learner.changes - before)
+common.answer(
+    measured,
+    first_seconds=seconds[0],
+    changes=changes,
+    variances=learner.variances.tolist(),
+    total_variance=learner.variance,
+)

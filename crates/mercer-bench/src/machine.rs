@@ -29,7 +29,7 @@ impl Machine {
         Self {
             cpu: model_name(&read("/proc/cpuinfo")).unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            instruction_set: format!("{:?}", Isa::detect()).to_lowercase(),
+            instruction_set: Isa::detect().name().to_owned(),
             memory_bytes: memory::of_machine("MemTotal:").unwrap_or(0),
             load_before: read("/proc/loadavg").split(' ').next().and_then(|load| load.parse().ok()).unwrap_or(0.0),
         }

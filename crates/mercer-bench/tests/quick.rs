@@ -183,6 +183,40 @@ fn hebbian_mnist_writes_a_complete_record() {
 }
 
 #[test]
+fn stream_throughput_without_numpy_says_how_flat_time_and_memory_are() {
+    let ratios = [
+        "rate of the faster of the first and the last tenth to that of the other",
+        "memory at the end to memory after the warm-up",
+    ];
+    check_complete("stream_throughput", 2, &ratios);
+}
+
+#[test]
+fn a_stream_that_gets_faster_is_not_called_flat() {
+    let record = quick_record("stream_throughput");
+    let flat = &list(&record, "ratios")[0];
+    assert!(flat["value"].as_f64().is_some_and(|value| value >= 1.0), "the larger of the two ratios: {flat}");
+    let names: Vec<&str> = list(&record, "quantities").iter().filter_map(|it| it["name"].as_str()).collect();
+    let expected: Vec<String> = (1..=2)
+        .map(|replay| format!("rows per second, replay {replay} of the warm-up"))
+        .chain((1..=10).map(|part| format!("rows per second, part {part} of 10")))
+        .collect();
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn stream_quality_writes_a_complete_record_of_every_rule() {
+    let rules = ["oja", "apex", "apex, one after the other", "simultaneous"];
+    let ratios = rules.map(|rule| {
+        ["all", "60"].map(|memory| {
+            ["1 epoch", "3 epochs", "10 epochs"].map(|after| format!("{rule}, {memory} rows: captured after {after}"))
+        })
+    });
+    let ratios: Vec<&str> = ratios.as_flattened().as_flattened().iter().map(String::as_str).collect();
+    check_complete("stream_quality", 2, &ratios);
+}
+
+#[test]
 fn fast_sum_3d_writes_a_complete_record() {
     let ratios = ["0.05", "0.2", "1"].map(|bandwidth| {
         ["a product to two seconds", "tiles to a product", "time per point, all to a tenth of the points"]
@@ -246,7 +280,8 @@ fn tune_speed_writes_a_complete_record() {
         "tune_speed",
         2,
         &[
-            "scan of 64 bandwidths to one bandwidth",
+            "pass with 64 bandwidths to pass with one",
+            "whole call to its pass, 64 bandwidths",
             "eigendecomposition per step, by secants, to the search",
             "the published ascent to the search",
         ],
@@ -255,12 +290,12 @@ fn tune_speed_writes_a_complete_record() {
 
 #[test]
 fn tune_mnist_writes_a_complete_record() {
-    check_complete("tune_mnist", 2, &["sampling to five seconds"]);
+    check_complete("tune_mnist", 2, &["sampling to five seconds, the slowest seed"]);
 }
 
 #[test]
-fn tune_tasks_without_scikit_learn_writes_a_record_without_ratios() {
-    check_complete("tune_tasks", 2, &[]);
+fn tune_tasks_without_scikit_learn_says_how_many_sets_were_measured() {
+    check_complete("tune_tasks", 2, &["sets that were measured to all"]);
 }
 
 #[test]
