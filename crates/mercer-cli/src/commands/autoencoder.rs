@@ -108,6 +108,11 @@ pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
     if let Some(flag) = args.hebbian.given().find(|flag| *flag != "--batch-size") {
         return Err(Failure::usage(format!("{flag} is for --solver hebbian only")));
     }
+    if let Some(flag) = args.nystrom.given().next() {
+        return Err(Failure::usage(format!(
+            "{flag} is not for --method autoencoder: --span data learns over a part of the rows, --span-points says how many"
+        )));
+    }
     Ok(())
 }
 
@@ -129,8 +134,11 @@ pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> R
         ));
     } else if model.was_stopped() {
         let why = if session.interrupt.is_set() { "interrupted" } else { "out of time" };
-        let updates = model.n_updates();
-        session.warn(format!("{why}: {} holds what was learned until then, after {updates} updates", output.display()));
+        let what = match model.history().len() - 1 {
+            0 => "what learning starts from: no epoch was finished".to_owned(),
+            epochs => format!("the best of {epochs} finished epochs"),
+        };
+        session.warn(format!("{why}: {} holds {what}", output.display()));
     }
     let is_whole = !(model.diverged() || model.was_stopped());
     let status = if is_whole { ExitStatus::Done } else { ExitStatus::NotConverged };

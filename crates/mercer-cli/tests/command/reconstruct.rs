@@ -110,6 +110,8 @@ fn flags_of_other_methods_are_refused() {
         ("--method autoencoder --scale 2", "--scale is not for --method autoencoder"),
         ("--method autoencoder --passes 3", "--passes is for --solver hebbian only"),
         ("--method autoencoder --dry-run", "--dry-run is not for --method autoencoder"),
+        ("--method autoencoder --accuracy 0.1", "--accuracy is not for --method autoencoder"),
+        ("--method autoencoder --n-landmarks 5", "--n-landmarks is not for --method autoencoder"),
         ("--epochs 3", "--epochs is for --method autoencoder only"),
         ("--method autoencoder -n 4", "--n-components must be between 1 and 3"),
     ] {

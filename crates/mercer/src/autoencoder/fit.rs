@@ -126,6 +126,8 @@ impl Run<'_> {
             let order = self.order(epoch);
             let ended = self.trainer.epoch(&mut self.state, &order, BATCH_DIVERGED * limit, context)?;
             if ended == Ended::Stopped {
+                // What the updates since the last look did, nobody has seen.
+                self.state.parameters = best.1;
                 return Ok(ended);
             }
             let seen = if ended == Ended::Diverged { None } else { self.look(epoch + 1) };
@@ -133,6 +135,7 @@ impl Run<'_> {
             let too_much = if is_ours { WORSE * standing } else { DIVERGED * limit * self.units() };
             let Some(seen) = seen.filter(|seen| seen.loss <= too_much && seen.judged().is_finite()) else {
                 if self.trainer.watch.is_stopped() {
+                    self.state.parameters = best.1;
                     return Ok(Ended::Stopped);
                 }
                 if !is_ours || self.n_halved == HALVINGS {

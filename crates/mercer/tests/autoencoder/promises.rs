@@ -342,21 +342,29 @@ fn few_rows_are_learned_from_better_than_by_pca_with_settings_left_alone() {
 }
 
 #[test]
-fn a_run_that_is_stopped_keeps_what_it_has() {
+fn a_run_that_is_stopped_keeps_the_best_that_was_looked_at() {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use mercer::watch::{Phase, Progress};
     let points = pictures(300, 20, 14);
     let stop = AtomicBool::new(false);
     let observer = |progress: &Progress| {
-        if progress.phase == Phase::Learning && progress.pass == 3 {
+        if progress.phase == Phase::Learning && progress.pass == 3 && progress.fraction > 0.5 {
             stop.store(true, Ordering::Relaxed);
         }
     };
     let watch = Watch::new().interrupt(&stop).observer(&observer);
-    let model = AutoencoderKernelPca::new(3).epochs(50).batch_size(10).fit_watched(&points, &watch).unwrap();
-    assert!(model.was_stopped() && model.n_updates() < 50 * 30);
-    assert!(model.history().len() >= 3);
+    // A step that is found, and one that is given and so large that every update is felt.
+    for settings in [AutoencoderKernelPca::new(3), AutoencoderKernelPca::new(3).learning_rate(0.2)] {
+        stop.store(false, Ordering::Relaxed);
+        let model = settings.epochs(50).batch_size(10).fit_watched(&points, &watch).unwrap();
+        assert!(model.was_stopped() && model.n_updates() < 50 * 30);
+        assert_eq!(model.history().len(), 3);
+        let losses = model.losses(&points).unwrap();
+        let own = losses.iter().sum::<f64>() / losses.len() as f64;
+        let best = model.history().iter().map(|entry| entry.loss).fold(f64::INFINITY, f64::min);
+        assert!((own - best).abs() < 1e-4 * best, "{own}, and the best epoch had {best}");
+    }
 }
 
 #[test]
