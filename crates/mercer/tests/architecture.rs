@@ -18,7 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tile", &["data", "error", "kernel", "memory", "scalar", "simd", "watch"]),
     ("gram", &["data", "error", "kernel", "memory", "scalar", "simd", "tile", "watch"]),
     ("expansion", &["choices", "data", "error", "gram", "kernel", "memory", "scalar", "simd", "watch"]),
-    ("eigen", &["error", "gram", "watch"]),
+    ("eigen", &["error", "gram", "simd", "watch"]),
     ("tune", &["choices", "data", "eigen", "error", "gram", "kernel", "scalar", "tile", "watch"]),
     ("choices", &["error", "memory"]),
     ("plan", &["choices", "data", "eigen", "error", "gram", "kernel", "scalar", "simd", "watch"]),
@@ -44,7 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("product", &["choices", "data", "error", "expansion", "gram", "kernel", "record", "scalar", "watch"]),
     ("preimage", &["choices", "data", "eigen", "error", "gram", "kernel", "model", "plan", "scalar", "watch"]),
-    ("autoencoder", &["choices", "data", "eigen", "error", "kernel", "model", "preimage", "scalar", "watch"]),
+    ("autoencoder", &["choices", "data", "eigen", "error", "kernel", "model", "preimage", "scalar", "simd", "watch"]),
     (
         "hebbian",
         &[

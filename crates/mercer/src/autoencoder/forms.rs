@@ -12,6 +12,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
 
+use crate::simd::{Isa, Job, Lanes, MOST_LANES, Target};
 use crate::watch::Threads;
 
 /// Rows of a block that is updated at a time: with the features of a hundred samples it fits the second-level cache.
@@ -127,10 +128,22 @@ impl Forms {
         self.values.ncols()
     }
 
+    /// The symmetric part of the matrix in a column of numbers of this layout, packed.
+    pub(super) fn symmetric_part(&self, values: MatRef<'_, f64>, column: usize) -> Vec<f64> {
+        let (d, values) = (self.d, contiguous(values, column));
+        match self.layout {
+            Layout::Packed => values.to_vec(),
+            Layout::Square => {
+                let entry = |r: usize, s: usize| FRAC_1_SQRT_2 * (values[s * d + r] + values[r * d + s]);
+                (0..d).flat_map(|s| (0..s).map(move |r| entry(r, s)).chain([values[s * d + s]])).collect()
+            }
+        }
+    }
+
     /// The matrix in a column of numbers of this layout.
     pub(super) fn unpack(&self, values: MatRef<'_, f64>, column: usize) -> Mat<f64> {
         let d = self.d;
-        let values = values.col(column).try_as_col_major().expect("columns are contiguous").as_slice();
+        let values = contiguous(values, column);
         let mut matrix = Mat::zeros(d, d);
         match self.layout {
             Layout::Packed => {
@@ -205,6 +218,81 @@ impl Forms {
     }
 }
 
+/// A column as a slice.
+pub(super) fn contiguous(values: MatRef<'_, f64>, column: usize) -> &[f64] {
+    values.col(column).try_as_col_major().expect("columns are contiguous").as_slice()
+}
+
+/// `out ← M x` for a symmetric matrix in packed layout, every number of which is read once.
+pub(super) fn packed_product(isa: Isa, packed: &[f64], x: &[f64], out: &mut [f64]) {
+    isa.run(PackedProduct { packed, x, out });
+}
+
+struct PackedProduct<'a> {
+    packed: &'a [f64],
+    x: &'a [f64],
+    out: &'a mut [f64],
+}
+
+/// Columns of a packed matrix that are gone through together, so that what is added to is read and written once for all of them.
+const TOGETHER: usize = 4;
+
+impl Job for PackedProduct<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<G: Target>(self) {
+        let Self { packed, x, out } = self;
+        let d = x.len();
+        let whole = d - d % TOGETHER;
+        out.fill(0.0);
+        for s in (0..whole).step_by(TOGETHER) {
+            columns::<G::F64, TOGETHER>(packed, s, x, out);
+        }
+        for s in whole..d {
+            columns::<G::F64, 1>(packed, s, x, out);
+        }
+        // Everything off the diagonal came times the root of two, and so did the diagonal.
+        for to in out {
+            *to *= FRAC_1_SQRT_2;
+        }
+    }
+}
+
+/// What `N` columns from the `s`-th on and, by symmetry, as many rows add to `√2 M x`.
+#[inline(always)]
+fn columns<L: Lanes<Elem = f64>, const N: usize>(packed: &[f64], s: usize, x: &[f64], out: &mut [f64]) {
+    let own: [&[f64]; N] = std::array::from_fn(|c| {
+        let first = (s + c) * (s + c + 1) / 2;
+        &packed[first..=first + s + c]
+    });
+    // Above the first of them, in all of them.
+    let factors: [L; N] = std::array::from_fn(|c| L::splat(x[s + c]));
+    let mut sums = [L::splat(0.0); N];
+    let whole = s - s % L::COUNT;
+    for at in (0..whole).step_by(L::COUNT) {
+        let along = L::read(&x[at..]);
+        let mut to = L::read(&out[at..]);
+        for c in 0..N {
+            let entries = L::read(&own[c][at..]);
+            to = entries.mul_add(factors[c], to);
+            sums[c] = entries.mul_add(along, sums[c]);
+        }
+        to.write(&mut out[at..]);
+    }
+    for c in 0..N {
+        let mut lanes = [0.0; MOST_LANES];
+        sums[c].write(&mut lanes);
+        let mut sum: f64 = lanes.iter().sum();
+        // What is left above, the triangle between them, and the diagonal.
+        for (r, entry) in own[c].iter().enumerate().take(s + c).skip(whole) {
+            out[r] += entry * x[s + c];
+            sum += entry * x[r];
+        }
+        out[s + c] += sum + SQRT_2 * own[c][s + c] * x[s + c];
+    }
+}
+
 /// Some rows of the features of pairs of columns: one column per pair.
 fn features(layout: Layout, left: MatRef<'_, f64>, right: MatRef<'_, f64>, first: usize, rows: usize) -> Mat<f64> {
     let mut features = Mat::zeros(rows, right.ncols());
@@ -269,6 +357,27 @@ mod tests {
                 let (j, r, s) = (at / (d * d), at / d % d, at % d);
                 let sum: f64 = (0..3).map(|c| weights[(j, c)] * left[(r, c)] * right[(s, c)]).sum();
                 assert!((value - given[at] - sum).abs() < 1e-13, "entry ({r}, {s}) of {j}");
+            }
+        }
+    }
+
+    #[test]
+    fn products_with_packed_matrices_are_those_of_the_symmetric_part_on_every_instruction_set() {
+        for d in [1, 2, 3, 4, 5, 8, 11, 40, 70] {
+            for symmetric in [true, false] {
+                let given = matrices(d, symmetric);
+                let forms = Forms::from_matrices(Layout::of(&given, d), &given, d);
+                let packed = forms.symmetric_part(forms.values.as_ref(), 1);
+                let x: Vec<f64> = (0..d).map(|i| (i as f64 * 1.3).cos()).collect();
+                let entry = |r: usize, s: usize| given[(d + r) * d + s];
+                for isa in Isa::available() {
+                    let mut out = vec![f64::NAN; d];
+                    packed_product(isa, &packed, &x, &mut out);
+                    for (r, found) in out.iter().enumerate() {
+                        let expected: f64 = (0..d).map(|s| 0.5 * (entry(r, s) + entry(s, r)) * x[s]).sum();
+                        assert!((found - expected).abs() < 1e-14 * d as f64, "{}, {d}: row {r}", isa.name());
+                    }
+                }
             }
         }
     }

@@ -22,13 +22,14 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-use super::forms::{Forms, Layout};
+use super::forms::{Forms, Layout, contiguous, packed_product};
 use super::settings::Gradient;
 use super::span::{SPLIT, Span};
 use crate::eigen::Order;
 use crate::eigen::many::{Family, Until, add, dot, extremes};
 use crate::error::Result;
 use crate::preimage::WeightedCovariances;
+use crate::simd::Isa;
 use crate::watch::Threads;
 
 /// Samples as columns, and which point of the span each is, if it is one.
@@ -105,11 +106,9 @@ impl Parameters {
                 let sums = decoder.combine(codes);
                 let mut found = (Vec::new(), Mat::zeros(start.nrows(), start.ncols()));
                 for c in 0..codes.ncols() {
-                    let matrix = decoder.unpack(sums.as_ref(), c);
-                    let symmetric = Mat::from_fn(matrix.nrows(), matrix.nrows(), |r, s| {
-                        0.5 * matrix[(r, s)] + 0.5 * matrix[(s, r)]
-                    });
-                    let one = One { matrix: symmetric.as_ref(), sample: None, is_square: false };
+                    let packed = decoder.symmetric_part(sums.as_ref(), c);
+                    let one =
+                        One { d: start.nrows(), matrix: Matrix::Packed(&packed), sample: None, isa: Isa::detect() };
                     let pair = extremes(&one, start.subcols(c, 1), Order::Algebraic, until);
                     found.0.push(pair.values[0]);
                     found.1.col_mut(c).copy_from(pair.vectors.col(0));
@@ -149,10 +148,11 @@ impl Parameters {
                 let (mut left, mut right) = (Mat::zeros(d, n), Mat::zeros(d, n));
                 let (mut losses, mut signs) = (Vec::with_capacity(n), Vec::with_capacity(n));
                 for c in 0..n {
-                    let matrix = decoder.unpack(sums.as_ref(), c);
-                    let is_square = decoder.layout == Layout::Square;
+                    let whole = (decoder.layout == Layout::Square).then(|| decoder.unpack(sums.as_ref(), c));
+                    let packed = || Matrix::Packed(contiguous(sums.as_ref(), c));
+                    let matrix = whole.as_ref().map_or_else(packed, |whole| Matrix::Whole(whole.as_ref()));
                     let sample: Vec<f64> = x.col(c).iter().copied().collect();
-                    let one = One { matrix: matrix.as_ref(), sample: Some(&sample), is_square };
+                    let one = One { d, matrix, sample: Some(&sample), isa: Isa::detect() };
                     let found = one.leading(start.subcols(c, 1), until);
                     losses.push(found.loss);
                     signs.push(found.sign);
@@ -258,9 +258,19 @@ fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
 
 /// One matrix, less `x xᵀ` of its sample if it has one; as it is, or as `MᵀM` if it is not symmetric.
 struct One<'a> {
-    matrix: MatRef<'a, f64>,
+    d: usize,
+    matrix: Matrix<'a>,
     sample: Option<&'a [f64]>,
-    is_square: bool,
+    isa: Isa,
+}
+
+/// How it is kept.
+#[derive(Clone, Copy)]
+enum Matrix<'a> {
+    /// The upper triangle of a symmetric one.
+    Packed(&'a [f64]),
+    /// All of one that is not symmetric.
+    Whole(MatRef<'a, f64>),
 }
 
 /// The leading singular pair of one matrix.
@@ -274,7 +284,15 @@ struct Leading {
 impl One<'_> {
     /// `M w`, or `Mᵀ w`.
     fn multiply(&self, w: MatRef<'_, f64>, transposed: bool) -> Mat<f64> {
-        let mut out = product(if transposed { self.matrix.transpose() } else { self.matrix }, w);
+        let mut out = match self.matrix {
+            Matrix::Packed(packed) => {
+                let mut out = Mat::zeros(w.nrows(), 1);
+                let to = out.col_mut(0).try_as_col_major_mut().expect("columns are contiguous").as_slice_mut();
+                packed_product(self.isa, packed, contiguous(w, 0), to);
+                out
+            }
+            Matrix::Whole(matrix) => product(if transposed { matrix.transpose() } else { matrix }, w),
+        };
         if let Some(sample) = self.sample {
             let along: f64 = sample.iter().zip(w.col(0).iter()).map(|(x, w)| x * w).sum();
             out.col_mut(0).iter_mut().zip(sample).for_each(|(to, x)| *to -= along * x);
@@ -283,11 +301,12 @@ impl One<'_> {
     }
 
     fn leading(&self, start: MatRef<'_, f64>, until: Until) -> Leading {
-        let order = if self.is_square { Order::Algebraic } else { Order::Modulus };
+        let is_symmetric = matches!(self.matrix, Matrix::Packed(_));
+        let order = if is_symmetric { Order::Modulus } else { Order::Algebraic };
         let pair = extremes(self, start, order, until);
         let value = pair.values[0];
         let right: Vec<f64> = pair.vectors.col(0).iter().copied().collect();
-        if !self.is_square {
+        if is_symmetric {
             let sign = if value < 0.0 { -1.0 } else { 1.0 };
             return Leading { loss: value.abs(), sign, left: right.clone(), right };
         }
@@ -304,12 +323,15 @@ impl One<'_> {
 
 impl Family for One<'_> {
     fn dim(&self) -> usize {
-        self.matrix.nrows()
+        self.d
     }
 
     fn apply(&self, _: &[usize], x: MatRef<'_, f64>, mut out: MatMut<'_, f64>) {
         let once = self.multiply(x, false);
-        out.copy_from(&if self.is_square { self.multiply(once.as_ref(), true) } else { once });
+        out.copy_from(&match self.matrix {
+            Matrix::Packed(_) => once,
+            Matrix::Whole(_) => self.multiply(once.as_ref(), true),
+        });
     }
 }
 

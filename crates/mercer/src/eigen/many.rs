@@ -22,6 +22,7 @@ use faer::{Mat, MatMut, MatRef};
 
 use super::Order;
 use super::tridiagonal::{End, extreme};
+use crate::simd::{Isa, Job, Target};
 
 /// Symmetric operators of the same order.
 pub(crate) trait Family {
@@ -68,6 +69,7 @@ pub(crate) fn extremes(family: &dyn Family, start: MatRef<'_, f64>, order: Order
     let mut processes: Vec<Process> = (0..n).map(|c| Process::new(start.col(c).iter().copied().collect())).collect();
     let mut active: Vec<usize> = (0..n).collect();
     let limit = if d <= EXACT { d } else { until.max_steps.clamp(EXACT, d) };
+    let isa = Isa::detect();
     for step in 1..=limit {
         let x = Mat::from_fn(d, active.len(), |i, c| processes[active[c]].last(d)[i]);
         let mut image = Mat::zeros(d, active.len());
@@ -75,7 +77,7 @@ pub(crate) fn extremes(family: &dyn Family, start: MatRef<'_, f64>, order: Order
         let mut going_on = Vec::with_capacity(active.len());
         for (c, &member) in active.iter().enumerate() {
             let process = &mut processes[member];
-            let is_whole = process.extend(image.col(c).iter().copied().collect(), d);
+            let is_whole = process.extend(isa, image.col(c).iter().copied().collect(), d);
             let looks = is_whole || step == limit || (d > EXACT && step >= 4 && step.is_multiple_of(2));
             let pair = if looks { process.pair(order, until.tolerance) } else { None };
             // The last look takes what there is.
@@ -122,17 +124,9 @@ impl Process {
     }
 
     /// Takes in the product with the last vector; whether the vectors now span an invariant space.
-    fn extend(&mut self, mut image: Vec<f64>, d: usize) -> bool {
-        let alpha = dot(self.last(d), &image);
+    fn extend(&mut self, isa: Isa, mut image: Vec<f64>, d: usize) -> bool {
+        let (alpha, beta) = isa.run(Orthogonalize { basis: &self.basis, image: &mut image });
         self.diagonal.push(alpha);
-        // image ← image − basis (basisᵀ image), twice: once loses orthogonality when what is left is small.
-        for _ in 0..2 {
-            for q in self.basis.chunks_exact(d) {
-                let factor = dot(q, &image);
-                add(&mut image, -factor, q);
-            }
-        }
-        let beta = dot(&image, &image).sqrt();
         let size = self.diagonal.iter().chain(&self.beside).fold(beta, |largest, x| largest.max(x.abs()));
         let m = self.diagonal.len();
         // What is left is rounding of what was taken away.
@@ -199,6 +193,31 @@ impl Process {
     }
 }
 
+/// `image ← image − basis (basisᵀ image)`, twice: once loses orthogonality when what is left is small. Says what lay along the last vector
+/// of the basis, and the length of what is left.
+struct Orthogonalize<'a> {
+    basis: &'a [f64],
+    image: &'a mut [f64],
+}
+
+impl Job for Orthogonalize<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn run<G: Target>(self) -> (f64, f64) {
+        let Self { basis, image } = self;
+        let d = image.len();
+        let along_last = dot(&basis[basis.len() - d..], image);
+        for _ in 0..2 {
+            for q in basis.chunks_exact(d) {
+                let factor = dot(q, image);
+                add(image, -factor, q);
+            }
+        }
+        (along_last, dot(image, image).sqrt())
+    }
+}
+
 /// Makes a vector of unit length; whether it had one.
 fn normalize(x: &mut [f64]) -> bool {
     let norm = dot(x, x).sqrt();
@@ -215,6 +234,7 @@ fn normalize(x: &mut [f64]) -> bool {
 const LANES: usize = 8;
 
 /// The inner product.
+#[inline(always)]
 pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
     let (xs, ys) = (x.chunks_exact(LANES), y.chunks_exact(LANES));
@@ -226,6 +246,7 @@ pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
 }
 
 /// `y ← y + factor · x`.
+#[inline(always)]
 pub(crate) fn add(y: &mut [f64], factor: f64, x: &[f64]) {
     y.iter_mut().zip(x).for_each(|(y, x)| *y += factor * x);
 }

@@ -42,6 +42,8 @@ pub struct Speeds {
 
 /// Points of the measurement: large enough to be typical, small enough to take a few milliseconds.
 const PROBE_POINTS: usize = 960;
+/// A product with one vector that is over sooner has mostly been waiting for threads: then there are twice the points.
+const PROBE_SECONDS: f64 = 2e-3;
 /// Columns of the wide product of the measurement.
 const PROBE_COLUMNS: usize = 64;
 /// Memory that has never been used is slower than memory that was freed a moment ago; the estimate takes the middle.
@@ -60,22 +62,31 @@ impl Speeds {
         if matches!(kernel, Kernel::Precomputed) {
             return Ok(Self::typical(points.n_features(), threads.count()));
         }
-        let probe = points.slice(0..points.n_samples().min(PROBE_POINTS));
-        let n = probe.n_samples() as f64;
-        let (narrow, wide) = match precision {
-            Precision::F32 => {
-                measure_products(&threads.run(|| KernelGram::<f32>::new(&probe, kernel, None))?, threads)?
-            }
-            Precision::F64 => {
-                measure_products(&threads.run(|| KernelGram::<f64>::new(&probe, kernel, None))?, threads)?
+        let seconds = |n: usize, columns: &[usize]| -> Result<Vec<f64>> {
+            let probe = points.slice(0..n);
+            match precision {
+                Precision::F32 => {
+                    measure_products(&threads.run(|| KernelGram::<f32>::new(&probe, kernel, None))?, columns, threads)
+                }
+                Precision::F64 => {
+                    measure_products(&threads.run(|| KernelGram::<f64>::new(&probe, kernel, None))?, columns, threads)
+                }
             }
         };
+        let mut n = points.n_samples().min(PROBE_POINTS);
+        let measured = seconds(n, &[1, PROBE_COLUMNS])?;
+        let (mut narrow, wide) = (measured[0], measured[1]);
         let per_column = ((wide - narrow) / (PROBE_COLUMNS as f64 - 1.0)).max(1e-9);
-        let typical = Self::typical(points.n_features(), threads.count());
+        let multiply_adds = (n * n) as f64 / per_column;
+        while narrow < PROBE_SECONDS && 2 * n <= points.n_samples() {
+            n *= 2;
+            narrow = seconds(n, &[1])?[0];
+        }
+        let pairs = (n * n) as f64;
         Ok(Self {
-            entries: 0.5 * n * n / (narrow - per_column).max(1e-7),
-            multiply_adds: n * n / per_column,
-            ..typical
+            entries: 0.5 * pairs / (narrow - pairs / multiply_adds).max(1e-7),
+            multiply_adds,
+            ..Self::typical(points.n_features(), threads.count())
         })
     }
 
@@ -135,11 +146,11 @@ impl Speeds {
     }
 }
 
-/// Seconds of a product with one vector and with [`PROBE_COLUMNS`], the better of two tries each.
-fn measure_products(gram: &dyn SymmetricOperator, threads: &Threads) -> Result<(f64, f64)> {
+/// Seconds of products with so many vectors, the better of two tries each.
+fn measure_products(gram: &dyn SymmetricOperator, columns: &[usize], threads: &Threads) -> Result<Vec<f64>> {
     let watch = Watch::new();
     let context = Context::new(threads, &watch, Phase::Packing);
-    let time = |columns: usize| -> Result<f64> {
+    let time = |&columns: &usize| -> Result<f64> {
         let x = Mat::full(gram.dim(), columns, 1.0);
         let mut y = Mat::zeros(gram.dim(), columns);
         let mut best = f64::INFINITY;
@@ -150,5 +161,5 @@ fn measure_products(gram: &dyn SymmetricOperator, threads: &Threads) -> Result<(
         }
         Ok(best)
     };
-    Ok((time(1)?, time(PROBE_COLUMNS)?))
+    columns.iter().map(time).collect()
 }
