@@ -10,8 +10,9 @@
 //! # Numerics
 //!
 //! The error is below 3e-8 of a kernel's largest value, and below 3e-7 of it in the derivative by `u` (the tests look at all `s`): half a rounding of
-//! single precision at that value. Where all kernel values are much smaller (bandwidths far below all distances) it is not small beside them, and a slope may come out
-//! with the wrong sign: what a search takes for a maximum is computed directly. In double precision it would be seen, and nothing is interpolated.
+//! single precision at that value. Where all kernel values are much smaller (bandwidths below all distances, the more so the more the distances are alike) it is not
+//! small beside them, and a slope could come out with the wrong sign. So nothing is interpolated but between inverse widths where that was seen to be right on a sample of
+//! the points ([`Trust`](super::rounding::Trust)). In double precision the error would be seen, and nothing is interpolated.
 //! Weights add up to no more than 1.6 without their signs, so that rounding of the nodes hardly grows; in the derivative by `u` to 13.
 
 use super::chains::Chains;
@@ -44,20 +45,52 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The cheaper of two: every kernel itself, or nodes.
-    pub(super) fn new(gammas: &[f64], precision: Precision) -> Self {
-        let direct = Chains::with_doubles(gammas);
-        let nodes = Nodes::around(gammas);
-        if precision == Precision::F64 || 4 * nodes.count > 3 * direct.n_kernels() {
-            let own = |gamma: f64| vec![Share { place: direct.place(gamma), kernel: [1.0, 0.0], product: [0.0, 1.0] }];
-            let blends = gammas.iter().map(|&gamma| (own(gamma), own(2.0 * gamma))).collect();
-            return Self { chains: direct, blends };
+    /// The cheaper of two: every kernel itself, or nodes for those whose inverse widths lie within `trusted`.
+    pub(super) fn new(gammas: &[f64], precision: Precision, trusted: (f64, f64)) -> Self {
+        let is_within = |gamma: f64| (trusted.0..=trusted.1).contains(&gamma);
+        let inner: Vec<f64> = gammas.iter().copied().filter(|&gamma| is_within(gamma)).collect();
+        let has_nodes = precision == Precision::F32
+            && !inner.is_empty()
+            && 4 * Nodes::around(&inner).count <= 3 * Chains::with_doubles(&inner).n_kernels();
+        if !has_nodes {
+            return Self::direct(gammas);
         }
-        let chains = Chains::new((0..nodes.count).map(|node| nodes.gamma(node)).collect());
-        let blend = |gamma: f64| nodes.blend(gamma, &chains);
-        let blends = gammas.iter().map(|&gamma| (blend(gamma), blend(2.0 * gamma))).collect();
+        let nodes = Nodes::around(&inner);
+        let outer = gammas.iter().filter(|&&gamma| !is_within(gamma)).flat_map(|&gamma| [gamma, 2.0 * gamma]);
+        let chains = Chains::new((0..nodes.count).map(|node| nodes.gamma(node)).chain(outer).collect());
+        let blend = |gamma: f64| (nodes.blend(gamma, &chains), nodes.blend(2.0 * gamma, &chains));
+        let own = |gamma: f64| (own(&chains, gamma), own(&chains, 2.0 * gamma));
+        let blends = gammas.iter().map(|&gamma| if is_within(gamma) { blend(gamma) } else { own(gamma) }).collect();
         Self { chains, blends }
     }
+
+    /// Every kernel itself.
+    fn direct(gammas: &[f64]) -> Self {
+        let chains = Chains::with_doubles(gammas);
+        let blends = gammas.iter().map(|&gamma| (own(&chains, gamma), own(&chains, 2.0 * gamma))).collect();
+        Self { chains, blends }
+    }
+
+    /// Every kernel from nodes, a quarter of the way from one to the next, where values and slopes are both nearly as wrong as they get (in the middle
+    /// slopes are right). Gives the inverse widths too, in increasing order, with `low` and `high` between them.
+    pub(super) fn at_its_worst(low: f64, high: f64) -> (Self, Vec<f64>) {
+        let nodes = Nodes::around(&[low, high]);
+        let quarter = 2.0_f64.powf(0.25 / PER_OCTAVE);
+        let gammas: Vec<f64> = (0..nodes.count)
+            .map(|node| quarter * nodes.gamma(node))
+            .take_while(|gamma| *gamma <= high * quarter.powi(4))
+            .collect();
+        let nodes = Nodes { count: nodes.count + STENCIL, ..nodes };
+        let chains = Chains::new((0..nodes.count).map(|node| nodes.gamma(node)).collect());
+        let blend = |gamma: f64| (nodes.blend(gamma, &chains), nodes.blend(2.0 * gamma, &chains));
+        let blends = gammas.iter().map(|&gamma| blend(gamma)).collect();
+        (Self { chains, blends }, gammas)
+    }
+}
+
+/// A kernel that is in the chains itself.
+fn own(chains: &Chains, gamma: f64) -> Blend {
+    vec![Share { place: chains.place(gamma), kernel: [1.0, 0.0], product: [0.0, 1.0] }]
 }
 
 /// More nodes than anybody asks for: beyond that, widths are computed directly.
@@ -163,11 +196,13 @@ mod tests {
         (0..50).map(|j| 0.37 * 1.11_f64.powi(j) * (1.0 + 0.04 * f64::from(j * j % 7))).collect()
     }
 
+    const ALL: (f64, f64) = (0.0, f64::INFINITY);
+
     #[test]
     fn kernels_between_nodes_are_right_to_half_a_rounding_of_single_precision() {
         let grid: Vec<f64> = (0..64).map(|j| 0.01 * 2.0_f64.powf(f64::from(j) / 4.0)).collect();
         for gammas in [grid, irregular()] {
-            let layout = Layout::new(&gammas, Precision::F32);
+            let layout = Layout::new(&gammas, Precision::F32, ALL);
             assert!(4 * layout.chains.n_kernels() <= 3 * Chains::with_doubles(&gammas).n_kernels());
             let (value, slope) = errors(&layout, &gammas);
             assert!(value < 3e-8 && slope < 3e-7, "{value:e} {slope:e}");
@@ -175,9 +210,37 @@ mod tests {
     }
 
     #[test]
+    fn kernels_outside_of_what_is_trusted_are_taken_as_they_are() {
+        let gammas: Vec<f64> = (0..64).map(|j| 0.01 * 2.0_f64.powf(f64::from(j) / 5.0)).collect();
+        let trusted = (gammas[9], gammas[50]);
+        let layout = Layout::new(&gammas, Precision::F32, trusted);
+        for (index, (one, double)) in layout.blends.iter().enumerate() {
+            let expected = if (9..=50).contains(&index) { STENCIL } else { 1 };
+            assert_eq!((one.len(), double.len()), (expected, expected), "{index}");
+        }
+        let (value, slope) = errors(&layout, &gammas);
+        assert!(value < 3e-8 && slope < 3e-7, "{value:e} {slope:e}");
+        // Nothing between the bounds, or so little that nodes would cost more.
+        for trusted in [(1.0, 0.0), (gammas[9], gammas[12])] {
+            let layout = Layout::new(&gammas, Precision::F32, trusted);
+            assert!(layout.blends.iter().all(|(one, double)| one.len() == 1 && double.len() == 1));
+        }
+    }
+
+    #[test]
+    fn errors_a_quarter_of_the_way_between_nodes_are_nearly_the_largest() {
+        let (layout, gammas) = Layout::at_its_worst(0.3, 7.0);
+        assert!(gammas[0] <= 0.3 && gammas.last().is_some_and(|&last| last >= 7.0), "{gammas:?}");
+        let (value, slope) = errors(&layout, &gammas);
+        let (others, other_slopes) = errors(&Layout::new(&irregular(), Precision::F32, ALL), &irregular());
+        assert!(value < 3e-8 && value > 0.3 * others, "{value:e} and {others:e}");
+        assert!(slope < 3e-7 && slope > 0.3 * other_slopes, "{slope:e} and {other_slopes:e}");
+    }
+
+    #[test]
     fn few_kernels_and_all_in_double_precision_are_taken_as_they_are() {
         for (gammas, precision) in [(vec![1.0, 1.3, 1.6], Precision::F32), (irregular(), Precision::F64)] {
-            let layout = Layout::new(&gammas, precision);
+            let layout = Layout::new(&gammas, precision, ALL);
             assert!(layout.blends.iter().all(|(one, double)| one.len() == 1 && double.len() == 1));
             let (value, slope) = errors(&layout, &gammas);
             assert!(value < 1e-12 && slope < 1e-12, "{value:e} {slope:e}");

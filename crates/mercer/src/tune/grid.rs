@@ -66,7 +66,7 @@ impl Distances {
     }
 
     /// The smallest and the largest inverse width that are worth a look, with some octaves more.
-    fn ends(&self, wider: i32, narrower: i32) -> (f64, f64) {
+    pub(super) fn ends(&self, wider: i32, narrower: i32) -> (f64, f64) {
         (WIDEST / self.farthest * 2.0_f64.powi(-wider), NARROWEST / self.close * 2.0_f64.powi(narrower))
     }
 

@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use super::between::{Layout, Share};
+use super::rounding::Trust;
 use super::spectrum::{Slopes, Sums};
 use crate::data::Points;
 use crate::eigen::many::add;
@@ -30,6 +31,7 @@ pub(super) struct Evaluator {
     /// What a scalar as it comes in tiles is in truth.
     unit: f64,
     scalars: Packed,
+    trust: Trust,
 }
 
 enum Packed {
@@ -56,7 +58,14 @@ impl Evaluator {
             Precision::F32 => Packed::F32(PairScalars::new(points, pairing, 1.0 / unit)?),
             Precision::F64 => Packed::F64(PairScalars::new(points, pairing, 1.0 / unit)?),
         };
-        Ok(Self { points: points.clone(), pairing, unit, scalars })
+        Ok(Self { points: points.clone(), pairing, unit, scalars, trust: Trust::DIRECT })
+    }
+
+    /// Says what single precision and interpolation are right for (default: nothing is interpolated, and nothing is made double). What they are not
+    /// right for is computed directly, and in double precision.
+    pub(super) fn trusting(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
     }
 
     /// Sums of kernels like `kernel` at some inverse widths, with derivatives by the inverse width.
@@ -66,6 +75,16 @@ impl Evaluator {
     /// If an inverse width is not positive, or the run was stopped.
     pub(super) fn at_gammas(&self, kernel: &Kernel, gammas: &[f64], context: &Context<'_>) -> Result<Vec<Sums>> {
         gammas.iter().try_for_each(|&gamma| kernel.with(Parameter::Gamma, gamma).map(drop))?;
+        let hard: Vec<f64> = gammas.iter().copied().filter(|&gamma| self.is_hard(gamma)).collect();
+        if !hard.is_empty() {
+            let pack = || Self::new(&self.points, kernel, self.unit, Precision::F64);
+            let mut double = context.threads.run(pack)?.at_gammas(kernel, &hard, context)?.into_iter();
+            let easy: Vec<f64> = gammas.iter().copied().filter(|&gamma| !self.is_hard(gamma)).collect();
+            let mut single =
+                if easy.is_empty() { Vec::new() } else { self.at_gammas(kernel, &easy, context)? }.into_iter();
+            let of = |&gamma: &f64| if self.is_hard(gamma) { double.next() } else { single.next() };
+            return Ok(gammas.iter().map(of).map(|sums| sums.expect("one for every width")).collect());
+        }
         if !matches!(kernel, Kernel::Gaussian(_)) {
             let kernels: Vec<Kernel> =
                 gammas.iter().map(|&gamma| kernel.with(Parameter::Gamma, gamma)).collect::<Result<_>>()?;
@@ -102,10 +121,31 @@ impl Evaluator {
         self.points.n_samples()
     }
 
-    /// Passes that [`at_gammas`](Self::at_gammas) makes for so many inverse widths.
-    pub(super) fn passes(&self, kernel: &Kernel, n_gammas: usize) -> usize {
+    /// Passes that [`at_gammas`](Self::at_gammas) makes for some inverse widths.
+    pub(super) fn passes(&self, kernel: &Kernel, gammas: &[f64]) -> usize {
         let sums = if matches!(kernel, Kernel::Gaussian(_)) { GAUSSIAN } else { 2 };
-        n_gammas.div_ceil(per_pass(self.n(), sums))
+        let n_hard = gammas.iter().filter(|&&gamma| self.is_hard(gamma)).count();
+        let passes = |count: usize| count.div_ceil(per_pass(self.n(), sums));
+        passes(n_hard) + passes(gammas.len() - n_hard)
+    }
+
+    /// Whether a kernel of this inverse width wants double precision where single precision is used.
+    fn is_hard(&self, gamma: f64) -> bool {
+        matches!(self.scalars, Packed::F32(_)) && !self.trust.takes_single(gamma)
+    }
+
+    /// Sums of Gaussian kernels from nodes at inverse widths where interpolation is at its worst, with those; `low` and `high` lie between them.
+    ///
+    /// # Errors
+    ///
+    /// If the run was stopped.
+    pub(super) fn at_worst(&self, low: f64, high: f64, context: &Context<'_>) -> Result<(Vec<Sums>, Vec<f64>)> {
+        let (layout, scaled) = Layout::at_its_worst(low * self.unit, high * self.unit);
+        let sums = match &self.scalars {
+            Packed::F32(scalars) => self.laid_out(scalars, &layout, context)?,
+            Packed::F64(scalars) => self.laid_out(scalars, &layout, context)?,
+        };
+        Ok((sums, scaled.into_iter().map(|gamma| gamma / self.unit).collect()))
     }
 
     fn gaussian<T: Element>(
@@ -115,7 +155,16 @@ impl Evaluator {
         context: &Context<'_>,
     ) -> Result<Vec<Sums>> {
         let scaled: Vec<f64> = gammas.iter().map(|gamma| gamma * self.unit).collect();
-        let Layout { chains, blends } = Layout::new(&scaled, T::PRECISION);
+        let (low, high) = self.trust.between;
+        self.laid_out(scalars, &Layout::new(&scaled, T::PRECISION, (low * self.unit, high * self.unit)), context)
+    }
+
+    fn laid_out<T: Element>(
+        &self,
+        scalars: &PairScalars<T>,
+        Layout { chains, blends }: &Layout,
+        context: &Context<'_>,
+    ) -> Result<Vec<Sums>> {
         let (isa, n_kernels) = (scalars.isa(), chains.n_kernels());
         let rows = row_sums(scalars, (n_kernels, 2), context, |tile, part, sums| {
             gaussian_sums(isa, tile, part, &chains.all, sums);
@@ -325,6 +374,11 @@ mod tests {
         let kernel = Kernel::gaussian(1.0).expect("a width");
         let evaluator = Evaluator::new(&points, &kernel, 1.0, Precision::F64).expect("points of ordinary size");
         let most = per_pass(3, GAUSSIAN);
-        assert_eq!([1, most, most + 1].map(|count| evaluator.passes(&kernel, count)), [1, 1, 2]);
+        let passes = |count: usize| evaluator.passes(&kernel, &vec![1.0; count]);
+        assert_eq!([1, most, most + 1].map(passes), [1, 1, 2]);
+        // What single precision is not trusted with takes a pass of its own.
+        let single = Evaluator::new(&points, &kernel, 1.0, Precision::F32).expect("points of ordinary size");
+        let single = single.trusting(Trust { between: (1.0, 0.0), single: (0.5, 2.0) });
+        assert_eq!([[1.0, 2.0], [0.1, 1.0], [0.1, 3.0]].map(|gammas| single.passes(&kernel, &gammas)), [1, 2, 1]);
     }
 }

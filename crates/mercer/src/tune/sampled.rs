@@ -336,7 +336,8 @@ impl<'a> Blocks<'a> {
 /// Some of the points, ready for sums over their pairs.
 fn pack(task: &Task<'_>, rows: &[usize], unit: f64) -> Result<Evaluator> {
     let points = task.points.select(rows);
-    task.context.threads.run(|| Evaluator::new(&points, &task.kernel, unit, task.precision))
+    let evaluator = task.context.threads.run(|| Evaluator::new(&points, &task.kernel, unit, task.precision))?;
+    Ok(evaluator.trusting(task.trust))
 }
 
 impl Estimate {

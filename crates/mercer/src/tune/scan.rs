@@ -2,12 +2,16 @@
 
 use super::grid::{Distances, gamma};
 use super::pass::Evaluator;
+use super::rounding::Trust;
 use super::several::Parameters;
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelSpec, Width};
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Threads, Watch};
+
+/// Octaves beyond the data's distances within which it is seen what interpolation is right for.
+const BEYOND: i32 = 4;
 
 /// The criterion of \[NTM\] over bandwidths: points are packed once, and every call is one pass over their pairs.
 ///
@@ -42,9 +46,17 @@ impl Scan {
         }
         points.check_finite()?;
         let kernel = kernel.clone().width(Width::Auto).resolve_directly(points)?;
-        let unit = Distances::of(points, &kernel)?.unit(&kernel);
+        let distances = Distances::of(points, &kernel)?;
+        let unit = distances.unit(&kernel);
         let evaluator = threads.run(|| Evaluator::new(points, &kernel, unit, precision))?;
-        Ok(Self { kernel, evaluator })
+        let mut trust = Trust::DIRECT;
+        if precision == Precision::F32 && matches!(kernel, Kernel::Gaussian(_)) {
+            let (watch, ends) = (Watch::new(), distances.ends(BEYOND, BEYOND));
+            let context = Context::new(threads, &watch, Phase::Tuning);
+            // Single precision was asked for; but nothing is interpolated where that would be wrong.
+            trust.between = Trust::of(points, &kernel, unit, ends, &context)?.0.between;
+        }
+        Ok(Self { kernel, evaluator: evaluator.trusting(trust) })
     }
 
     /// The variance of the variances at each of some bandwidths, and its derivative by the bandwidth: from one pass, if their row sums fit into

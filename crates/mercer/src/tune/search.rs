@@ -5,9 +5,10 @@ use super::grid::{Distances, bandwidth, gamma};
 use super::maxima::{Bracket, Peak, brackets};
 use super::pass::Evaluator;
 use super::result::{Maximum, Tuning};
+use super::rounding::{self, Trust};
 use super::settings::{Criterion, KernelTuner, TuneMethod};
 use super::spectrum::{Graded, Sums};
-use super::{rivals, rounding, sampled};
+use super::{rivals, sampled};
 use crate::data::{Points, sample_rows};
 use crate::error::{Error, Result, short};
 use crate::kernel::{Kernel, Parameter, Width};
@@ -21,6 +22,10 @@ const EXACT_AT_MOST: usize = 40_000;
 /// Octaves by which a grid without a maximum is made longer at the end that rises, at most.
 const EXTENSIONS: [i32; 3] = [0, 4, 8];
 
+/// Octaves beyond the data's distances in which it is seen what rounding does to wider and to narrower kernels. Those farther out are computed in double precision.
+const WIDER: i32 = 16;
+const NARROWER: i32 = 8;
+
 /// What all kinds of search need.
 pub(super) struct Task<'a> {
     pub(super) settings: &'a KernelTuner,
@@ -30,6 +35,8 @@ pub(super) struct Task<'a> {
     /// The data's distances, if there is a search over them.
     pub(super) distances: Option<Distances>,
     pub(super) precision: Precision,
+    /// What single precision and interpolation are right for.
+    pub(super) trust: Trust,
     pub(super) context: Context<'a>,
 }
 
@@ -84,7 +91,7 @@ pub(super) fn tune(settings: &KernelTuner, points: &Points, threads: &Threads, w
     let precision = settings.precision.unwrap_or_else(|| points.precision());
     let context = Context::new(threads, watch, Phase::Tuning);
     let distances = if settings.criterion.is_heuristic() { None } else { distances(settings, points, &kernel)? };
-    let mut task = Task { settings, points, kernel, distances, precision, context };
+    let mut task = Task { settings, points, kernel, distances, precision, trust: Trust::DIRECT, context };
     let coarse = task.settle_precision()?;
     let (mut curve, method) = match settings.criterion {
         Criterion::Median | Criterion::Scale => task.heuristic()?,
@@ -136,27 +143,46 @@ impl Task<'_> {
         Ok((self.exact(Sums::graded_variance)?, TuneMethod::Exact))
     }
 
-    /// Turns to double precision where single precision would be too coarse for the curve, unless it was asked for: then that is said.
+    /// Turns to double precision for few points, and where single precision would be too coarse for the curve, unless it was asked for: then that is said. Sees which widths
+    /// must be computed directly, and which in double precision.
     fn settle_precision(&mut self) -> Result<Option<String>> {
         let has_sums = matches!(self.settings.criterion, Criterion::Variance | Criterion::EffectiveRank);
         if self.precision != Precision::F32 || !has_sums {
             return Ok(None);
         }
-        let gammas = self.gammas(0, 0);
-        let change =
-            rounding::of_single_precision(self.points, &self.kernel, self.unit(), &self.context, |evaluator| {
-                evaluator.at_gammas(&self.kernel, &gammas, &self.context)
-            })?;
-        if change <= rounding::MOST {
-            return Ok(None);
-        }
-        if self.settings.precision.is_none() {
+        let is_free = self.settings.precision.is_none();
+        if is_free && self.points.n_samples() <= rounding::FEW {
             self.precision = Precision::F64;
             return Ok(None);
         }
-        Ok(Some(format!(
-            "single precision changes the curve by {change:.1e} of its maximum; double precision does not"
-        )))
+        let gammas = self.gammas(0, 0);
+        let (trust, change) = match self.distances {
+            Some(distances) => {
+                let (low, high) = distances.ends(WIDER, NARROWER);
+                let most = gammas.iter().copied().fold(0.0, f64::max).clamp(low, high);
+                let least = gammas.iter().copied().fold(f64::INFINITY, f64::min).clamp(low, high);
+                Trust::of(self.points, &self.kernel, self.unit(), (least, most), &self.context)?
+            }
+            None => {
+                let sums = |evaluator: &Evaluator| evaluator.at_gammas(&self.kernel, &gammas, &self.context);
+                let change =
+                    rounding::of_single_precision(self.points, &self.kernel, self.unit(), &self.context, sums)?;
+                (Trust::DIRECT, change)
+            }
+        };
+        if is_free {
+            let n_hard = gammas.iter().filter(|&&gamma| !trust.takes_single(gamma)).count();
+            // A pass over half of them in double precision is hardly less than one over all.
+            if change > rounding::MOST || 2 * n_hard > gammas.len() {
+                self.precision = Precision::F64;
+            }
+            self.trust = trust;
+            return Ok(None);
+        }
+        self.trust = Trust { single: Trust::DIRECT.single, ..trust };
+        let too_coarse =
+            format!("single precision changes the curve by {change:.1e} of its maximum; double precision does not");
+        Ok((change > rounding::MOST).then_some(too_coarse))
     }
 
     /// Whether every point's kernel with itself is one, whatever the width.
@@ -189,10 +215,10 @@ impl Task<'_> {
     /// The curve of a criterion over all pairs of points.
     fn exact(&self, criterion: impl Fn(&Sums) -> Graded) -> Result<Curve> {
         let pack = || Evaluator::new(self.points, &self.kernel, self.unit(), self.precision);
-        let evaluator = self.context.threads.run(pack)?;
+        let evaluator = self.context.threads.run(pack)?.trusting(self.trust);
         let (mut passes, n) = (0, self.points.n_samples());
         let mut at = |gammas: &[f64]| {
-            passes += evaluator.passes(&self.kernel, gammas.len());
+            passes += evaluator.passes(&self.kernel, gammas);
             let mut context = self.context;
             context.progress.pass = passes;
             let sums = evaluator.at_gammas(&self.kernel, gammas, &context)?;
@@ -225,8 +251,8 @@ impl Task<'_> {
         })
     }
 
-    /// The brackets whose ends do rise and fall: a scan in single precision interpolates, which is as exact as the largest kernel values are, and where
-    /// the criterion is much smaller its slope may come out with the wrong sign. Few widths are computed directly.
+    /// The brackets whose ends do rise and fall, computed directly: whether a scan may interpolate was seen on a sample, and a maximum that is none would be refined
+    /// to a place without meaning.
     fn confirmed(
         &self,
         found: Vec<Bracket>,

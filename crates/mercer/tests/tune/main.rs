@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod case;
+mod extremes;
 mod laws;
 mod reference;
 mod sampled;

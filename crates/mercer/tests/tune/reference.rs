@@ -35,7 +35,7 @@ fn single_precision_and_bytes_are_close_to_that() {
         let points = cloud.points(format);
         // The same numbers, rounded as the format rounds them.
         let rounded = Cloud::from_fn(150, 6, |i, k| points.row(i)[k]);
-        let tuning = gaussian().bandwidths(SIGMAS).tune(&points).unwrap();
+        let tuning = gaussian().precision(Precision::F32).bandwidths(SIGMAS).tune(&points).unwrap();
         let exact = gaussian().bandwidths(SIGMAS).tune(&rounded.points(Format::F64)).unwrap();
         for (i, &sigma) in tuning.bandwidths.iter().enumerate() {
             let (found, expected) = (tuning.values[i], exact.values[i]);
@@ -64,7 +64,7 @@ fn a_scan_of_many_bandwidths_in_single_precision_is_that_of_the_eigenvalues() {
     let grid: Vec<f64> = (0..64).map(|j| 0.3 * 2.0_f64.powf(f64::from(j) / 8.0)).collect();
     let uneven: Vec<f64> = (0..60).map(|j| 0.4 * 1.07_f64.powi(j) * (1.0 + 0.01 * f64::from(j * j % 5))).collect();
     for sigmas in [grid, uneven] {
-        let tuning = gaussian().bandwidths(sigmas.clone()).tune(&points).unwrap();
+        let tuning = gaussian().precision(Precision::F32).bandwidths(sigmas.clone()).tune(&points).unwrap();
         let exact = gaussian().bandwidths(sigmas).tune(&rounded.points(Format::F64)).unwrap();
         // As for a few bandwidths, which are not interpolated.
         let slack = f64::from(f32::EPSILON) / 150.0;
@@ -175,7 +175,7 @@ fn the_leading_criterion_is_the_sum_of_the_leading_variances_and_has_its_slope()
 fn a_precision_that_is_asked_for_is_used() {
     let cloud = gaussian_cloud(64, 3, 4);
     let double = gaussian().precision(Precision::F64).tune(&cloud.points(Format::F32)).unwrap();
-    let single = gaussian().tune(&cloud.points(Format::F32)).unwrap();
+    let single = gaussian().precision(Precision::F32).tune(&cloud.points(Format::F32)).unwrap();
     assert!((double.best_bandwidth / single.best_bandwidth - 1.0).abs() < 1e-4);
     assert_ne!(double.values, single.values);
 }
