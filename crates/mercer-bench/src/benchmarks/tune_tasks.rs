@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mercer::classify::{CrossValidation, KernelClassifier, Unit};
+use mercer::classify::{CrossValidation, KernelClassifier, Unit, stratified_folds};
 use mercer::kernel::{KernelSpec, Width};
 use mercer::watch::Threads;
 use mercer::{Points, Watch};
@@ -23,13 +23,16 @@ pub(super) const QUESTION: &str = "\
     The ten UCI sets of Nogayama, Takahashi and Muramatsu, columns standardised, ten folds (as many as the smallest class has rows, where those are fewer) five times over: kernel PCA with the bandwidth that the \
     criterion finds in every training set (100 components, fewer where there are fewer points) and sigmoid units, as published, or logistic regression; the same with the best of 13 \
     bandwidths from a twentieth of it to twenty times it, chosen by accuracy in five other folds; and a support vector machine of scikit-learn with the best of a grid of 7 x 7 values of gamma and C, \
-    chosen in the same way, on as many threads. Rows with missing values are left out. Times are for everything, the choice of parameters included. The paper's finding is within about two points of the \
+    chosen in the same five folds, on as many threads. All are measured on rows that they have not learned from, in the same folds of the same numbers; but those five folds are of all rows, so that \
+    the scan and the support vector machine, unlike the criterion, have been chosen with a look at the rows they are measured on. Rows with missing values are left out. Times are for everything, the choice of parameters included. The paper's finding is within about two points of the \
     support vector machine, in a fraction of its time.";
 
 const FOLDS: usize = 10;
 /// Folds by which parameters are chosen, here and by the rival.
 const CHOICE_FOLDS: usize = 5;
 const CHOICE_SEED: u64 = 99;
+/// The seed of the first repeat; each has the next.
+const SEED: u64 = 0;
 /// Components at most: enough for every set, and the same for every bandwidth.
 const COMPONENTS: usize = 100;
 /// Bandwidths of the scan on either side, and the logarithm of the factor between two of them: `e³` in all, because the best of some sets is twelve times the
@@ -117,7 +120,7 @@ fn one_set(setup: &Setup, name: &str, threads: &Threads, findings: &mut Findings
     let components = COMPONENTS.min(points.n_samples() * 9 / 10 - 2);
     let with = |width: Width, unit: Unit| {
         let spec = KernelSpec::new("gaussian").width(width);
-        KernelClassifier::new(spec).standardize().n_components(components).unit(unit)
+        KernelClassifier::new(spec).standardize().n_components(components).unit(unit).seed(SEED)
     };
     let watch = Watch::new();
     let validate = |classifier: &KernelClassifier, folds: usize, repeats: usize| -> Result<CrossValidation> {
@@ -166,6 +169,8 @@ fn one_set(setup: &Setup, name: &str, threads: &Threads, findings: &mut Findings
     Ok(Found { units, svm: Some(svm) })
 }
 
+/// The support vector machine on the same rows in the same folds: after the coordinates of a row come its class, its fold in the choice of parameters, and its fold of every
+/// repeat, as [`KernelClassifier::cross_validate`] deals them.
 fn svm(
     setup: &Setup,
     name: &str,
@@ -173,16 +178,21 @@ fn svm(
     labels: &[usize],
     (folds, choice): (usize, usize),
 ) -> Result<SvmAnswer> {
+    let mut dealt = vec![stratified_folds(labels, choice, CHOICE_SEED)?];
+    for repeat in 0..repeats(setup) {
+        dealt.push(stratified_folds(labels, folds, SEED + repeat as u64)?);
+    }
     let rows: Vec<f32> = (0..points.n_samples())
-        .flat_map(|i| points.row(i).into_iter().chain(std::iter::once(labels[i] as f64)))
+        .flat_map(|i| {
+            let dealt = dealt.iter().map(move |folds| folds[i] as f64);
+            points.row(i).into_iter().chain(std::iter::once(labels[i] as f64)).chain(dealt)
+        })
         .map(|x| x as f32)
         .collect();
-    let file = PointsFile::write_f32(setup.scratch_file(&format!("{name}.f32")), &rows, points.n_features() + 1)?;
-    let rival = Rival::new("svm_grid.py", &file)
-        .argument("folds", folds)
-        .argument("choice-folds", choice)
-        .argument("repeats", repeats(setup))
-        .argument("threads", setup.options.threads);
+    let columns = points.n_features() + 1 + dealt.len();
+    let file = PointsFile::write_f32(setup.scratch_file(&format!("{name}.f32")), &rows, columns)?;
+    let rival =
+        Rival::new("svm_grid.py", &file).argument("repeats", repeats(setup)).argument("threads", setup.options.threads);
     rival.run(setup).map(|(answer, _)| answer)
 }
 
@@ -212,7 +222,8 @@ fn read(data: &Path, name: &str) -> Result<(Points, Vec<usize>)> {
     };
     let (mut values, mut labels) = (Vec::new(), Vec::new());
     for (i, label) in y.into_iter().enumerate().take(n) {
-        let row: Vec<f64> = (0..d).map(|column| x[place(i, column)]).collect();
+        // As single precision has it, which is what the rival gets.
+        let row: Vec<f64> = (0..d).map(|column| f64::from(x[place(i, column)] as f32)).collect();
         if row.iter().all(|x| x.is_finite()) {
             values.extend(row);
             labels.push(usize::try_from(label).map_err(|_| wrong("a class is negative"))?);
@@ -230,5 +241,6 @@ fn made_up() -> (Points, Vec<usize>) {
             [radius * angle.cos(), radius * angle.sin()]
         })
         .collect();
+    let values: Vec<f64> = values.into_iter().map(|x| f64::from(x as f32)).collect();
     (Points::from_f64(values, 80, 2).expect("80 rows of 2"), (0..80).map(|i| i % 2).collect())
 }
