@@ -60,6 +60,17 @@ fn the_usual_bandwidths_are_those_of_the_interpolation() {
     assert!(n_other.count() > 40, "most of them are computed directly");
 }
 
+/// Most of the usual bandwidths were computed in single precision, and none of those far above all distances, of which it knows nothing.
+#[track_caller]
+fn assert_single_where_usual(found: &Tuning, exact: &Tuning) {
+    let n_single = (5..45).filter(|&i| found.values[i].to_bits() != exact.values[i].to_bits()).count();
+    assert!(n_single > 20, "{n_single} of 40 in single precision");
+    for (a, b) in found.values[45..].iter().zip(&exact.values[45..]) {
+        // Terms of size one cancel to squares of 1e-4 and less; the rounding of double precision is left.
+        assert!((a - b).abs() < 1e-4 * b.abs(), "{a:e}, not {b:e}");
+    }
+}
+
 /// Every value and slope of one result beside those of another, relative to themselves; slopes below a hundredth of the value count as so large, and so does what
 /// samples do not know.
 #[track_caller]
@@ -75,6 +86,13 @@ fn assert_same(found: &Tuning, exact: &Tuning, most: f64) {
     }
 }
 
+/// Usual bandwidths for some points, and a few far below and far above all distances.
+fn few_extremes(points: &Points) -> Vec<f64> {
+    let middle = gaussian().tune(&points.slice(0..300)).unwrap().best_bandwidth;
+    let [low, high, far] = [middle / 4.0, 4.0 * middle, 60.0 * middle];
+    [bandwidths(0.003, 0.02, 5), bandwidths(low, high, 40), bandwidths(far, 3.0 * far, 5)].concat()
+}
+
 /// Clouds in which distances are nearly the same, differ much, and have two scales.
 fn clouds(n: usize) -> [Cloud; 3] {
     [gaussian_cloud(n, 30, 5), gaussian_cloud(n, 2, 6), clusters(n, 4, 5, 7)]
@@ -84,8 +102,9 @@ fn clouds(n: usize) -> [Cloud; 3] {
 fn exact_searches_report_what_double_precision_does() {
     for cloud in clouds(2100) {
         let (single, double) = both(&cloud);
-        let tuner = gaussian().method(TuneMethod::Exact).bandwidths(bandwidths(0.003, 3e4, 48));
+        let tuner = gaussian().method(TuneMethod::Exact).bandwidths(few_extremes(&single));
         let (found, exact) = (tuner.tune(&single).unwrap(), tuner.tune(&double).unwrap());
+        assert_single_where_usual(&found, &exact);
         // As much as single precision may change of a sample, and as much again for all points.
         assert_same(&found, &exact, 2e-3);
         assert_eq!(found.maxima.len(), exact.maxima.len());
@@ -99,9 +118,10 @@ fn sampled_searches_report_what_double_precision_does() {
         let (single, double) = both(&cloud);
         // So little is asked for that the first blocks are enough, in either precision.
         let sampled: KernelTuner = gaussian().method(TuneMethod::Sampled).tolerance(0.9).seed(3);
-        let tuner = sampled.bandwidths(bandwidths(0.003, 3e4, 48));
+        let tuner = sampled.bandwidths(few_extremes(&single));
         let (found, exact) = (tuner.tune(&single).unwrap(), tuner.tune(&double).unwrap());
         assert_eq!(found.n_used, exact.n_used);
+        assert_single_where_usual(&found, &exact);
         assert_same(&found, &exact, 2e-3);
         assert_eq!(found.maxima.len(), exact.maxima.len(), "{:?} and {:?}", found.maxima, exact.maxima);
     }
