@@ -207,9 +207,9 @@ fn table(result: &CrossValidation, args: &ClassifyArgs, classes: &[String]) -> S
     );
     let _ = writeln!(
         text,
-        "test         {} folds, {} times; {} rows of {} classes",
+        "test         {} folds, {}; {} rows of {} classes",
         args.layer.folds,
-        args.layer.repeats,
+        if args.layer.repeats == 1 { "once".to_owned() } else { format!("{} times", args.layer.repeats) },
         result.class_counts.iter().sum::<usize>(),
         classes.len()
     );
@@ -218,9 +218,14 @@ fn table(result: &CrossValidation, args: &ClassifyArgs, classes: &[String]) -> S
         if (high - low).abs() <= 1e-9 * high { short(low) } else { format!("{} to {}", short(low), short(high)) }
     };
     let gammas: Vec<f64> = result.gammas.iter().flatten().copied().collect();
-    let width = if gammas.is_empty() { String::new() } else { format!(", gamma {}", range(gammas)) };
+    let is_per_class = result.gammas.first().is_some_and(|own| own.len() > 1);
+    let width = if gammas.is_empty() || is_per_class { String::new() } else { format!(", gamma {}", range(gammas)) };
     let components = range(result.n_components.iter().flatten().map(|&k| k as f64).collect());
     let _ = writeln!(text, "kernel       {}{width}", args.kernel);
+    for (class, name) in classes.iter().enumerate().filter(|_| is_per_class) {
+        let own = result.gammas.iter().map(|of_fold| of_fold[class]).collect();
+        let _ = writeln!(text, "             \"{name}\": gamma {}", range(own));
+    }
     let _ = writeln!(text, "components   {components}, {} unit", unit_name(args.layer.unit));
     let _ = writeln!(text, "time         {}", seconds(result.seconds));
     text

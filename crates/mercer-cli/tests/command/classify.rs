@@ -36,6 +36,21 @@ fn rings_are_told_apart_by_every_unit() {
     }
     let table = directory.run("classify rings.csv --label kind --folds 5 --repeats 1").done().stdout;
     assert!(table.starts_with("accuracy     100"), "{table}");
+    assert!(table.contains("\ntest         5 folds, once; 60 rows of 2 classes\n"), "{table}");
+}
+
+#[test]
+fn the_width_of_each_class_stands_beside_its_name() {
+    let table = directory().run("classify rings.csv --label kind --per-class --folds 5 --repeats 2").done().stdout;
+    assert!(table.contains("\ntest         5 folds, 2 times; "), "{table}");
+    let gamma = |class: &str| -> f64 {
+        let start = format!("             \"{class}\": gamma ");
+        let line = table.lines().find_map(|line| line.strip_prefix(&start)).unwrap_or_else(|| panic!("{table}"));
+        line.split(' ').next().unwrap().parse().unwrap()
+    };
+    // The ring is six times as wide as the disc, and its width with it.
+    let ratio = gamma("disc") / gamma("ring");
+    assert!((20.0..60.0).contains(&ratio), "{ratio}: {table}");
 }
 
 #[test]
