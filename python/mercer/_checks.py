@@ -18,6 +18,19 @@ def refuse(owner: str, name: str, allowed: str, value: Any) -> InvalidParameterE
     return InvalidParameterError(f"The {name!r} parameter of {owner} must be {allowed}. Got {value!r} instead.")
 
 
+def numbers(owner: str, name: str, value: Any, allowed: str) -> list[float] | None:
+    """Checks a sequence of numbers, which may be ``None``."""
+    if value is None:
+        return None
+    try:
+        found = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise refuse(owner, name, allowed, value) from None
+    if found.ndim != 1:
+        raise refuse(owner, name, allowed, value)
+    return [float(number) for number in found]
+
+
 @contextmanager
 def called(**names: str) -> Iterator[None]:
     """Says in messages of the library what parameters that it calls otherwise are called here."""

@@ -203,13 +203,8 @@ def tune_ard(X: Any, gammas: Any = None, *, max_iter: int = 200, n_jobs: int | N
     >>> scores = KernelPCA(2, kernel="rbf", gamma=1.0).fit_transform(X * np.sqrt(result.gammas))
     """
     owner = "tune_ard"
-    if gammas is not None:
-        start = np.asarray(gammas, dtype=np.float64)
-        if start.ndim != 1:
-            raise _checks.refuse(owner, "gammas", "one positive number per feature, or None", gammas)
-        gammas = start.tolist()
     settings = {
-        "gammas": gammas,
+        "gammas": _checks.numbers(owner, "gammas", gammas, "one positive number per feature, or None"),
         "max_steps": _checks.integer(owner, "max_iter", max_iter, 1),
         "threads": _checks.threads(owner, n_jobs),
     }

@@ -97,12 +97,7 @@ class TuneResult:
 
 
 def _search(owner: str, X: Any, kernel: Any, parameters: dict[str, Any]) -> TuneResult:
-    bandwidths = parameters["bandwidths"]
-    if bandwidths is not None:
-        bandwidths = np.asarray(bandwidths, dtype=np.float64)
-        if bandwidths.ndim != 1:
-            raise _checks.refuse(owner, "bandwidths", "a sequence of positive numbers or None", parameters["bandwidths"])
-        bandwidths = bandwidths.tolist()
+    bandwidths = _checks.numbers(owner, "bandwidths", parameters["bandwidths"], "a sequence of positive numbers or None")
     if parameters["n_leading"] is not None and parameters["criterion"] not in ("leading", "reconstruction"):
         raise ValueError(f"n_leading has no effect with criterion={parameters['criterion']!r}: leave it out")
     settings = {

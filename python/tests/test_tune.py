@@ -266,6 +266,28 @@ def test_pictures_are_svg_only(points, tmp_path):
         tune_kernel(points, criterion="median").plot(tmp_path / "curve.png")
 
 
+def test_a_picture_that_cannot_be_written_is_told_by_its_name(points, tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        tune_kernel(points, criterion="median").plot(tmp_path / "nowhere" / "curve.svg")
+
+
+@pytest.mark.parametrize("numbers", ["wide", [1.0, "wide"], [[1.0, 2.0]], 3.0])
+def test_what_is_no_sequence_of_numbers_is_refused_by_its_name(numbers, points):
+    with pytest.raises(ValueError, match="'bandwidths' parameter of tune_kernel must be a sequence of positive numbers or None"):
+        tune_kernel(points, bandwidths=numbers)
+    with pytest.raises(ValueError, match="'gammas' parameter of tune_ard must be one positive number per feature, or None"):
+        tune_ard(points, numbers)
+
+
+def test_single_precision_reports_what_double_precision_does_at_every_bandwidth():
+    # Distances are nearly the same, and bandwidths far below and far above all of them.
+    X = np.random.default_rng(0).normal(size=(600, 40)).astype(np.float32)
+    bandwidths = np.geomspace(0.5, 300.0, 64)
+    single, double = (tune_kernel(X.astype(dtype), bandwidths=bandwidths) for dtype in (np.float32, np.float64))
+    np.testing.assert_allclose(single.values, double.values, rtol=1e-8)
+    np.testing.assert_allclose(single.gradients, double.gradients, rtol=1e-6, atol=1e-12 * np.abs(double.gradients).max())
+
+
 @pytest.mark.parametrize("name", ["gamma", "bandwidth"])
 def test_a_width_by_an_unknown_name_is_refused(name, points):
     with pytest.raises(ValueError, match="'auto', 'scale', 'median' or None"):

@@ -65,9 +65,15 @@ pub(crate) fn tune_kernel(py: Python<'_>, x: &Bound<'_, PyAny>, settings: TuneSe
 #[pyfunction]
 #[pyo3(signature = (path, text))]
 pub(crate) fn write_text(path: PathBuf, text: &str) -> PyResult<()> {
-    let mut file = AsideFile::create(&path)?;
-    file.write_all(text.as_bytes())?;
-    Ok(file.commit()?)
+    let write = || {
+        let mut file = AsideFile::create(&path)?;
+        file.write_all(text.as_bytes())?;
+        file.commit()
+    };
+    // The kind says which exception it is; the message of the system does not say which file.
+    write().map_err(|error: std::io::Error| {
+        std::io::Error::new(error.kind(), format!("{}: {error}", path.display())).into()
+    })
 }
 
 /// What a climb in several parameters is asked for.
