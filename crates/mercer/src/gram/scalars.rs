@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::basis::{Packed, pack};
 use super::schedule::Schedule;
 use super::{Element, block_size};
-use crate::data::Points;
+use crate::data::{Moments, Points};
 use crate::error::Result;
 use crate::kernel::Pairing;
 use crate::memory::Buffer;
+use crate::scalar::Precision;
 use crate::simd::Isa;
 use crate::tile::{ByteScalarTiles, Geometry, Packing, ScalarTiles, TileSource};
 use crate::watch::Context;
@@ -20,6 +21,49 @@ pub(crate) struct PairScalars<T> {
     n: usize,
     block: usize,
     isa: Isa,
+    close: Option<Close>,
+}
+
+/// What is computed again, as a share of the largest squared distance from the mean: the difference of squares and products has so few digits there that kernels of
+/// copies would not be one, and those of a distance are off by the root of that.
+const CLOSE: f64 = 1e-8;
+
+/// Squared distances in double precision that are computed from differences of coordinates.
+struct Close {
+    points: Points,
+    scale: f64,
+    /// They are those below this.
+    limit: f64,
+}
+
+impl Close {
+    fn of(points: &Points, scale: f64) -> Self {
+        let moments = Moments::of(points);
+        let from_mean = |row: usize| Pairing::SquaredDistance.of(&points.row(row), moments.mean());
+        let farthest = (0..points.n_samples()).map(from_mean).fold(0.0, f64::max);
+        Self { points: points.clone(), scale, limit: CLOSE * farthest * scale }
+    }
+
+    /// Writes what is close to a tile of some rows and columns, which may go on beyond the last point.
+    fn write<T: Element>(&self, tile: &mut [T], geometry: Geometry, rows: &Range<usize>, columns: &Range<usize>) {
+        let is_close = |s: &T| s.to_f64() < self.limit;
+        if !tile.iter().any(is_close) {
+            return;
+        }
+        let (width, n) = (columns.len(), self.points.n_samples());
+        let mut others: Vec<Option<Vec<f64>>> = vec![None; width];
+        for row in rows.start..rows.end.min(n) {
+            let mut own = None;
+            for column in columns.start..columns.end.min(n) {
+                let place = geometry.index(row - rows.start, column - columns.start, width);
+                if row != column && is_close(&tile[place]) {
+                    let own = own.get_or_insert_with(|| self.points.row(row));
+                    let other = others[column - columns.start].get_or_insert_with(|| self.points.row(column));
+                    tile[place] = T::from_f64(self.scale * Pairing::SquaredDistance.of(own, other));
+                }
+            }
+        }
+    }
 }
 
 impl<T: Element> PairScalars<T> {
@@ -40,7 +84,10 @@ impl<T: Element> PairScalars<T> {
             Packed::Nothing | Packed::Loose => unreachable!("a pairing is always packed"),
         };
         let n = points.n_samples();
-        Ok(Self { tiles, n, block: block_size::<T>(n, isa), isa })
+        // Single precision is not used where this would be seen.
+        let is_repaired = T::PRECISION == Precision::F64 && pairing == Pairing::SquaredDistance;
+        let close = is_repaired.then(|| Close::of(points, scale));
+        Ok(Self { tiles, n, block: block_size::<T>(n, isa), isa, close })
     }
 
     /// Blocks of rows.
@@ -85,7 +132,10 @@ impl<T: Element> PairScalars<T> {
                 let (i, j) = (padded(rows), padded(columns));
                 let width = j.len();
                 let tile = &mut scratch[..i.len() * width];
-                self.tiles.fill(i, j, tile)?;
+                self.tiles.fill(i.clone(), j.clone(), tile)?;
+                if let Some(close) = &self.close {
+                    close.write(tile, geometry, &i, &j);
+                }
                 visit(worker, rows, columns, tile, width);
                 Ok(())
             },

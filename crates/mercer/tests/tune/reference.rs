@@ -29,6 +29,28 @@ fn gaussian_values_are_those_of_the_eigenvalues() {
 }
 
 #[test]
+fn copies_and_tight_groups_far_apart_have_the_values_of_their_eigenvalues() {
+    // Half of the points are copies of the others: a kernel of the distance is one between them, not one less the root of a rounding.
+    let cloud = gaussian_cloud(30, 7, 3);
+    let copies = Cloud::from_fn(60, 7, |i, k| cloud.row(i % 30)[k]);
+    // Groups 60 apart, in which points are thousandths apart.
+    let groups = Cloud::from_fn(60, 2, |i, k| 60.0 * ((i + k) % 2) as f64 + 1e-3 * cloud.row(i % 30)[k + i / 30]);
+    let sigmas = [1e-3, 3e-3, 0.1, 0.3, 1.0];
+    for (name, textbook) in
+        [("gaussian", Textbook::Gaussian { gamma: 1.0 }), ("exponential", Textbook::Exponential { gamma: 1.0 })]
+    {
+        for cloud in [&copies, &groups] {
+            let tuner = KernelTuner::new(KernelSpec::new(name)).bandwidths(sigmas);
+            let tuning = tuner.tune(&cloud.points(Format::F64)).unwrap();
+            for (&sigma, &value) in tuning.bandwidths.iter().zip(&tuning.values) {
+                let expected = by_eigenvalues(textbook.with(Parameter::Gamma, gamma(sigma)), cloud);
+                assert!((value / expected - 1.0).abs() < 1e-10, "{name}, {sigma}: {value:e}, not {expected:e}");
+            }
+        }
+    }
+}
+
+#[test]
 fn single_precision_and_bytes_are_close_to_that() {
     let cloud = gaussian_cloud(150, 6, 8);
     for format in [Format::F32, Format::U8] {
