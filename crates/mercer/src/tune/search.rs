@@ -156,19 +156,15 @@ impl Task<'_> {
             return Ok(None);
         }
         let gammas = self.gammas(0, 0);
-        let (trust, change) = match self.distances {
-            Some(distances) => {
-                let (low, high) = distances.ends(WIDER, NARROWER);
-                let most = gammas.iter().copied().fold(0.0, f64::max).clamp(low, high);
-                let least = gammas.iter().copied().fold(f64::INFINITY, f64::min).clamp(low, high);
-                Trust::of(self.points, &self.kernel, self.unit(), (least, most), &self.context)?
-            }
-            None => {
-                let sums = |evaluator: &Evaluator| evaluator.at_gammas(&self.kernel, &gammas, &self.context);
-                let change =
-                    rounding::of_single_precision(self.points, &self.kernel, self.unit(), &self.context, sums)?;
-                (Trust::DIRECT, change)
-            }
+        let (trust, change) = if let Some(distances) = self.distances {
+            let (low, high) = distances.ends(WIDER, NARROWER);
+            let most = gammas.iter().copied().fold(0.0, f64::max).clamp(low, high);
+            let least = gammas.iter().copied().fold(f64::INFINITY, f64::min).clamp(low, high);
+            Trust::of(self.points, &self.kernel, self.unit(), (least, most), &self.context)?
+        } else {
+            let sums = |evaluator: &Evaluator| evaluator.at_gammas(&self.kernel, &gammas, &self.context);
+            let change = rounding::of_single_precision(self.points, &self.kernel, self.unit(), &self.context, sums)?;
+            (Trust::DIRECT, change)
         };
         if is_free {
             let n_hard = gammas.iter().filter(|&&gamma| !trust.takes_single(gamma)).count();
