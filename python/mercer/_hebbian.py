@@ -1,10 +1,8 @@
 """Kernel PCA by the kernel Hebbian algorithm."""
 
 import json
-import math
 import os
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -13,6 +11,7 @@ from . import _base, _checks, _mercer, _progress
 from ._arrays import AS_IT_IS, DTYPES, Room, by_blocks, dense, indices
 from ._base import Estimator, check_is_fitted, validate_data
 from ._hebbian_metrics import Metrics, model_of
+from ._hebbian_numbers import coefficients_of, gain
 from ._kernel_pca import RankWarning
 from ._kernels import describe
 
@@ -67,7 +66,8 @@ class KernelHebbianPCA(Metrics, Estimator):
     record_every : int, default=None
         Updates after which ``history_`` gets an entry, beside those at the end of every pass.
     record_error : bool, default=None
-        Whether ``history_`` holds the reconstruction error, which costs half a pass each time; ``None``: up to 4096 points.
+        Whether entries of ``history_`` hold the reconstruction error, which costs half a pass each time; ``None``: up to 4096 points, at
+        the end of every pass, and inside a pass where the last one is half a pass ago.
     n_jobs : int, default=None
         Threads; ``None`` and -1 are all processors. Results do not depend on it.
     copy_X : bool, default=True
@@ -215,8 +215,21 @@ class KernelHebbianPCA(Metrics, Estimator):
         -------
         self : KernelHebbianPCA
         """
+        self._fit(X, initial_coefficients=initial_coefficients, initial_model=initial_model, order=order)
+        self._warn()
+        return self
+
+    def _fit(
+        self,
+        X: Any,
+        *,
+        initial_coefficients: Any = None,
+        initial_model: Any = None,
+        order: Any = None,
+        updates: int | None = None,
+    ) -> None:
         owner = type(self).__name__
-        settings = self._settings()
+        settings = self._settings(updates)
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         copy = _checks.boolean(owner, "copy_X", self.copy_X)
         room = Room(settings["memory_limit"])
@@ -224,7 +237,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
         points = dense(X, room)
         settings["memory_limit"] = room.limit
-        coefficients = None if initial_coefficients is None else _coefficients(initial_coefficients)
+        coefficients = None if initial_coefficients is None else coefficients_of(initial_coefficients)
         samples = None if order is None else indices(order, "order", points.shape[0])
         model = None if initial_model is None else self._start(initial_model)
         with room.told(), _progress.bar(self.progress) as report:
@@ -239,16 +252,16 @@ class KernelHebbianPCA(Metrics, Estimator):
                 on_partial=self._adopt,
             )
         self._adopt(learner)
-        self._warn()
-        return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Learns from the rows of ``X`` and returns their scores, which the fit knows already."""
         self.fit(X, y, **params)
         return self._model.training_scores()
 
-    def partial_fit(self, X: Any = None, y: Any = None, *, passes: int | None = None) -> "KernelHebbianPCA":
-        """Goes on learning: more passes, over more points if some are given.
+    def partial_fit(
+        self, X: Any = None, y: Any = None, *, passes: int | None = None, updates: int | None = None
+    ) -> "KernelHebbianPCA":
+        """Goes on learning: more passes or updates, over more points if some are given.
 
         New points enter the expansion with coefficients of zero; passes then go over old and new points. All parameters but
         ``passes``, ``progress`` and ``time_limit`` are those of the fit and refused if they have been changed since. Gains are those of the fit, too; where
@@ -262,29 +275,47 @@ class KernelHebbianPCA(Metrics, Estimator):
         y : Ignored
         passes : int, optional
             Passes over all points; the parameter ``passes`` by default.
+        updates : int, optional
+            Updates, one point each, instead of passes: where a pass takes long, there is a model, a history and something to pickle
+            after every so many. The next call goes on in the middle of the pass.
 
         Returns
         -------
         self : KernelHebbianPCA
         """
         owner = type(self).__name__
+        if passes is not None and updates is not None:
+            raise ValueError("passes and updates cannot both be given: updates are made instead of passes")
         count = _checks.integer(owner, "passes", self.passes if passes is None else passes, 1)
+        updates = _checks.integer(owner, "updates", updates, 1, optional=True)
         if "_model" not in self.__dict__:
             if X is None:
                 raise _base.not_fitted(
                     f"This {owner} instance is not fitted yet: partial_fit needs points, or a call of 'fit' before it."
                 )
-            return self._first_fit(X, count)
+            self._first_fit(X, count, updates)
+            self._warn()
+            return self
         _checks.unchanged(self.get_params(deep=False), self._learns_with)
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         points = None
+        room = Room(_checks.memory_limit(owner, self.memory_limit))
         if X is not None:
-            points = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
-            if self._model.dtype != "uint8":
-                points = np.require(points, dtype=self._model.dtype)
-        with _progress.bar(self.progress) as report:
+            room.take_copy(X)
+            points = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False), room)
+            own = self._model.dtype
+            if own != "uint8" and points.dtype != own:
+                room.take(f"X as {own}", points.shape, own, f"points of {own} need none")
+                points = np.require(points, dtype=own)
+        with room.told(), _progress.bar(self.progress) as report:
             self._model.partial_fit(
-                points, count, time_limit=time_limit, progress=report, on_partial=lambda: self._adopt(self._model)
+                points,
+                count,
+                updates,
+                taken=room.copied,
+                time_limit=time_limit,
+                progress=report,
+                on_partial=lambda: self._adopt(self._model),
             )
         self._adopt(self._model)
         self._warn()
@@ -298,15 +329,15 @@ class KernelHebbianPCA(Metrics, Estimator):
             raise ValueError(f"initial_model was fitted on other columns than X has, or in another order: {list(there)}, not {list(here)}")
         return model
 
-    def _first_fit(self, X: Any, passes: Any) -> "KernelHebbianPCA":
+    def _first_fit(self, X: Any, passes: int, updates: int | None) -> None:
         given = self.passes
         self.passes = passes
         try:
-            return self.fit(X)
+            self._fit(X, updates=updates)
         finally:
             self.passes = given
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self, updates: int | None = None) -> dict[str, Any]:
         """What is asked for, as the extension module takes it."""
         owner = type(self).__name__
         record_error = self.record_error
@@ -320,13 +351,14 @@ class KernelHebbianPCA(Metrics, Estimator):
             "n_components": _checks.integer(owner, "n_components", self.n_components, 1),
             "center": _checks.boolean(owner, "center", self.center),
             "gain": _checks.choice(owner, "gain", self.gain, _mercer.GAINS),
-            "eta0": _gain(owner, "eta0", self.eta0, above=True),
+            "eta0": gain(owner, "eta0", self.eta0, above=True),
             "tau": _checks.real(owner, "tau", self.tau, 0, above=True, optional=True),
-            "mu": _gain(owner, "mu", self.mu, above=False),
+            "mu": gain(owner, "mu", self.mu, above=False),
             "xi": xi,
             "rho0": _checks.real(owner, "rho0", self.rho0, float("-inf")),
             "refresh": _checks.choice(owner, "refresh", self.refresh, _mercer.REFRESHES),
             "passes": _checks.integer(owner, "passes", self.passes, 1),
+            "updates": updates,
             "batch_size": _checks.integer(owner, "batch_size", self.batch_size, 1, optional=True),
             "record_every": _checks.integer(owner, "record_every", self.record_every, 1, optional=True),
             "record_error": record_error,
@@ -465,23 +497,3 @@ class KernelHebbianPCA(Metrics, Estimator):
         tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _gain(owner: str, name: str, value: Any, *, above: bool) -> float | None:
-    """A gain; ``None`` for one that is found by trying."""
-    if isinstance(value, str) and value == "auto":
-        return None
-    fits = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
-    if not fits or value < 0 or (above and value == 0):
-        raise _checks.refuse(owner, name, f"'auto' or a float in the range {'(' if above else '['}0, inf)", value)
-    return float(value)
-
-
-def _coefficients(values: Any) -> Any:
-    """Start coefficients as an array; the library checks their shape and that they are finite."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiub":
-        raise TypeError(f"initial_coefficients must hold real numbers, but its dtype is {array.dtype}")
-    if array.ndim != 2:
-        raise ValueError(f"initial_coefficients must be a 2D array, but it has {array.ndim} dimension(s)")
-    return np.require(array, dtype=np.float64, requirements=["A"])

@@ -32,6 +32,8 @@ pub(crate) struct HebbianSettings<'py> {
     rho0: f64,
     refresh: String,
     passes: usize,
+    /// Instead of passes, if there are some.
+    updates: Option<usize>,
     batch_size: Option<usize>,
     record_every: Option<usize>,
     record_error: Option<bool>,
@@ -66,6 +68,9 @@ impl HebbianSettings<'_> {
             .negative(self.negative.parse::<Negative>().map_err(to_python)?);
         if let Some(tau) = self.tau {
             settings = settings.tau(tau);
+        }
+        if let Some(updates) = self.updates {
+            settings = settings.updates(updates);
         }
         if let Some(batch_size) = self.batch_size {
             settings = settings.batch_size(batch_size);
@@ -154,20 +159,31 @@ impl HebbianLearner {
         }
     }
 
-    /// Goes on: `passes` more, over more points if some are given. `on_partial` is called without arguments if an exception (Ctrl-C) ends
+    /// Goes on: `passes` or `updates` more, over more points if some are given, for which `taken` bytes of the budget were. `on_partial` is called without arguments if an exception (Ctrl-C) ends
     /// the run early and what it learned until then is there.
-    #[pyo3(signature = (x, passes, *, time_limit=None, progress=None, on_partial=None))]
+    #[pyo3(signature = (x, passes, updates=None, *, taken=0, time_limit=None, progress=None, on_partial=None))]
+    #[expect(clippy::too_many_arguments, reason = "all but the first three are named in Python")]
     fn partial_fit(
         &self,
         py: Python<'_>,
         x: Option<&Bound<'_, PyAny>>,
         passes: usize,
+        updates: Option<usize>,
+        taken: u64,
         time_limit: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
         on_partial: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let (points, learner) = (x.map(points).transpose()?, Arc::clone(&self.0));
-        match run(py, time_limit, progress, move |watch| lock(&learner).partial_fit(points.as_ref(), passes, watch))? {
+        let work = move |watch: &mercer::Watch<'_>| {
+            let mut learner = lock(&learner);
+            learner.memory_taken(taken);
+            match updates {
+                Some(updates) => learner.learn(points.as_ref(), updates, watch),
+                None => learner.partial_fit(points.as_ref(), passes, watch),
+            }
+        };
+        match run(py, time_limit, progress, work)? {
             Ended::Done(()) => Ok(()),
             Ended::Interrupted(error, partial) => {
                 if let (Some(()), Some(keep)) = (partial, on_partial) {

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use mercer::kernel::PairFunction;
-use mercer::{Checkpoint, GramChoice, Kernel, KernelPca, MemoryBudget, Points, SolverChoice};
+use mercer::{Checkpoint, GramChoice, Kernel, KernelHebbianPca, KernelPca, MemoryBudget, Points, SolverChoice, Watch};
 
 /// Set in the process that fits; holds the shape, the budget and the gram.
 const CHILD: &str = "MERCER_MEMORY_CHILD";
@@ -44,6 +44,19 @@ fn child_process_that_fits() {
         }
         _ => Points::from_f32((0..n * d).map(|i| value(i) as f32 / 100.0).collect::<Vec<_>>(), n, d).unwrap(),
     };
+    if words[4] == "more-points" {
+        let hebbian = KernelHebbianPca::new(Kernel::gaussian(0.5 / d as f64).unwrap()).n_components(k).eta0(0.1);
+        let hebbian = hebbian.gram(GramChoice::Tiled).updates(10).memory(MemoryBudget::Bytes(budget));
+        let mut learner = hebbian.fit(&points).unwrap();
+        let new = Points::from_f32((0..n * d).map(|i| value(i + 7) as f32 / 90.0).collect::<Vec<_>>(), n, d).unwrap();
+        learner.learn(Some(&new), 10, &Watch::new()).unwrap();
+        println!(
+            "needs={} peak={}",
+            learner.model().unwrap().record().plan.expected_memory_bytes,
+            mercer::peak_memory()
+        );
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let gamma = 0.5 / d as f64;
     let kernel = match words[4] {
@@ -123,6 +136,17 @@ fn what_cannot_be_done_with_less_takes_no_more_than_it_says() {
         assert!(peak <= limit, "{n} x {d} {kind}, budget {budget}: the peak is {peak}, {} over", peak - limit);
         assert!(peak + more > limit, "{n} x {d} {kind} takes {peak} and could take another {more} unnoticed");
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn more_points_for_the_kernel_hebbian_algorithm_take_what_they_say() {
+    // Both sets put together take 96 MB, packed as much again beside 48 MB of packed old ones; nothing else is large.
+    let (n, d, k) = (1500, 8000, 2);
+    let (data, budget) = (2 * n as u64 * d as u64 * 4, 248_000_000);
+    let (limit, peak) = (budget + data + SLACK, peak_of_a_fit(n, d, k, budget, "more-points"));
+    assert!(peak <= limit, "the peak is {peak}, {} over", peak - limit);
+    assert!(peak + 48_000_000 > limit, "another copy of the points would not be noticed: {peak} of {limit}");
 }
 
 #[test]

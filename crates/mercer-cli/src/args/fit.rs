@@ -9,7 +9,7 @@ use mercer::{GramChoice, MemoryBudget, Negative};
 
 use super::autoencoder::{AutoencoderArgs, FitMethod};
 use super::data::DataArgs;
-use super::hebbian::{FitSolver, HebbianArgs, solvers};
+use super::hebbian::{FitSolver, HebbianArgs, HistoryArgs, solvers};
 use super::numbers::whole;
 use super::nystrom::{FitGram, NystromArgs, grams};
 use super::report::{ProgressArgs, ReportArgs};
@@ -70,6 +70,8 @@ pub(crate) struct FitArgs {
     pub(crate) solver: FitSolver,
     #[command(flatten)]
     pub(crate) hebbian: HebbianArgs,
+    #[command(flatten)]
+    pub(crate) history: HistoryArgs,
     /// Model whose components --solver hebbian starts from [default: components at random]
     #[arg(long, value_name = "MODEL", help_heading = "Kernel Hebbian algorithm (--solver hebbian)")]
     pub(crate) initial_model: Option<PathBuf>,
@@ -95,8 +97,8 @@ pub(crate) struct FitArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Long fits")]
 pub(crate) struct CheckpointArgs {
-    /// Keep the state of the fit in a file after passes, so that it can go on after a crash; removed when the model is saved and
-    /// has converged
+    /// Keep the state of the fit in a file after passes (with --solver hebbian in the middle of them too), so that it can go on after
+    /// a crash; removed when the model is saved and has converged
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Go on from the checkpoint, if there is one

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use mercer::hebbian::RecordError;
 use mercer::{Gain, GainRule, Refresh, SolverChoice};
 
 use super::fit::choice;
@@ -63,6 +64,39 @@ pub(crate) struct HebbianArgs {
     /// --method autoencoder: samples that are averaged in an update [default: n/64, 2 to 128]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) batch_size: Option<usize>,
+}
+
+/// Flags of a fit by the kernel Hebbian algorithm that say how far it goes and what is looked at on the way.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Kernel Hebbian algorithm (--solver hebbian)")]
+pub(crate) struct HistoryArgs {
+    /// Updates, one point each, instead of whole --passes
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, conflicts_with = "passes")]
+    pub(crate) updates: Option<usize>,
+    /// Updates after which the history in the record gets an entry, beside those at the end of every pass
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    pub(crate) record_every: Option<usize>,
+    /// Whether entries have the reconstruction error, which costs half a pass over the matrix each: auto has it up to 4096 points,
+    /// where it takes no longer than the updates since the last one [default: auto]
+    #[arg(long, value_name = "WHEN", value_parser = choice::<RecordError>(RecordError::NAMES))]
+    pub(crate) record_error: Option<RecordError>,
+    /// Updates after which the state goes to --checkpoint, at the end of their batch, instead of --checkpoint-every
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, requires = "checkpoint", conflicts_with = "checkpoint_every")]
+    pub(crate) keep_every: Option<usize>,
+}
+
+impl HistoryArgs {
+    /// The flags that were given, by name.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("--updates", self.updates.is_some()),
+            ("--record-every", self.record_every.is_some()),
+            ("--record-error", self.record_error.is_some()),
+            ("--keep-every", self.keep_every.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(name, given)| given.then_some(name))
+    }
 }
 
 impl HebbianArgs {

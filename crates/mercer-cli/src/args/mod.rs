@@ -37,7 +37,7 @@ pub(crate) use data::{DataArgs, QueryArgs};
 pub(crate) use demo::DemoArgs;
 pub(crate) use denoise::{DenoiseArgs, DenoiseRowsArgs, FilterArgs};
 pub(crate) use fit::{CheckpointArgs, FitArgs, KernelArgs, PrecisionChoice, SolveArgs};
-pub(crate) use hebbian::{FitSolver, HEBBIAN, HebbianArgs};
+pub(crate) use hebbian::{FitSolver, HEBBIAN, HebbianArgs, HistoryArgs};
 pub(crate) use help::HelpArgs;
 pub(crate) use info::InfoArgs;
 pub(crate) use man::ManArgs;

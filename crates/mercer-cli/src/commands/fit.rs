@@ -9,7 +9,7 @@ use super::plan::{self, Planned};
 use super::session::Session;
 use super::settings::{exact_gram, settings};
 use super::{autoencoder, hebbian, nystrom};
-use crate::args::{CheckpointArgs, DataArgs, FitArgs, FitMethod, FitSolver, KernelArgs, MethodName};
+use crate::args::{CheckpointArgs, DataArgs, FitArgs, FitMethod, FitSolver, HEBBIAN, KernelArgs, MethodName};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::output;
 
@@ -32,8 +32,11 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         }
     }
     nystrom::check_flags(args)?;
-    if args.initial_model.is_some() && args.solver != FitSolver::Hebbian {
-        return Err(Failure::usage("--initial-model is for --solver hebbian only"));
+    if args.solver != FitSolver::Hebbian {
+        let start = args.initial_model.is_some().then_some("--initial-model");
+        if let Some(flag) = start.into_iter().chain(args.history.given()).next() {
+            return Err(Failure::usage(format!("{flag} is for --solver hebbian only")));
+        }
     }
     let kept = args.checkpoint.checkpoint.as_deref();
     let outputs = || args.output.as_deref().into_iter().chain(kept);
@@ -52,8 +55,8 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
             let (kernel, solve, gram) = (&args.kernel, &args.solve, exact_gram(args.gram));
             let checkpoint = checkpoint(&args.checkpoint);
             let start = hebbian::start(args, &data, &mut session)?;
-            let (solver, hebbian) = (args.solver, &args.hebbian);
-            let planned = Planned { kernel, solve, gram, solver, hebbian, checkpoint, start };
+            let (solver, hebbian, history) = (args.solver, &args.hebbian, args.history);
+            let planned = Planned { kernel, solve, gram, solver, hebbian, history, checkpoint, start };
             return plan::show(&planned, &data, session);
         }
     };
@@ -96,7 +99,7 @@ pub(super) fn settle(
     status: ExitStatus,
     session: &Session<'_>,
 ) -> Result<()> {
-    if let Some(passes) = record.resumed_after_passes {
+    if let Some(passes) = record.resumed_after_passes.filter(|_| record.solver != HEBBIAN) {
         session.console.note(&format!("went on after pass {passes} of an earlier run"));
     }
     if record.solver == "dense" {

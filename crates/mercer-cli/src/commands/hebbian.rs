@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::fit::{checkpoint, settle};
 use super::learn::{complete, watched, with_data};
 use super::session::Session;
-use super::settings::{exact_gram, hebbian_settings};
+use super::settings::{exact_gram, hebbian_settings, with_history};
 use crate::args::{FitArgs, FitSolver, HebbianArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
@@ -34,6 +34,11 @@ struct HebbianRecord<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     mu: Option<f64>,
     updates: usize,
+    /// Those of an earlier part of the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resumed_after_updates: Option<usize>,
+    /// What the errors in the history took.
+    error_seconds: f64,
     log_gains: &'a [f64],
     history: Vec<PassRecord<'a>>,
 }
@@ -130,6 +135,7 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
     let session = &*session;
     let checkpoint = checkpoint(&args.checkpoint);
     let settings = hebbian_settings(&args.kernel, &args.solve, exact_gram(args.gram), &args.hebbian);
+    let settings = with_history(settings, args.history);
     let settings = match &checkpoint {
         Some(checkpoint) => settings.checkpoint(checkpoint.clone()),
         None => settings,
@@ -141,6 +147,9 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
     session.saved_model(output);
     let status = if model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged };
     admit(&learner, &model, output, session);
+    if let Some(updates) = learner.resumed_after_updates() {
+        session.console.note(&format!("went on after {updates} updates of an earlier run"));
+    }
     if let Some(checkpoint) = &checkpoint {
         settle(checkpoint, model.record(), status, session)?;
     }
@@ -153,6 +162,8 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
         tau: parameters.tau,
         mu: parameters.mu,
         updates: learner.n_updates(),
+        resumed_after_updates: learner.resumed_after_updates(),
+        error_seconds: learner.error_seconds(),
         log_gains: learner.log_gains(),
         history: learner.history().iter().map(PassRecord::from).collect(),
     };
@@ -166,8 +177,13 @@ fn admit(learner: &HebbianLearner, model: &Model, saved_as: &Path, session: &Ses
         if !model.converged() {
             let record = model.record();
             let residual = record.residuals.iter().copied().fold(0.0, f64::max);
+            let made = if updates.is_multiple_of(learner.points().n_samples()) {
+                format!("{passes} passes")
+            } else {
+                format!("{updates} updates")
+            };
             session.console.warning(&format!(
-                "not converged in {passes} passes: {} holds what was learned; largest residual {residual:.1e}, asked for {:.1e}; more \
+                "not converged in {made}: {} holds what was learned; largest residual {residual:.1e}, asked for {:.1e}; more \
                  --passes, or another --tolerance, may do",
                 saved_as.display(),
                 record.tolerance

@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::fit::check_standardize;
 use super::hebbian;
 use super::session::Session;
-use super::settings::{hebbian_settings, settings};
-use crate::args::{FitSolver, HEBBIAN, HebbianArgs, KernelArgs, MethodName, PlanArgs, SolveArgs};
+use super::settings::{hebbian_settings, settings, with_history};
+use crate::args::{FitSolver, HEBBIAN, HebbianArgs, HistoryArgs, KernelArgs, MethodName, PlanArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output::summary::{counted, kernel, percent, seconds};
@@ -26,7 +26,8 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let (kernel, solve, gram) = (&args.kernel, &args.solve, args.gram.gram);
     let (solver, hebbian) = (args.solver, &args.hebbian);
-    show(&Planned { kernel, solve, gram, solver, hebbian, checkpoint: None, start: None }, &data, session)
+    let history = HistoryArgs::default();
+    show(&Planned { kernel, solve, gram, solver, hebbian, history, checkpoint: None, start: None }, &data, session)
 }
 
 /// The flags that a plan is made from, of `plan` and of `fit --dry-run`.
@@ -36,6 +37,7 @@ pub(super) struct Planned<'a> {
     pub(super) gram: GramChoice,
     pub(super) solver: FitSolver,
     pub(super) hebbian: &'a HebbianArgs,
+    pub(super) history: HistoryArgs,
     /// Where the fit would keep its state, or go on from.
     pub(super) checkpoint: Option<Checkpoint>,
     /// The model that it would start from.
@@ -50,7 +52,8 @@ impl Planned<'_> {
                 self.checkpoint.iter().cloned().fold(settings, KernelPca::checkpoint).plan_record(points)
             }
             FitSolver::Hebbian => {
-                let settings = hebbian_settings(self.kernel, self.solve, self.gram, self.hebbian);
+                let settings =
+                    with_history(hebbian_settings(self.kernel, self.solve, self.gram, self.hebbian), self.history);
                 let settings = self.checkpoint.iter().cloned().fold(settings, KernelHebbianPca::checkpoint);
                 settings.plan_record_from(points, &Start { model: self.start.as_ref(), ..Start::default() })
             }

@@ -9,8 +9,8 @@ use mercer::record::KernelRecord;
 use mercer::{Center, GramChoice, Kernel, KernelChoice, KernelHebbianPca, KernelPca, Model, Points, Precision};
 
 use crate::args::{
-    FitArgs, FitGram, Gamma, HebbianArgs, KernelArgs, LearningArgs, MethodName, PrecisionChoice, SolveArgs, StreamArgs,
-    StreamKernelArgs,
+    FitArgs, FitGram, Gamma, HebbianArgs, HistoryArgs, KernelArgs, LearningArgs, MethodName, PrecisionChoice,
+    SolveArgs, StreamArgs, StreamKernelArgs,
 };
 use crate::failure::{Failure, Result};
 
@@ -63,6 +63,14 @@ pub(super) fn hebbian_settings(
     let settings = solve.memory.into_iter().fold(settings, KernelHebbianPca::memory);
     let settings = solve.threads.into_iter().fold(settings, KernelHebbianPca::threads);
     solve.precision.map(precision).into_iter().fold(settings, KernelHebbianPca::precision)
+}
+
+/// How far it goes, and what is looked at on the way.
+pub(super) fn with_history(settings: KernelHebbianPca, history: HistoryArgs) -> KernelHebbianPca {
+    let settings = history.updates.into_iter().fold(settings, KernelHebbianPca::updates);
+    let settings = history.record_every.into_iter().fold(settings, KernelHebbianPca::record_every);
+    let settings = history.record_error.into_iter().fold(settings, KernelHebbianPca::record_error);
+    history.keep_every.into_iter().fold(settings, KernelHebbianPca::keep_every)
 }
 
 /// How the kernel Hebbian algorithm is to learn.

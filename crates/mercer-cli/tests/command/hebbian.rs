@@ -282,7 +282,13 @@ fn a_time_limit_saves_what_was_learned_and_resume_goes_on_to_the_same_bits() {
     assert_eq!(record["passes"], passes);
     let resumed_after = record["resumed_after_passes"].as_u64().unwrap();
     assert!((1..=before).contains(&resumed_after), "{resumed_after} of {before}");
-    assert!(outcome.stderr.contains(&format!("went on after pass {resumed_after} of an earlier run")));
+    let updates = record["hebbian"]["resumed_after_updates"].as_u64().unwrap();
+    assert_eq!(updates / ROWS as u64, resumed_after);
+    assert!(
+        outcome.stderr.contains(&format!("went on after {updates} updates of an earlier run")),
+        "{}",
+        outcome.stderr
+    );
     let whole = learned(&settings().eta0(0.05).batch_size(16).passes(usize::try_from(passes).unwrap()));
     assert_eq!(model(&directory).eigenvalues(), whole.model().unwrap().eigenvalues());
     assert_eq!(directory.files(), ["points.mercer", "points.npy"], "the checkpoint has done its work");
@@ -297,7 +303,7 @@ fn a_killed_run_goes_on_to_the_same_bits() {
     assert_eq!(directory.files(), ["points.npy", "state"], "no model yet, and nothing half-written");
     let record: Value =
         serde_json::from_str(&directory.run(&format!("{words} --passes 400 --resume --json")).done().stdout).unwrap();
-    assert!(record["resumed_after_passes"].as_u64().unwrap() >= 1, "{record}");
+    assert!(record["hebbian"]["resumed_after_updates"].as_u64().unwrap() >= 1, "{record}");
     let passes = usize::try_from(record["passes"].as_u64().unwrap()).unwrap();
     let whole = learned(&settings().eta0(0.05).batch_size(16).passes(passes));
     assert_eq!(model(&directory).eigenvalues(), whole.model().unwrap().eigenvalues());
@@ -344,4 +350,69 @@ fn its_plan_says_passes_time_and_memory_and_is_the_one_that_is_carried_out() {
     assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
     let outcome = directory.run(&format!("plan {flags} --time-limit 0.001ms")).done();
     assert!(outcome.stdout.contains("before it has made all its passes"), "{}", outcome.stdout);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_run_that_is_killed_inside_its_first_pass_goes_on_there() {
+    let directory = with_points(ROWS);
+    let words = format!("{FIT} --eta0 0.05 --batch-size 16 --record-error no --checkpoint state --keep-every 100");
+    // The state after 112 updates is the first that is there.
+    directory.kill_when_there_is("state", &format!("{words} --passes 100000"));
+    let state = std::fs::read(directory.path("state")).unwrap();
+    let plan = directory.run(&format!("{words} --passes 100000 --resume --dry-run")).done();
+    assert!(plan.stdout.contains("goes on after "), "{}", plan.stdout);
+    let outcome = directory.run(&format!("{words} --passes 100000 --resume --time-limit 1ms --json"));
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    let before = record["hebbian"]["resumed_after_updates"].as_u64().unwrap();
+    assert!(before >= 100 && before % 16 == 0 || before % ROWS as u64 == 0, "{before}");
+    assert_eq!(model(&directory).n_components(), 3, "a model of what there is");
+    directory.write("state", state);
+    let passes = before / ROWS as u64 + 2;
+    let outcome = directory.run(&format!("{words} --passes {passes} --resume --json")).done();
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(record["hebbian"]["resumed_after_updates"], before);
+    let whole = settings().eta0(0.05).batch_size(16).passes(usize::try_from(passes).unwrap());
+    assert_eq!(model(&directory).eigenvalues(), learned(&whole).model().unwrap().eigenvalues());
+}
+
+#[test]
+fn the_record_has_an_entry_after_every_so_many_updates_and_errors_as_asked_for() {
+    let directory = with_points(ROWS);
+    let history = |words: &str| -> Vec<(u64, bool)> {
+        let outcome = directory.run(&format!("{FIT} --eta0 0.05 {words} --json"));
+        let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let errors = record["hebbian"]["error_seconds"].as_f64().unwrap();
+        let entries = record["hebbian"]["history"].as_array().unwrap().clone();
+        let has_error = |entry: &Value| entry["pass_error"].is_number();
+        assert_eq!(errors > 0.0, entries.iter().any(has_error), "{words}");
+        entries.iter().map(|entry| (entry["updates"].as_u64().unwrap(), has_error(entry))).collect()
+    };
+    assert_eq!(
+        history("--updates 500 --record-every 150 --record-error yes"),
+        [150, 300, 400, 450, 500].map(|at| (at, true))
+    );
+    assert_eq!(
+        history("--updates 500 --record-every 150 --record-error no"),
+        [150, 300, 400, 450, 500].map(|at| (at, false))
+    );
+    let auto = [(150, true), (300, false), (400, true), (450, false), (500, false)];
+    assert_eq!(history("--updates 500 --record-every 150"), auto);
+    let plan = directory.run(&format!("{FIT} --passes 3 --record-error yes --dry-run")).done();
+    let told = "the reconstruction error is recorded 3 times, as asked for: half a pass over the matrix each";
+    assert!(plan.stdout.contains(told), "{}", plan.stdout);
+    for (words, message) in [
+        ("--solver hebbian --updates 0", "--updates must be at least 1"),
+        ("--solver hebbian --record-every 0", "--record-every must be at least 1"),
+        ("--solver hebbian --updates 5 --passes 2", "cannot be used with"),
+        ("--solver hebbian --record-error perhaps", "[possible values: auto, yes, no]"),
+        ("--solver hebbian --keep-every 5", "--checkpoint <FILE>"),
+        ("--solver hebbian --keep-every 5 --checkpoint s --checkpoint-every 1s", "cannot be used with"),
+        ("--updates 5", "--updates is for --solver hebbian only"),
+        ("--solver krylov --record-error yes", "--record-error is for --solver hebbian only"),
+    ] {
+        let outcome = directory.run(&format!("fit points.npy -n 3 -o wrong.mercer {words}"));
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
 }

@@ -266,10 +266,7 @@ impl Points {
     ///
     /// If the others have another number of columns or are kept in another format.
     pub fn followed_by(&self, others: &Self) -> Result<Self> {
-        let (expected, found) = (self.n_features, others.n_features);
-        if expected != found {
-            return Err(Error::FeatureMismatch { what: "the new data", expected, found });
-        }
+        self.check_followed_by(others)?;
         let n_samples = self.n_samples + others.n_samples;
         let values = match (self.rows(0..self.n_samples), others.rows(0..others.n_samples)) {
             (RowsRef::F32(a), RowsRef::F32(b)) => Values::F32(Arc::new([a, b].concat())),
@@ -279,17 +276,24 @@ impl Points {
             {
                 Values::U8 { values: Arc::new([a, b].concat()), scale }
             }
-            _ => {
-                let (expected, found) = (self.format(), others.format());
-                return Err(Error::invalid(
-                    "new data",
-                    format!("numbers of the format learned from ({expected})"),
-                    found,
-                ));
-            }
+            _ => return Err(self.other_format(others)),
         };
         let guise = self.guise.filter(|_| self.guise == others.guise);
-        Ok(Self { values, first: 0, n_samples, n_features: expected, guise })
+        Ok(Self { values, first: 0, n_samples, n_features: self.n_features, guise })
+    }
+
+    /// Refuses points that cannot follow these: of other columns, or kept in another format.
+    pub(crate) fn check_followed_by(&self, others: &Self) -> Result<()> {
+        let (expected, found) = (self.n_features, others.n_features);
+        if expected != found {
+            return Err(Error::FeatureMismatch { what: "the new data", expected, found });
+        }
+        if self.format() == others.format() { Ok(()) } else { Err(self.other_format(others)) }
+    }
+
+    fn other_format(&self, others: &Self) -> Error {
+        let requirement = format!("numbers of the format learned from ({})", self.format());
+        Error::invalid("new data", requirement, others.format())
     }
 
     /// How numbers in single precision are bytes, if that is known of all of them.

@@ -6,6 +6,11 @@
 //! | `column_means` | n | what centring subtracts; absent if the run is not centred |
 //! | `log_gains`, `eigenvalues`, `gains` | r | `ρ`, `λ`, `η` |
 //! | `products`, `squares`, `second_moments` | w × r, r × r | the small matrices; the last two only if eigenvalues are followed |
+//! | `pending_transforms`, `pending_sizes` | m × w × w, m | `T` of batches that have not reached the coefficients, and how many samples each has |
+//! | `pending_samples`, `pending_coefficients` | s, s × w | their samples, and `C` sample by sample |
+//!
+//! Batches are pending in the middle of a pass only, where the file has version 2. Were they done before they are kept, the rest of the
+//! pass would be rounded otherwise than in a run that goes through.
 //!
 //! The points are not in the file: they are given again, and a digest tells whether they are the same.
 
@@ -22,7 +27,7 @@ use super::history::HistoryEntry;
 use super::learner::HebbianLearner;
 use super::schedule::GainParameters;
 use super::settings::RecordError;
-use super::state::State;
+use super::state::{Pending, State, by_rows};
 use super::trial::Standing;
 use crate::choices::{Center, Gain, GainRule, Refresh};
 use crate::data::{Points, RowsRef};
@@ -32,7 +37,9 @@ use crate::record::KernelRecord;
 use crate::scalar::Precision;
 
 /// Version of the layout.
-pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 2;
+/// The version without pending batches.
+const SETTLED_VERSION: u32 = 1;
 /// The header entry that makes a safetensors file a checkpoint.
 pub(crate) const KEY: &str = "mercer-hebbian";
 /// The name that errors give to a checkpoint that is not in a file.
@@ -57,6 +64,9 @@ pub(super) struct Header {
     pub(super) xi: f64,
     pub(super) rho0: f64,
     pub(super) passes: usize,
+    /// Updates that were asked for instead of passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) updates_asked: Option<usize>,
     pub(super) batch_size: Option<usize>,
     pub(super) record_every: Option<usize>,
     pub(super) record_error: RecordError,
@@ -77,6 +87,9 @@ pub(super) struct Header {
     pub(super) earlier_passes: usize,
     pub(super) history: Vec<HistoryEntry>,
     pub(super) seconds: f64,
+    /// Seconds that errors (38) took; absent if none were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error_seconds: Option<f64>,
     pub(super) stopped: bool,
     pub(super) points: String,
     /// SHA-256 of this header with an empty digest, and of the tensors.
@@ -152,7 +165,7 @@ impl HebbianLearner {
     pub(super) fn header(&self) -> Header {
         let (settings, common) = (&self.settings, &self.settings.common);
         Header {
-            format_version: FORMAT_VERSION,
+            format_version: if self.state.pending.is_empty() { SETTLED_VERSION } else { FORMAT_VERSION },
             kernel: KernelRecord::from(&self.prepared.kernel),
             precision: self.prepared.precision,
             center: common.center,
@@ -168,6 +181,7 @@ impl HebbianLearner {
             xi: settings.xi,
             rho0: settings.rho0,
             passes: settings.passes,
+            updates_asked: settings.updates,
             batch_size: settings.batch_size,
             record_every: settings.record_every,
             record_error: settings.record_error,
@@ -183,8 +197,9 @@ impl HebbianLearner {
             earlier_passes: self.state.earlier_passes,
             history: self.history.clone(),
             seconds: self.seconds,
+            error_seconds: Some(self.error_seconds).filter(|&seconds| seconds > 0.0),
             stopped: self.stopped,
-            points: fingerprint(&self.points),
+            points: self.points_digest.get_or_init(|| fingerprint(&self.points)).clone(),
             digest: String::new(),
         }
     }
@@ -198,7 +213,7 @@ impl HebbianLearner {
         let tensor =
             |name, shape: &[usize], values: &[f64]| Tensor::from_f64(name, shape.to_vec(), values.iter().copied());
         let mut tensors = vec![
-            tensor("coefficients", &[*n, *w], &tall(self.state.coefficients(0, *w))),
+            tensor("coefficients", &[*n, *w], &tall(self.state.unsettled())),
             tensor("images", &[*n, *w], &tall(self.state.images(0, *w))),
             tensor("log_gains", &[*r], &small.log_gains),
             tensor("eigenvalues", &[*r], &small.eigenvalues),
@@ -212,9 +227,27 @@ impl HebbianLearner {
         if let Some(centering) = self.engine.centering() {
             tensors.push(tensor("column_means", &[*n], &centering.column_means));
         }
+        if !self.state.pending.is_empty() {
+            tensors.extend(pending_tensors(&self.state.pending, *w));
+        }
         tensors.sort_by_key(|tensor| tensor.name);
         tensors
     }
+}
+
+/// What batches will do to the coefficients.
+fn pending_tensors(pending: &[Pending], w: usize) -> [Tensor; 4] {
+    let (m, s) = (pending.len(), pending.iter().map(|batch| batch.samples.len()).sum());
+    let transforms = pending.iter().flat_map(|batch| by_rows(batch.transform.as_ref()));
+    let sizes = pending.iter().map(|batch| batch.samples.len() as f64);
+    let samples = pending.iter().flat_map(|batch| batch.samples.iter().map(|&sample| sample as f64));
+    let coefficients = pending.iter().flat_map(|batch| by_rows(batch.coefficients.transpose()));
+    [
+        Tensor::from_f64("pending_transforms", vec![m, w, w], transforms),
+        Tensor::from_f64("pending_sizes", vec![m], sizes),
+        Tensor::from_f64("pending_samples", vec![s], samples),
+        Tensor::from_f64("pending_coefficients", vec![s, w], coefficients),
+    ]
 }
 
 /// A digest of points: shape, format and every value.

@@ -95,7 +95,7 @@ impl HebbianLearner {
                 kernel_entries: self.kernel_entries(),
             },
             expansion: None,
-            resumed_after_passes: self.resumed_after_passes,
+            resumed_after_passes: self.resumed_after.map(|resumed| resumed.passes),
         }
         .model_with_scores(&ritz.scores)?;
         model.set_seconds(BTreeMap::from([("total".to_owned(), self.seconds)]));

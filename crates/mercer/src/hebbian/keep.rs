@@ -15,29 +15,59 @@ use crate::watch::{Stopwatch, Watch};
 #[derive(Clone, Debug)]
 pub(super) struct Keeping {
     checkpoint: Checkpoint,
-    last: Option<Stopwatch>,
+    /// Updates after which it is kept, instead of after a time.
+    every: Option<usize>,
+    /// Since the state was kept last, or the run began.
+    since: Stopwatch,
+    /// Updates at that time.
+    reached: usize,
+    /// Whether this run has kept anything.
+    has_kept: bool,
     cost: f64,
 }
 
 impl Keeping {
-    pub(super) fn new(checkpoint: Checkpoint) -> Self {
-        Self { checkpoint, last: None, cost: 0.0 }
+    /// What settings ask for.
+    pub(super) fn new(settings: &KernelHebbianPca) -> Option<Self> {
+        let (checkpoint, every) = (settings.checkpoint.clone()?, settings.keep_every);
+        Some(Self { checkpoint, every, since: Stopwatch::start(), reached: 0, has_kept: false, cost: 0.0 })
+    }
+
+    /// A run begins after so many updates.
+    pub(super) fn begin(&mut self, updates: usize) {
+        (self.since, self.reached, self.has_kept) = (Stopwatch::start(), updates, false);
+    }
+
+    /// Whether the state has to be kept after so many updates, at the end of a batch that may end a pass or the run.
+    fn is_due(&self, updates: usize, ends_pass: bool, is_last: bool) -> bool {
+        if is_last {
+            return !self.has_kept || updates != self.reached;
+        }
+        match self.every {
+            Some(every) => updates / every > self.reached / every,
+            None => {
+                let is_time = self.since.seconds() >= self.checkpoint.least_seconds(self.cost);
+                is_time || (ends_pass && !self.has_kept)
+            }
+        }
     }
 }
 
 impl HebbianLearner {
-    /// Keeps the state at the end of a pass, if it is asked for and time has come, or if it is the last one. In the middle of a pass
-    /// what is put off would be done earlier than in a run that goes through, with other rounding.
+    /// Keeps the state at the end of a batch, if it is asked for and time has come, or if it is the last one. What is put off stays put
+    /// off, in the file too: done earlier than in a run that goes through, it would be rounded otherwise.
     pub(super) fn keep(&mut self, is_last: bool) -> Result<()> {
+        let (updates, ends_pass) = (self.n_updates(), self.state.position() == 0);
         let Some(keeping) = &self.keeping else { return Ok(()) };
-        let is_due = keeping.last.is_none_or(|last| last.seconds() >= keeping.checkpoint.least_seconds(keeping.cost));
-        if !(is_last || is_due) || self.state.position() != 0 || self.n_updates() == 0 {
+        // A component may be too long for a moment, but nothing is handed out like that.
+        if !keeping.is_due(updates, ends_pass, is_last) || updates == 0 || !self.state.small.is_within(self.limit) {
             return Ok(());
         }
         let stopwatch = Stopwatch::start();
         self.save(keeping.checkpoint.path())?;
         if let Some(keeping) = &mut self.keeping {
-            (keeping.cost, keeping.last) = (stopwatch.seconds(), Some(Stopwatch::start()));
+            (keeping.cost, keeping.since) = (stopwatch.seconds(), Stopwatch::start());
+            (keeping.reached, keeping.has_kept) = (updates, true);
         }
         Ok(())
     }
@@ -53,7 +83,7 @@ impl HebbianLearner {
     ) -> Result<Option<Self>> {
         let Some(mut learner) = Self::earlier(settings, points, start, watch)? else { return Ok(None) };
         let made = learner.state.small.updates - learner.state.origin;
-        let rest = settings.passes.saturating_mul(points.n_samples()).saturating_sub(made);
+        let rest = settings.total_updates(points.n_samples()).saturating_sub(made);
         let ended = learner.run(Order::Permutations(rest), learner.parameters, watch, stopwatch)?;
         match ended {
             Ended::Diverged(diverged) if !settings.tunes() => Err(learner.diverged(diverged)),
@@ -89,10 +119,17 @@ impl HebbianLearner {
             ));
         }
         learner.prepared.tolerance = here.tolerance;
-        learner.keeping = Some(Keeping::new(checkpoint.clone()));
-        learner.resumed_after_passes = Some(learner.state.pass());
+        learner.keeping = Keeping::new(settings);
+        learner.resumed_after = Some(Resumed { passes: learner.state.pass(), updates: learner.n_updates() });
         Ok(Some(learner))
     }
+}
+
+/// How far an earlier part of a run had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Resumed {
+    pub(super) passes: usize,
+    pub(super) updates: usize,
 }
 
 impl KernelHebbianPca {
@@ -145,6 +182,8 @@ fn difference(there: &Header, here: &KernelHebbianPca, start: &Start<'_>, prepar
         ("xi", there.xi.to_string(), here.xi.to_string()),
         ("rho0", there.rho0.to_string(), here.rho0.to_string()),
         ("batch_size", chosen(there.batch_size), chosen(here.batch_size)),
+        // Batches end where the history has an entry.
+        ("record_every", chosen(there.record_every), chosen(here.record_every)),
         ("seed", there.seed.to_string(), here.common.seed.to_string()),
     ];
     let differs = pairs.into_iter().find(|(_, there, here)| there != here);

@@ -1,14 +1,17 @@
 //! A run of the kernel Hebbian algorithm: what it has learned, and how it goes on.
 
+use std::sync::OnceLock;
+
 use faer::{Mat, MatRef};
 
 use super::engine::Engine;
+use super::grow::Amount;
 use super::history::HistoryEntry;
-use super::keep::Keeping;
+use super::keep::{Keeping, Resumed};
 use super::run::Order;
 use super::schedule::GainParameters;
 use super::settings::{KernelHebbianPca, Start};
-use super::setup::Setup;
+use super::setup::{Beside, Setup};
 use super::start;
 use super::state::State;
 use super::trial::Standing;
@@ -55,9 +58,21 @@ pub struct HebbianLearner {
     pub(super) store_bytes: u64,
     pub(super) memory_bytes: u64,
     pub(super) seconds: f64,
+    /// Seconds of the errors in the history.
+    pub(super) error_seconds: f64,
     pub(super) stopped: bool,
     pub(super) keeping: Option<Keeping>,
-    pub(super) resumed_after_passes: Option<usize>,
+    /// Whether what is done makes a history; not while gains are tried.
+    pub(super) records: bool,
+    pub(super) resumed_after: Option<Resumed>,
+    /// The digest of the points, once a checkpoint has needed it.
+    pub(super) points_digest: OnceLock<String>,
+    /// Bytes of points that were put together here, and are not the caller's.
+    pub(super) own_points: u64,
+    /// Bytes of the budget that the caller has taken.
+    pub(super) taken: u64,
+    /// Kernel entries computed over fewer points than there are now.
+    pub(super) earlier_entries: u64,
 }
 
 impl HebbianLearner {
@@ -81,7 +96,7 @@ impl HebbianLearner {
         if let Some(learner) = Self::go_on(&settings, points, start, watch, stopwatch)? {
             return Ok(learner);
         }
-        let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points)?;
+        let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points, Beside::default())?;
         let context = Context::new(&prepared.threads, watch, Phase::Learning);
         context.check()?;
         let (threads, seed) = (&prepared.threads, settings.common.seed);
@@ -99,7 +114,7 @@ impl HebbianLearner {
         state.refresh(false, &prepared.threads);
         let longest = state.small.squared_lengths().fold(1.0, f64::max);
         let parameters = GainParameters { eta0: f64::NAN, tau: None, mu: None };
-        let keeping = settings.checkpoint.clone().map(Keeping::new);
+        let keeping = Keeping::new(&settings);
         let mut learner = Self {
             settings,
             prepared,
@@ -114,14 +129,20 @@ impl HebbianLearner {
             store_bytes,
             memory_bytes,
             seconds: 0.0,
+            error_seconds: 0.0,
             stopped: false,
             keeping,
-            resumed_after_passes: None,
+            records: true,
+            resumed_after: None,
+            points_digest: OnceLock::new(),
+            own_points: 0,
+            taken: 0,
+            earlier_entries: 0,
         };
         if start.is_given() && learner.settings.eta0 == Gain::Auto {
             learner.start_standing = Some(learner.standing(watch)?);
         }
-        let order = start.order.map_or(Order::passes(learner.settings.passes, n), Order::Given);
+        let order = start.order.map_or(Order::Permutations(learner.settings.total_updates(n)), Order::Given);
         learner.tuned_run(order, watch, stopwatch)?;
         if start.order.is_some() {
             // Whatever comes next goes over all points, not over what an order of another length leaves of a pass.
@@ -144,83 +165,56 @@ impl HebbianLearner {
     ///
     /// If the new points do not look like the old ones, do not fit the memory budget, or the run diverges with gains that were given.
     pub fn partial_fit(&mut self, new_points: Option<&Points>, passes: usize, watch: &Watch<'_>) -> Result<()> {
-        let stopwatch = Stopwatch::start();
         if passes == 0 {
             return Err(Error::invalid("passes", "at least 1", 0));
         }
-        if let Some(points) = new_points {
-            return self.with_more_points(points, passes, watch, stopwatch);
+        self.go_on_for(new_points, Amount::Passes(passes), watch)
+    }
+
+    /// As [`partial_fit`](Self::partial_fit), for so many updates, from wherever the pass is. Called again and again, it gives a
+    /// [`model`](Self::model), a history and a [checkpoint](Self::save) after every so many updates, where a pass takes long.
+    ///
+    /// ```
+    /// use mercer::{Kernel, KernelHebbianPca, Points, Watch};
+    ///
+    /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    /// let points = Points::from_f64(values, 20, 3)?;
+    /// let mut learner = KernelHebbianPca::new(Kernel::gaussian(0.01)?).updates(8).fit(&points)?;
+    /// learner.learn(None, 8, &Watch::new())?;
+    /// assert_eq!((learner.n_updates(), learner.history().len()), (16, 2));
+    /// assert_eq!(learner.model()?.n_components(), 2);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`partial_fit`](Self::partial_fit).
+    pub fn learn(&mut self, new_points: Option<&Points>, updates: usize, watch: &Watch<'_>) -> Result<()> {
+        if updates == 0 {
+            return Err(Error::invalid("updates", "at least 1", 0));
         }
+        self.go_on_for(new_points, Amount::Updates(updates), watch)
+    }
+
+    /// Goes on over the same points or more.
+    fn go_on_for(&mut self, new_points: Option<&Points>, amount: Amount, watch: &Watch<'_>) -> Result<()> {
+        let stopwatch = Stopwatch::start();
+        if let Some(points) = new_points {
+            return self.with_more_points(points, amount, watch, stopwatch);
+        }
+        let order = amount.order(self.points.n_samples());
         let saved = (self.state.duplicate(), self.history.len());
         let parameters = self.parameters;
-        let order = Order::passes(passes, self.points.n_samples());
         self.go_on_from(&saved, order, watch, stopwatch).inspect_err(|_| {
             self.go_back(&saved);
             self.parameters = parameters;
         })
     }
 
-    /// Learns from old and new points together.
-    fn with_more_points(&mut self, new: &Points, passes: usize, watch: &Watch<'_>, stopwatch: Stopwatch) -> Result<()> {
-        if matches!(self.prepared.kernel, Kernel::Precomputed) {
-            return Err(Error::UnsuitableKernel {
-                what: "learning from more points",
-                kernel: "precomputed".to_owned(),
-                reason: "the kernel of new points with old ones is not known",
-            });
-        }
-        new.check_finite()?;
-        let points = self.points.followed_by(new)?;
-        // The budget is for one set of rows.
-        self.engine.give_back_room();
-        let outcome = self.over(points, passes, watch, stopwatch);
-        if outcome.is_err() {
-            self.engine.make_room();
-        }
-        outcome
-    }
-
-    /// Goes on over these points, of which the first are those of now, whose rows are not kept any more.
-    fn over(&mut self, points: Points, passes: usize, watch: &Watch<'_>, stopwatch: Stopwatch) -> Result<()> {
-        let n = points.n_samples();
-        let Setup { mut engine, store_bytes, memory_bytes } = self.settings.set_up(&self.prepared, &points)?;
-        let context = Context::new(&self.prepared.threads, watch, Phase::Learning);
-        let (old, w) = (&self.state, self.state.w);
-        let mut coefficients = Mat::zeros(n, w);
-        coefficients.as_mut().subrows_mut(0, old.n).copy_from(old.coefficients(0, w));
-        if self.engine.centering().is_some() {
-            // Directions do not depend on the mean of the points, which is another one from now on, if coefficients sum to zero;
-            // and as long as it is the mean of these points, subtracting a constant from them changes nothing.
-            for j in 0..w {
-                let mean = old.coefficients(j, 1).col(0).iter().sum::<f64>() / old.n as f64;
-                coefficients.col_mut(j).iter_mut().take(old.n).for_each(|x| *x -= mean);
-            }
-        }
-        let images = engine.start(coefficients.as_ref(), self.settings.common.center, &context)?;
-        let (padded, lanes) = engine.geometry();
-        let (r, upper) = (old.r, old.small.log_gains.clone());
-        let mut state = State::new(coefficients.subcols(0, r), images.subcols(0, r), w > r, 0.0, padded, lanes);
-        state.put(r, coefficients.subcols(r, w - r), images.subcols(r, w - r));
-        state.small.log_gains = upper;
-        state.small.updates = old.small.updates;
-        (state.origin, state.earlier_passes) = (old.small.updates, old.pass());
-        let parameters = GainParameters { tau: self.tau(n), ..self.parameters };
-        let entries = self.history.len();
-        let before = (
-            std::mem::replace(&mut self.state, state),
-            std::mem::replace(&mut self.engine, engine),
-            std::mem::replace(&mut self.points, points),
-            std::mem::replace(&mut self.parameters, parameters),
-            std::mem::replace(&mut self.store_bytes, store_bytes),
-            std::mem::replace(&mut self.memory_bytes, memory_bytes),
-        );
-        let saved = (self.state.duplicate(), entries);
-        let outcome = self.go_on_from(&saved, Order::passes(passes, n), watch, stopwatch);
-        if outcome.is_err() {
-            (self.state, self.engine, self.points, self.parameters, self.store_bytes, self.memory_bytes) = before;
-            self.history.truncate(entries);
-        }
-        outcome
+    /// Sets how many bytes of the memory budget the caller has taken already, for copies of the points that
+    /// [`partial_fit`](Self::partial_fit) will be given (default 0).
+    pub fn memory_taken(&mut self, bytes: u64) {
+        self.taken = bytes;
     }
 
     /// The expansion coefficients as updated, one row per component and one column per point: neither orthonormal nor ordered.
@@ -337,7 +331,17 @@ impl HebbianLearner {
 
     /// Entries of the kernel matrix computed so far.
     pub fn kernel_entries(&self) -> u64 {
-        self.engine.entries_computed()
+        self.earlier_entries + self.engine.entries_computed()
+    }
+
+    /// Seconds that the errors in the history took, of those that learning took in all.
+    pub fn error_seconds(&self) -> f64 {
+        self.error_seconds
+    }
+
+    /// Updates that an earlier part of the run had made, if this one went on from a checkpoint that it was to keep.
+    pub fn resumed_after_updates(&self) -> Option<usize> {
+        self.resumed_after.map(|resumed| resumed.updates)
     }
 
     /// The components' scores of the points, before they are orthonormalised: `A K'` point by point.

@@ -72,6 +72,7 @@ mod checkpoint;
 mod dying;
 mod engine;
 mod finish;
+mod grow;
 mod history;
 mod keep;
 mod learner;

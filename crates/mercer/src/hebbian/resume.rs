@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use faer::MatRef;
+use faer::{Mat, MatRef};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::Deserialize;
 
@@ -10,8 +10,8 @@ use super::batch::Small;
 use super::checkpoint::{FORMAT_VERSION, Header, IN_MEMORY, KEY, fingerprint};
 use super::learner::HebbianLearner;
 use super::settings::KernelHebbianPca;
-use super::setup::Setup;
-use super::state::State;
+use super::setup::{Beside, Setup};
+use super::state::{MAX_PENDING, Pending, State};
 use crate::choices::{MemoryBudget, Negative, Refresh};
 use crate::data::Points;
 use crate::error::{Error, Result};
@@ -104,7 +104,7 @@ impl Reader<'_> {
         let settings = self.settings(memory, threads)?;
         settings.validate()?;
         let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap, &Watch::new())?;
-        let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points)?;
+        let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points, Beside::default())?;
         let (n, r) = (header.n_samples, header.n_components);
         if let Some(mean) = header.mean {
             engine.set_centering(Centering { column_means: self.finite("column_means", &[n])?, mean, weights: None });
@@ -118,6 +118,7 @@ impl Reader<'_> {
         let mut state = State::new(coefficients.subcols(0, r), images.subcols(0, r), adapts, 0.0, padded, lanes);
         state.put(r, coefficients.subcols(r, w - r), images.subcols(r, w - r));
         state.small = self.small(r, w)?;
+        state.pending = self.pending(n, w)?;
         (state.origin, state.earlier_passes) = (header.origin, header.earlier_passes);
         if header.origin > header.updates {
             return Err(bad(self.path, "the number of updates is wrong"));
@@ -136,9 +137,15 @@ impl Reader<'_> {
             store_bytes,
             memory_bytes,
             seconds: header.seconds,
+            error_seconds: header.error_seconds.unwrap_or(0.0),
             stopped: header.stopped,
             keeping: None,
-            resumed_after_passes: None,
+            records: true,
+            resumed_after: None,
+            points_digest: header.points.clone().into(),
+            own_points: 0,
+            taken: 0,
+            earlier_entries: 0,
         })
     }
 
@@ -179,6 +186,7 @@ impl Reader<'_> {
             .seed(header.seed)
             .memory(memory);
         settings.tau = header.tau;
+        settings.updates = header.updates_asked;
         settings.batch_size = header.batch_size;
         settings.record_every = header.record_every;
         if let Some(tolerance) = header.tolerance {
@@ -203,6 +211,33 @@ impl Reader<'_> {
             images: followed("second_moments")?,
             updates: self.header.updates,
         })
+    }
+
+    /// Batches that have not reached the coefficients; none at the end of a pass.
+    fn pending(&self, n: usize, w: usize) -> Result<Vec<Pending>> {
+        let Ok(sizes) = self.tensors.tensor("pending_sizes") else { return Ok(Vec::new()) };
+        let wrong = || bad(self.path, "its batches do not fit together");
+        let m = sizes.shape().first().copied().filter(|m| (1..MAX_PENDING).contains(m)).ok_or_else(wrong)?;
+        let whole = |x: &f64, most: usize| {
+            (*x >= 0.0 && *x <= most as f64 && x.fract() == 0.0).then_some(*x as usize).ok_or_else(wrong)
+        };
+        let sizes = self.finite("pending_sizes", &[m])?.iter().map(|x| whole(x, n)).collect::<Result<Vec<usize>>>()?;
+        let s = sizes.iter().sum();
+        let samples = self.finite("pending_samples", &[s])?;
+        let samples = samples.iter().map(|x| whole(x, n.saturating_sub(1))).collect::<Result<Vec<usize>>>()?;
+        let transforms = self.finite("pending_transforms", &[m, w, w])?;
+        let coefficients = self.finite("pending_coefficients", &[s, w])?;
+        let mut first = 0;
+        let batch = |(size, transform): (&usize, &[f64])| {
+            let range = first..first + size;
+            first = range.end;
+            Pending {
+                transform: Mat::from_fn(w, w, |i, j| transform[i * w + j]),
+                samples: samples[range.clone()].to_vec(),
+                coefficients: Mat::from_fn(w, range.len(), |i, t| coefficients[(range.start + t) * w + i]),
+            }
+        };
+        Ok(sizes.iter().zip(transforms.chunks_exact(w * w)).map(batch).collect())
     }
 
     fn numbers(&self, name: &str, shape: &[usize]) -> Result<Vec<f64>> {

@@ -89,12 +89,12 @@ impl HebbianLearner {
         watch: &Watch<'_>,
         stopwatch: Stopwatch,
     ) -> Result<Ended> {
+        let updates = self.n_updates();
+        self.keeping.iter_mut().for_each(|keeping| keeping.begin(updates));
         let ended = self.run_batches(order, parameters, watch, stopwatch);
+        let kept = if let Ok(Ended::Done | Ended::Stopped) = ended { self.keep(true) } else { Ok(()) };
         self.state.settle(&self.prepared.threads);
-        if let Ok(Ended::Done | Ended::Stopped) = ended {
-            self.keep(true)?;
-        }
-        ended
+        kept.and(ended)
     }
 
     fn run_batches(
@@ -150,8 +150,8 @@ impl HebbianLearner {
                     Err(Error::Interrupted { .. }) => return Ok(self.stop(stopwatch)),
                     outcome => outcome?,
                 }
-                self.keep(false)?;
             }
+            self.keep(false)?;
         }
         self.seconds = stopwatch.seconds();
         Ok(Ended::Done)
@@ -184,14 +184,37 @@ impl HebbianLearner {
         }
     }
 
-    fn record(&mut self, context: &Context<'_>, stopwatch: Stopwatch) -> Result<()> {
-        let wanted = match self.settings.record_error {
-            RecordError::Auto => self.points.n_samples() <= ERROR_UP_TO,
+    /// Whether the next entry of the history gets the error (38).
+    fn wants_error(&self) -> bool {
+        match self.settings.record_error {
+            RecordError::Auto => {
+                let n = self.points.n_samples();
+                let last = self.history.iter().rev().find(|entry| entry.error.is_some());
+                // An error takes half as many kernel entries as a pass.
+                let is_time = last.is_none_or(|last| 2 * (self.n_updates() - last.updates) >= n);
+                n <= ERROR_UP_TO && (self.state.position() == 0 || is_time)
+            }
             RecordError::Yes => true,
             RecordError::No => false,
-        };
-        let error = if wanted { Some(self.error(context)?) } else { None };
+        }
+    }
+
+    /// Makes an entry of the history, unless gains are only tried.
+    fn record(&mut self, context: &Context<'_>, stopwatch: Stopwatch) -> Result<()> {
         self.state.settle(context.threads);
+        if !self.records {
+            return Ok(());
+        }
+        let begun = Stopwatch::start();
+        let error = if self.wants_error() { self.error(context).map(Some) } else { Ok(None) };
+        // Stopped here, the entry is there without it: a run that is resumed goes on behind it.
+        let (error, outcome) = match error {
+            Ok(error) => (error, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        if error.is_some() {
+            self.error_seconds += begun.seconds();
+        }
         self.history.push(HistoryEntry {
             passes: self.state.pass(),
             updates: self.n_updates(),
@@ -200,6 +223,6 @@ impl HebbianLearner {
             error,
             seconds: stopwatch.seconds(),
         });
-        Ok(())
+        outcome
     }
 }

@@ -3,7 +3,7 @@
 use faer::MatRef;
 
 use super::learner::HebbianLearner;
-use crate::choices::{Center, Gain, GainRule, GramChoice, MemoryBudget, Negative, Refresh};
+use crate::choices::{Center, Gain, GainRule, GramChoice, MemoryBudget, Negative, Refresh, named};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -52,13 +52,16 @@ pub struct KernelHebbianPca {
     pub(super) rho0: f64,
     pub(super) refresh: Refresh,
     pub(super) passes: usize,
+    pub(super) updates: Option<usize>,
     pub(super) batch_size: Option<usize>,
     pub(super) record_every: Option<usize>,
     pub(super) record_error: RecordError,
     pub(super) checkpoint: Option<Checkpoint>,
+    pub(super) keep_every: Option<usize>,
 }
 
-/// Whether the history holds the reconstruction error (38), which costs half a pass over the matrix each time.
+/// Whether the history holds the reconstruction error (38), which costs half a pass over the matrix each time. Gains that are tried on
+/// the first updates only have no history.
 ///
 /// ```
 /// use mercer::hebbian::RecordError;
@@ -68,19 +71,22 @@ pub struct KernelHebbianPca {
 /// let points = Points::from_f64(values, 20, 3)?;
 /// let settings = KernelHebbianPca::new(Kernel::gaussian(0.01)?).record_error(RecordError::No);
 /// assert!(settings.fit(&points)?.history().iter().all(|entry| entry.error.is_none()));
+/// assert_eq!("yes".parse::<RecordError>()?.name(), "yes");
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecordError {
-    /// Up to 4096 points.
+    /// Up to 4096 points, at the end of every pass, and inside a pass where the last one is half a pass ago: it never takes more kernel
+    /// entries than the updates between.
     #[default]
     Auto,
-    /// It does.
+    /// Every entry does, whatever it costs.
     Yes,
     /// It does not.
     No,
 }
+named!(RecordError, "record_error", Auto => "auto", Yes => "yes", No => "no");
 
 /// Where a fit starts and what it sees; everything is optional.
 ///
@@ -127,10 +133,12 @@ impl KernelHebbianPca {
             rho0: 0.0,
             refresh: Refresh::default(),
             passes: 10,
+            updates: None,
             batch_size: None,
             record_every: None,
             record_error: RecordError::Auto,
             checkpoint: None,
+            keep_every: None,
         }
     }
 
@@ -207,6 +215,14 @@ impl KernelHebbianPca {
         self
     }
 
+    /// Sets the number of updates, instead of passes: a run that ends in the middle of a pass goes on from there with
+    /// [`HebbianLearner::learn`], which is how to look at a model after every so many updates where a pass takes long.
+    #[must_use]
+    pub fn updates(mut self, updates: usize) -> Self {
+        self.updates = Some(updates);
+        self
+    }
+
     /// Sets how many updates are computed together (default: a size at which kernel rows come at full speed). The iterates are the
     /// same for every size, up to rounding.
     #[must_use]
@@ -222,7 +238,7 @@ impl KernelHebbianPca {
         self
     }
 
-    /// Sets whether the history holds the reconstruction error (default: up to 4096 points).
+    /// Sets whether the history holds the reconstruction error (default: [where it is cheap](RecordError::Auto)).
     #[must_use]
     pub fn record_error(mut self, record_error: RecordError) -> Self {
         self.record_error = record_error;
@@ -281,8 +297,9 @@ impl KernelHebbianPca {
         self
     }
 
-    /// Keeps the state of the run in a file after passes, so that a run that was cut off can go on to the same bits. A run with a
-    /// given order does not go on from a file.
+    /// Keeps the state of the run in a file, so that a run that was cut off can go on to the same bits: after the first pass, whenever
+    /// the [time](Checkpoint::every) has come, in the middle of a pass too, and at the end. Keeping it changes no bit of what is
+    /// learned. A run with a given order does not go on from a file.
     ///
     /// ```
     /// use mercer::{Checkpoint, Kernel, KernelHebbianPca, Points};
@@ -301,6 +318,28 @@ impl KernelHebbianPca {
     #[must_use]
     pub fn checkpoint(mut self, checkpoint: Checkpoint) -> Self {
         self.checkpoint = Some(checkpoint);
+        self
+    }
+
+    /// Sets after how many updates the state is kept, at the end of the batch that reaches them, instead of after a time.
+    ///
+    /// ```
+    /// use mercer::{Checkpoint, HebbianLearner, Kernel, KernelHebbianPca, MemoryBudget, Points};
+    ///
+    /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    /// let points = Points::from_f64(values, 20, 3)?;
+    /// let folder = tempfile::tempdir()?;
+    /// let checkpoint = Checkpoint::new(folder.path().join("run.checkpoint"));
+    /// let settings = KernelHebbianPca::new(Kernel::gaussian(0.01)?).eta0(0.1).batch_size(4);
+    /// let part = settings.clone().updates(30).checkpoint(checkpoint.clone()).keep_every(10).fit(&points)?;
+    /// assert_eq!(part.n_updates(), 30); // one pass and a half
+    /// let learner = HebbianLearner::resume(checkpoint.path(), &points, MemoryBudget::Auto, None)?;
+    /// assert_eq!(learner.coefficients(), part.coefficients());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn keep_every(mut self, updates: usize) -> Self {
+        self.keep_every = Some(updates);
         self
     }
 
@@ -338,6 +377,11 @@ impl KernelHebbianPca {
         }
     }
 
+    /// Updates that a run over so many points makes.
+    pub(super) fn total_updates(&self, n_samples: usize) -> usize {
+        self.updates.unwrap_or_else(|| self.passes.saturating_mul(n_samples))
+    }
+
     /// Checks every setting that is not common to all of kernel PCA.
     pub(super) fn validate(&self) -> Result<()> {
         if let Gain::Fixed(eta0) = self.eta0 {
@@ -360,9 +404,16 @@ impl KernelHebbianPca {
                 "\"error\" or \"clip\": updates grow towards the largest eigenvalues, never towards negative ones";
             return Err(Error::invalid("negative", allowed, "\"flip\""));
         }
-        for (name, value) in
-            [("passes", Some(self.passes)), ("batch_size", self.batch_size), ("record_every", self.record_every)]
-        {
+        if self.keep_every.is_some() && self.checkpoint.is_none() {
+            return Err(Error::invalid("keep_every", "left out without a checkpoint, which it is for", "given"));
+        }
+        for (name, value) in [
+            ("passes", Some(self.passes)),
+            ("updates", self.updates),
+            ("batch_size", self.batch_size),
+            ("record_every", self.record_every),
+            ("keep_every", self.keep_every),
+        ] {
             if value == Some(0) {
                 return Err(Error::invalid(name, "at least 1", 0));
             }

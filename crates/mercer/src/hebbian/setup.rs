@@ -2,14 +2,15 @@
 
 use super::engine::{Engine, TileEngine};
 use super::learner::HebbianLearner;
-use super::settings::{KernelHebbianPca, Start};
+use super::run::ERROR_UP_TO;
+use super::settings::{KernelHebbianPca, RecordError, Start};
 use super::tune::trial_updates;
 use crate::choices::{Center, GramChoice, Refresh};
 use crate::data::Points;
 use crate::error::{Error, Result, bytes};
 use crate::gram::{Basis, Element, PackedCopy, StoreFormat, block_size};
 use crate::kernel::Kernel;
-use crate::model::{Prepared, SpeedsFrom, going_on};
+use crate::model::{Prepared, SpeedsFrom};
 use crate::plan::Plan;
 use crate::record::{KernelRecord, PlanRecord, RECORD_VERSION};
 use crate::scalar::Precision;
@@ -36,6 +37,30 @@ pub(super) struct Setup {
     pub(super) store_bytes: u64,
     /// Bytes in all, beyond the data.
     pub(super) memory_bytes: u64,
+}
+
+/// What a run has in memory beside what its points and components need.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Beside {
+    /// Bytes from its beginning to its end.
+    pub(super) always: u64,
+    /// Bytes until the points are packed.
+    pub(super) while_packing: u64,
+}
+
+/// What of points decides how much memory they need.
+#[derive(Clone, Copy)]
+struct Shape {
+    n_samples: usize,
+    n_features: usize,
+    is_bytes: bool,
+}
+
+impl From<&Points> for Shape {
+    fn from(points: &Points) -> Self {
+        let is_bytes = points.tile_bytes().is_some();
+        Self { n_samples: points.n_samples(), n_features: points.n_features(), is_bytes }
+    }
 }
 
 /// Bytes beyond the data.
@@ -80,10 +105,35 @@ impl KernelHebbianPca {
     }
 
     /// Packs the points within the memory budget.
-    pub(super) fn set_up(&self, prepared: &Prepared, points: &Points) -> Result<Setup> {
+    pub(super) fn set_up(&self, prepared: &Prepared, points: &Points, beside: Beside) -> Result<Setup> {
+        let Room { needed, store_bytes, .. } = self.room(prepared, points.into(), beside)?;
+        let engine = self.engine(prepared, points, store_bytes)?;
+        Ok(Setup { engine, store_bytes, memory_bytes: needed + store_bytes })
+    }
+
+    /// Packs the points, with so much memory for rows.
+    pub(super) fn engine(&self, prepared: &Prepared, points: &Points, store_bytes: u64) -> Result<Box<dyn Engine>> {
+        let kernel = &prepared.kernel;
+        prepared.threads.run(|| -> Result<Box<dyn Engine>> {
+            Ok(match prepared.precision {
+                Precision::F32 => Box::new(TileEngine::<f32>::new(points, kernel, store_bytes)?),
+                Precision::F64 => Box::new(TileEngine::<f64>::new(points, kernel, store_bytes)?),
+            })
+        })
+    }
+
+    /// Whether there is room for old and new points together, before they are put together.
+    pub(super) fn check_room(&self, prepared: &Prepared, (old, new): (&Points, &Points), beside: Beside) -> Result<()> {
+        let (old, new) = (Shape::from(old), Shape::from(new));
+        let joined = Shape { n_samples: old.n_samples + new.n_samples, is_bytes: old.is_bytes && new.is_bytes, ..old };
+        self.room(prepared, joined, beside).map(|_| ())
+    }
+
+    /// Bytes that the points take when they are packed.
+    pub(super) fn packed_size(&self, prepared: &Prepared, points: &Points) -> u64 {
         match prepared.precision {
-            Precision::F32 => self.set_up_in::<f32>(prepared, points),
-            Precision::F64 => self.set_up_in::<f64>(prepared, points),
+            Precision::F32 => packed::<f32>(prepared, points.into()),
+            Precision::F64 => packed::<f64>(prepared, points.into()),
         }
     }
 
@@ -131,19 +181,20 @@ impl KernelHebbianPca {
         start.validate(self.n_components, points.n_samples())?;
         start.check_model(&prepared.kernel)?;
         let earlier = HebbianLearner::earlier(self, points, start, &watch)?;
-        let room = match prepared.precision {
-            Precision::F32 => self.room::<f32>(&prepared, points)?,
-            Precision::F64 => self.room::<f64>(&prepared, points)?,
-        };
+        let room = self.room(&prepared, points.into(), Beside::default())?;
         let mut plan = self.plan_of(&prepared, points.n_samples(), room.store_bytes, room.needed + room.store_bytes);
         plan.stored_share = room.store_bytes as f64 / room.whole as f64;
         plan.expected_seconds = self.expected_seconds(&prepared, points.n_samples(), plan.stored_share);
         plan.reasons.extend(room.reason(self.common.gram, points.n_features()));
+        plan.reasons.extend(self.reason_of_errors(points.n_samples()));
         if self.tunes() {
             plan.reasons.push("gains are found by trying: a few short runs more".to_owned());
         }
         if let Some(earlier) = earlier {
-            plan.reasons.push(going_on(earlier.state.pass()));
+            plan.reasons.push(format!(
+                "goes on after {} updates of an earlier run, which are among those expected",
+                earlier.n_updates()
+            ));
         }
         Ok(PlanRecord {
             record_version: RECORD_VERSION,
@@ -183,7 +234,7 @@ impl KernelHebbianPca {
             stored_share: 0.0,
             store_format: StoreFormat::Full,
             start_sample: 0,
-            expected_passes: self.passes,
+            expected_passes: self.total_updates(n_samples).div_ceil(n_samples),
             expected_seconds: 0.0,
             expected_memory_bytes: memory_bytes,
             reasons: vec![format!("the kernel Hebbian algorithm with gain {}, as asked for", self.rule)],
@@ -204,24 +255,54 @@ impl KernelHebbianPca {
         let followed = if self.follows() { 0.5 * self.batch(n_samples) as f64 } else { 0.0 };
         let products = n * n * (self.width() as f64 + followed) / speeds.multiply_adds;
         let trying = if self.tunes() { TRIALS * (trial_updates(n_samples) as f64 / n).min(1.0) } else { 0.0 };
-        let (passes, first) = (self.passes as f64 + trying, 0.5 * entries);
+        let (run, first) = (self.total_updates(n_samples) as f64 / n, 0.5 * entries);
+        let passes = run + trying;
         // Rows that are kept are computed in the first pass.
-        first + entries * (1.0 + (passes - 1.0).max(0.0) * (1.0 - stored_share)) + passes * products
+        let learning = entries * (passes.min(1.0) + (passes - 1.0).max(0.0) * (1.0 - stored_share)) + passes * products;
+        let error = 0.5 * (entries + n * n * self.n_components as f64 / speeds.multiply_adds);
+        first + learning + self.expected_errors(n_samples) * error
     }
 
-    fn set_up_in<T: Element>(&self, prepared: &Prepared, points: &Points) -> Result<Setup> {
-        let Room { needed, store_bytes, .. } = self.room::<T>(prepared, points)?;
-        let engine =
-            prepared.threads.run(|| TileEngine::<T>::new(points, &prepared.kernel, store_bytes)).map(Box::new)?;
-        Ok(Setup { engine, store_bytes, memory_bytes: needed + store_bytes })
+    /// How many errors (38) a run will record, about.
+    fn expected_errors(&self, n_samples: usize) -> f64 {
+        let (n, updates) = (n_samples as f64, self.total_updates(n_samples) as f64);
+        let passes = (updates / n).ceil();
+        match (self.record_error, self.record_every) {
+            (RecordError::No, _) => 0.0,
+            (RecordError::Auto, _) if n_samples > ERROR_UP_TO => 0.0,
+            (_, None) => passes,
+            (RecordError::Auto, Some(every)) => passes + (updates / (every as f64).max(0.5 * n)).floor(),
+            (RecordError::Yes, Some(every)) => passes + (updates / every as f64).floor(),
+        }
+    }
+
+    /// What recorded errors (38) cost, if they were asked for.
+    fn reason_of_errors(&self, n_samples: usize) -> Option<String> {
+        let errors = self.expected_errors(n_samples);
+        let asked = self.record_error == RecordError::Yes;
+        asked.then(|| {
+            format!(
+                "the reconstruction error is recorded {errors} times, as asked for: half a pass over the matrix each"
+            )
+        })
     }
 
     /// How the memory budget is shared out.
-    fn room<T: Element>(&self, prepared: &Prepared, points: &Points) -> Result<Room> {
-        let needed = self.needed::<T>(prepared, points);
+    fn room(&self, prepared: &Prepared, points: Shape, beside: Beside) -> Result<Room> {
+        match prepared.precision {
+            Precision::F32 => self.room_in::<f32>(prepared, points, beside),
+            Precision::F64 => self.room_in::<f64>(prepared, points, beside),
+        }
+    }
+
+    fn room_in<T: Element>(&self, prepared: &Prepared, points: Shape, beside: Beside) -> Result<Room> {
+        let while_packing = packed::<T>(prepared, points) + beside.while_packing;
+        let needed =
+            beside.always.saturating_add(self.needed::<T>(prepared, points, beside.always > 0).max(while_packing));
         if needed > prepared.budget {
+            let together = if beside.always > 0 { ", old and new ones," } else { "" };
             return Err(Error::OverBudget {
-                what: format!("{} components of {} points", self.n_components, points.n_samples()),
+                what: format!("{} components of {} points{together}", self.n_components, points.n_samples),
                 needed,
                 budget: prepared.budget,
                 advice: "ask for fewer components, smaller batches, or a larger budget".to_owned(),
@@ -231,36 +312,42 @@ impl KernelHebbianPca {
             && match self.common.gram {
                 GramChoice::Tiled => false,
                 GramChoice::Stored => true,
-                GramChoice::Auto => points.n_features() >= STORE_FROM_FEATURES,
+                GramChoice::Auto => points.n_features >= STORE_FROM_FEATURES,
                 GramChoice::Expansion => {
                     let requirement = "auto, tiled or stored for the Hebbian algorithm, which needs rows of the matrix";
                     return Err(Error::invalid("gram", requirement, self.common.gram));
                 }
             };
-        let n = points.n_samples() as u64;
+        let n = points.n_samples as u64;
         let whole = n * (n + 64) * size_of::<T>() as u64;
         let store_bytes = if wants_store { whole.min(prepared.budget - needed) } else { 0 };
         Ok(Room { needed, store_bytes, whole })
     }
 
     /// Bytes beyond the data, without rows that are kept.
-    fn needed<T: Element>(&self, prepared: &Prepared, points: &Points) -> u64 {
-        let (n, d, isa) = (points.n_samples(), points.n_features(), Isa::detect());
+    fn needed<T: Element>(&self, prepared: &Prepared, points: Shape, goes_on: bool) -> u64 {
+        let Shape { n_samples: n, n_features: d, .. } = points;
+        let isa = Isa::detect();
         let geometry = crate::tile::Geometry::of::<T>(isa);
         let rows = self.width();
         let (n64, size) = (geometry.padded(n) as u64, size_of::<T>() as u64);
         let width = (rows + 1).next_multiple_of(geometry.lanes) as u64;
         let batch = (geometry.padded(self.batch(n)) + geometry.unit) as u64;
         let block = block_size::<T>(n, isa) as u64;
-        let packed =
-            Basis::<T>::size_of_shape(PackedCopy::Kept, n, d, points.tile_bytes().is_some(), &prepared.kernel, isa);
         // Coefficients and images, and a copy of both to come back to.
         let state = 4 * 8 * n64 * width;
         // The first product: vectors in the tiles' precision, sums, the centred copy and the result; coefficients as a matrix.
-        let product = n64 * width * (size + 8 + 16) + 2 * 8 * n64 * self.n_components as u64;
+        let vectors = if goes_on { rows } else { self.n_components } as u64;
+        let product = n64 * width * (size + 8 + 16) + 2 * 8 * n64 * vectors;
         let kept = if self.follows() { batch * n64 * size } else { 0 };
         let scratch = prepared.threads.count() as u64 * block * (batch * size + width * 8 + (width + batch) * size);
         let small = 8 * batch * (batch * 3 + 4 * width) + batch * d as u64 * (size + 8);
-        packed + state + product + kept + scratch + small
+        packed::<T>(prepared, points) + state + product + kept + scratch + small
     }
+}
+
+/// Bytes that points take when they are packed.
+fn packed<T: Element>(prepared: &Prepared, points: Shape) -> u64 {
+    let Shape { n_samples, n_features, is_bytes } = points;
+    Basis::<T>::size_of_shape(PackedCopy::Kept, n_samples, n_features, is_bytes, &prepared.kernel, Isa::detect())
 }

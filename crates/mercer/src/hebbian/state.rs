@@ -14,16 +14,16 @@ use crate::watch::Threads;
 const CHUNK: usize = 1024;
 
 /// Batches that are put off at most: enough that touching the coefficients is lost in the kernel rows.
-const MAX_PENDING: usize = 16;
+pub(super) const MAX_PENDING: usize = 16;
 
 /// What a batch does to the coefficients.
 #[derive(Clone)]
-struct Pending {
+pub(super) struct Pending {
     /// `T`.
-    transform: Mat<f64>,
-    samples: Vec<usize>,
+    pub(super) transform: Mat<f64>,
+    pub(super) samples: Vec<usize>,
     /// `C`.
-    coefficients: Mat<f64>,
+    pub(super) coefficients: Mat<f64>,
 }
 
 /// `S = [A; B]` and `S K'`, point by point: row `j` of a buffer is column `j` of the matrix, padded to `width` numbers.
@@ -40,7 +40,7 @@ pub(super) struct State {
     pub(super) images: Buffer<f64>,
     pub(super) small: Small,
     /// Batches that have not reached the coefficients yet: their images have them.
-    pending: Vec<Pending>,
+    pub(super) pending: Vec<Pending>,
     /// Updates before the present points were there, or in an order that was given: passes are counted from here.
     pub(super) origin: usize,
     /// Passes over all points before that.
@@ -82,6 +82,17 @@ impl State {
         };
         state.put(0, coefficients, images);
         state
+    }
+
+    /// A state of nothing, in the place of one that is elsewhere.
+    pub(super) fn empty() -> Self {
+        let nothing = Mat::zeros(0, 1);
+        Self::new(nothing.as_ref(), nothing.as_ref(), false, 0.0, 0, 1)
+    }
+
+    /// Bytes of the large matrices.
+    pub(super) fn size(&self) -> u64 {
+        2 * size_of::<f64>() as u64 * self.coefficients.len() as u64
     }
 
     /// Writes rows `first..` of `S` and `S K'` from columns of tall matrices.
@@ -183,6 +194,11 @@ impl State {
         self.tall(&self.coefficients, first, count)
     }
 
+    /// All of `S` as it stands, without what is put off.
+    pub(super) fn unsettled(&self) -> MatRef<'_, f64> {
+        self.tall(&self.coefficients, 0, self.w)
+    }
+
     /// Rows `first..first + count` of `S K'`, one column each of a tall matrix.
     pub(super) fn images(&self, first: usize, count: usize) -> MatRef<'_, f64> {
         self.tall(&self.images, first, count)
@@ -224,7 +240,8 @@ impl State {
     }
 }
 
-fn by_rows(matrix: MatRef<'_, f64>) -> Vec<f64> {
+/// The entries of a matrix, row by row.
+pub(super) fn by_rows(matrix: MatRef<'_, f64>) -> Vec<f64> {
     matrix.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>()).collect()
 }
 

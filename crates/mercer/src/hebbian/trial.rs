@@ -118,14 +118,11 @@ impl HebbianLearner {
         // There is nothing to come back to if nothing is tuned.
         let saved = if self.settings.tunes() { Some((self.state.duplicate(), 0)) } else { None };
         let trial = order.first(trial_updates(self.points.n_samples()));
-        // What a trial learns is not worth keeping.
-        let keeping = self.keeping.take();
         if self.settings.eta0 == Gain::Auto && (adapts || self.start_standing.is_some()) {
             let without = |eta0| GainParameters { eta0, tau, mu: adapts.then_some(0.0) };
             self.lower_in_trials(trial, saved.as_ref(), &mut gains.eta0, without, watch, stopwatch)?;
         }
         self.find_mu(trial, saved.as_ref(), &mut gains, watch, stopwatch)?;
-        self.keeping = keeping;
         loop {
             let ended = self.run(order, gains.parameters(), watch, stopwatch)?;
             let wrong = match self.wrong_with(&ended, watch) {
@@ -145,9 +142,7 @@ impl HebbianLearner {
             match (wrong, lowered) {
                 (_, Lowered::Anew) => {
                     self.go_back_if(saved.as_ref());
-                    let keeping = self.keeping.take();
                     self.find_mu(trial, saved.as_ref(), &mut gains, watch, stopwatch)?;
-                    self.keeping = keeping;
                 }
                 (_, Lowered::Yes) => self.go_back_if(saved.as_ref()),
                 (Some(Wrong::Diverged(diverged)), Lowered::No) => return Err(self.diverged(diverged)),
@@ -192,7 +187,7 @@ impl HebbianLearner {
             // What is tuned last is lowered first.
             return Ok(Lowered::from((gains.adapts && gains.mu.lower()) || gains.eta0.lower()));
         }
-        // What is learned without adaptation is not worth keeping, either.
+        // What is learned without adaptation is not worth keeping.
         let keeping = self.keeping.take();
         let outcome = self.lower_without(gains, saved, order, fails, watch, stopwatch);
         self.keeping = keeping;
@@ -241,6 +236,21 @@ impl HebbianLearner {
         Ok(Unit::over(total_variance(self.engine.as_ref())? / self.points.n_samples() as f64))
     }
 
+    /// A run whose outcome alone is wanted: what it learns is neither kept in a file nor worth a history.
+    fn try_out(
+        &mut self,
+        order: Order<'_>,
+        parameters: GainParameters,
+        watch: &Watch<'_>,
+        stopwatch: Stopwatch,
+    ) -> Result<Ended> {
+        let keeping = self.keeping.take();
+        self.records = false;
+        let ended = self.run(order, parameters, watch, stopwatch);
+        (self.keeping, self.records) = (keeping, true);
+        ended
+    }
+
     /// Lowers a parameter until a trial with it goes well. What trials learn is forgotten.
     fn lower_in_trials(
         &mut self,
@@ -252,7 +262,7 @@ impl HebbianLearner {
         stopwatch: Stopwatch,
     ) -> Result<()> {
         loop {
-            let wrong = match self.run(trial, parameters(tuned.value()), watch, stopwatch)? {
+            let wrong = match self.try_out(trial, parameters(tuned.value()), watch, stopwatch)? {
                 Ended::Diverged(diverged) => Some(Wrong::Diverged(diverged)),
                 Ended::Done if self.is_worse_than_its_start(watch)? => Some(Wrong::Worse),
                 Ended::Done | Ended::Stopped => None,

@@ -97,7 +97,7 @@ impl From<KernelSpec> for KernelChoice {
 const FIRST_GUESS: usize = 16;
 
 /// What a plan says of passes that were made before.
-pub(crate) fn going_on(passes: usize) -> String {
+fn going_on(passes: usize) -> String {
     format!("goes on after pass {passes} of an earlier run, which is among those expected")
 }
 

@@ -29,7 +29,6 @@ pub(crate) use file::{bad, digest, has_entry, read_checked, recorded_kernel};
 pub(crate) use finish::{Finish, Spectrum, fix_signs, significant_negative};
 pub(crate) use fitted::Parts;
 pub use fitted::{BasisKind, Model};
-pub(crate) use kernel_pca::going_on;
 pub use kernel_pca::{KernelChoice, KernelPca};
 pub use novelty::Novelty;
 pub(crate) use novelty::limits_of;

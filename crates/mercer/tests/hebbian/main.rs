@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what cannot be read fails the test")]
 
+mod anytime;
 mod bad_input;
 mod case;
 mod cases;

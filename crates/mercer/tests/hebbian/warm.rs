@@ -10,8 +10,9 @@ use mercer::watch::Progress;
 use mercer::{
     Checkpoint, GainRule, HebbianLearner, Kernel, KernelHebbianPca, KernelPca, Model, Points, Precision, Watch,
 };
-use mercer_testkit::Format;
 use mercer_testkit::generate::clusters;
+use mercer_testkit::reference::{center, reconstruction_error};
+use mercer_testkit::{Format, Textbook};
 
 const N: usize = 90;
 
@@ -89,10 +90,28 @@ fn single_precision_keeps_them_to_its_rounding() {
     }
 }
 
+/// Coefficients of a model's directions over points, row by row: its own, or its scores `s` over `s·s`.
+fn coefficients_over(model: &Model, points: &Points) -> Mat<f64> {
+    if model.n_samples() == points.n_samples() {
+        return model.dual_coefficients().transpose().to_owned();
+    }
+    let scores = model.transform(points).unwrap();
+    let square = |j: usize| scores.col(j).iter().map(|s| s * s).sum::<f64>();
+    Mat::from_fn(scores.ncols(), scores.nrows(), |j, i| scores[(i, j)] / square(j))
+}
+
+/// The error (38) of the exact components.
+fn smallest_error(points: &Points, target: &Model) -> f64 {
+    let learner = settings(GainRule::Constant).eta0(1e-300).passes(1).fit(points).unwrap();
+    learner.reconstruction_error_of(target, &Watch::new()).unwrap()
+}
+
 #[test]
 fn a_start_that_is_not_exact_becomes_better() {
     let points = points(2 * N, Format::F64);
     let target = exact(&points, 3);
+    let rows: Vec<Vec<f64>> = (0..2 * N).map(|i| points.row(i)).collect();
+    let matrix = center(Textbook::Gaussian { gamma: 0.3 }.matrix(&rows, &rows).as_ref());
     // Components of half of the points; and those of a run that was short.
     let half = exact(&points.slice(0..N), 3);
     let short = settings(GainRule::EigenvalueStar).passes(1).fit(&points).unwrap().model().unwrap();
@@ -101,6 +120,18 @@ fn a_start_that_is_not_exact_becomes_better() {
             let start = Start { model: Some(model), ..Start::default() };
             let settings = settings(rule).passes(10);
             let before = untouched(&settings, &points, &start).0;
+            // It is there that the run begins: at the error of these components, not at that of random ones.
+            let expected = reconstruction_error(matrix.as_ref(), coefficients_over(model, &points).as_ref());
+            assert!((before - expected).abs() < 1e-9 * expected, "{rule}, {what}: {before} instead of {expected}");
+            // So a few updates leave it far ahead of a run that begins anywhere.
+            let few = settings.clone().updates(30).batch_size(10);
+            let smallest = smallest_error(&points, &target);
+            let excess = |start: &Start<'_>| {
+                few.fit_from(&points, start, &Watch::new()).unwrap().reconstruction_error(&Watch::new()).unwrap()
+                    - smallest
+            };
+            let (warm, cold) = (excess(&start), excess(&Start::default()));
+            assert!(warm < 0.5 * cold, "{rule}, {what}: excess {warm} from the model, {cold} from anywhere");
             let learner = assert_no_worse(&settings, &points, &start, 1e-12);
             let smallest = learner.reconstruction_error_of(&target, &Watch::new()).unwrap();
             let after = learner.reconstruction_error(&Watch::new()).unwrap();
