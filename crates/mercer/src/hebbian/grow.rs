@@ -68,7 +68,8 @@ impl HebbianLearner {
         new.check_finite()?;
         let joined = self.points.size() + new.size();
         let beside = Beside {
-            always: self.taken.saturating_add(self.own_points + joined + self.state.size()),
+            taken: self.taken,
+            always: self.own_points + joined + self.state.size(),
             while_packing: self.settings.packed_size(&self.prepared, &self.points),
         };
         self.settings.check_room(&self.prepared, (&self.points, new), beside)?;

@@ -52,7 +52,7 @@ fn a_state_kept_inside_a_pass_goes_on_to_the_bits_of_a_run_that_keeps_nothing() 
         let (path, killed) = (folder.path().join("state"), folder.path().join("killed"));
         let checkpoint = Checkpoint::new(&path);
         let kept = settings.clone().checkpoint(checkpoint.clone()).keep_every(10);
-        for (pass, share) in [(1, 0.3), (2, 0.05), (2, 0.5), (2, 0.95), (3, 0.8)] {
+        for (pass, share) in [(1, 0.3), (2, 0.05), (2, 0.5), (2, 0.85), (3, 0.8)] {
             // What a process that is killed then would have left, and what one leaves that is stopped.
             let stop = AtomicBool::new(false);
             let observer = |progress: &Progress| {
