@@ -11,7 +11,7 @@ use super::engine::Engine;
 use super::learner::HebbianLearner;
 use super::run::Order;
 use super::schedule::GainParameters;
-use super::setup::{Beside, Setup};
+use super::setup::{Beside, Setup, engine_of, packed_size};
 use super::state::State;
 use crate::data::Points;
 use crate::error::{Error, Result};
@@ -70,7 +70,7 @@ impl HebbianLearner {
         let beside = Beside {
             taken: self.taken,
             always: self.own_points + joined + self.state.size(),
-            while_packing: self.settings.packed_size(&self.prepared, &self.points),
+            while_packing: packed_size(&self.prepared, &self.points),
         };
         self.settings.check_room(&self.prepared, (&self.points, new), beside)?;
         let points = self.points.followed_by(new)?;
@@ -138,7 +138,7 @@ impl HebbianLearner {
     fn come_back(&mut self, before: Before) {
         self.engine.give_back_room();
         self.state = State::empty();
-        let again = self.settings.engine(&self.prepared, &before.points, before.store_bytes);
+        let again = engine_of(&self.prepared, &before.points, before.store_bytes);
         self.engine = again.expect("points that were packed before can be packed again");
         before.centering.into_iter().for_each(|centering| self.engine.set_centering(centering));
         (self.state, self.points, self.parameters) = (before.state, before.points, before.parameters);

@@ -43,13 +43,11 @@ impl Keeping {
         if is_last {
             return !self.has_kept || updates != self.reached;
         }
-        match self.every {
-            Some(every) => updates / every > self.reached / every,
-            None => {
-                let is_time = self.since.seconds() >= self.checkpoint.least_seconds(self.cost);
-                is_time || (ends_pass && !self.has_kept)
-            }
+        if let Some(every) = self.every {
+            return updates / every > self.reached / every;
         }
+        let is_time = self.since.seconds() >= self.checkpoint.least_seconds(self.cost);
+        is_time || (ends_pass && !self.has_kept)
     }
 }
 

@@ -42,6 +42,8 @@ pub(super) struct Setup {
 /// What a run has in memory beside what its points and components need.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Beside {
+    /// Bytes of the budget that the caller has taken.
+    pub(super) taken: u64,
     /// Bytes from its beginning to its end.
     pub(super) always: u64,
     /// Bytes until the points are packed.
@@ -107,19 +109,8 @@ impl KernelHebbianPca {
     /// Packs the points within the memory budget.
     pub(super) fn set_up(&self, prepared: &Prepared, points: &Points, beside: Beside) -> Result<Setup> {
         let Room { needed, store_bytes, .. } = self.room(prepared, points.into(), beside)?;
-        let engine = self.engine(prepared, points, store_bytes)?;
+        let engine = engine_of(prepared, points, store_bytes)?;
         Ok(Setup { engine, store_bytes, memory_bytes: needed + store_bytes })
-    }
-
-    /// Packs the points, with so much memory for rows.
-    pub(super) fn engine(&self, prepared: &Prepared, points: &Points, store_bytes: u64) -> Result<Box<dyn Engine>> {
-        let kernel = &prepared.kernel;
-        prepared.threads.run(|| -> Result<Box<dyn Engine>> {
-            Ok(match prepared.precision {
-                Precision::F32 => Box::new(TileEngine::<f32>::new(points, kernel, store_bytes)?),
-                Precision::F64 => Box::new(TileEngine::<f64>::new(points, kernel, store_bytes)?),
-            })
-        })
     }
 
     /// Whether there is room for old and new points together, before they are put together.
@@ -127,14 +118,6 @@ impl KernelHebbianPca {
         let (old, new) = (Shape::from(old), Shape::from(new));
         let joined = Shape { n_samples: old.n_samples + new.n_samples, is_bytes: old.is_bytes && new.is_bytes, ..old };
         self.room(prepared, joined, beside).map(|_| ())
-    }
-
-    /// Bytes that the points take when they are packed.
-    pub(super) fn packed_size(&self, prepared: &Prepared, points: &Points) -> u64 {
-        match prepared.precision {
-            Precision::F32 => packed::<f32>(prepared, points.into()),
-            Precision::F64 => packed::<f64>(prepared, points.into()),
-        }
     }
 
     /// What a fit would do with these points, and what it would cost.
@@ -297,14 +280,14 @@ impl KernelHebbianPca {
 
     fn room_in<T: Element>(&self, prepared: &Prepared, points: Shape, beside: Beside) -> Result<Room> {
         let while_packing = packed::<T>(prepared, points) + beside.while_packing;
-        let needed =
-            beside.always.saturating_add(self.needed::<T>(prepared, points, beside.always > 0).max(while_packing));
-        if needed > prepared.budget {
+        let budget = prepared.budget.saturating_sub(beside.taken);
+        let needed = beside.always + self.needed::<T>(prepared, points, beside.always > 0).max(while_packing);
+        if needed > budget {
             let together = if beside.always > 0 { ", old and new ones," } else { "" };
             return Err(Error::OverBudget {
                 what: format!("{} components of {} points{together}", self.n_components, points.n_samples),
                 needed,
-                budget: prepared.budget,
+                budget,
                 advice: "ask for fewer components, smaller batches, or a larger budget".to_owned(),
             });
         }
@@ -320,7 +303,7 @@ impl KernelHebbianPca {
             };
         let n = points.n_samples as u64;
         let whole = n * (n + 64) * size_of::<T>() as u64;
-        let store_bytes = if wants_store { whole.min(prepared.budget - needed) } else { 0 };
+        let store_bytes = if wants_store { whole.min(budget - needed) } else { 0 };
         Ok(Room { needed, store_bytes, whole })
     }
 
@@ -350,4 +333,23 @@ impl KernelHebbianPca {
 fn packed<T: Element>(prepared: &Prepared, points: Shape) -> u64 {
     let Shape { n_samples, n_features, is_bytes } = points;
     Basis::<T>::size_of_shape(PackedCopy::Kept, n_samples, n_features, is_bytes, &prepared.kernel, Isa::detect())
+}
+
+/// Bytes that the points take when they are packed.
+pub(super) fn packed_size(prepared: &Prepared, points: &Points) -> u64 {
+    match prepared.precision {
+        Precision::F32 => packed::<f32>(prepared, points.into()),
+        Precision::F64 => packed::<f64>(prepared, points.into()),
+    }
+}
+
+/// Packs the points, with so much memory for rows.
+pub(super) fn engine_of(prepared: &Prepared, points: &Points, store_bytes: u64) -> Result<Box<dyn Engine>> {
+    let kernel = &prepared.kernel;
+    prepared.threads.run(|| -> Result<Box<dyn Engine>> {
+        Ok(match prepared.precision {
+            Precision::F32 => Box::new(TileEngine::<f32>::new(points, kernel, store_bytes)?),
+            Precision::F64 => Box::new(TileEngine::<f64>::new(points, kernel, store_bytes)?),
+        })
+    })
 }
