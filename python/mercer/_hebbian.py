@@ -11,7 +11,7 @@ from . import _base, _checks, _mercer, _progress
 from ._arrays import AS_IT_IS, DTYPES, Room, by_blocks, dense, indices
 from ._base import Estimator, check_is_fitted, validate_data
 from ._hebbian_metrics import Metrics, model_of
-from ._hebbian_numbers import coefficients_of, gain
+from ._hebbian_numbers import coefficients_of, gain, share
 from ._kernel_pca import RankWarning
 from ._kernels import describe
 
@@ -343,9 +343,6 @@ class KernelHebbianPCA(Metrics, Estimator):
         record_error = self.record_error
         if record_error is not None:
             record_error = _checks.boolean(owner, "record_error", record_error)
-        xi = _checks.real(owner, "xi", self.xi, 0)
-        if xi is None or xi > 1:
-            raise _checks.refuse(owner, "xi", "a float in the range [0, 1]", self.xi)
         return {
             "kernel": self._kernel_settings(),
             "n_components": _checks.integer(owner, "n_components", self.n_components, 1),
@@ -354,7 +351,7 @@ class KernelHebbianPCA(Metrics, Estimator):
             "eta0": gain(owner, "eta0", self.eta0, above=True),
             "tau": _checks.real(owner, "tau", self.tau, 0, above=True, optional=True),
             "mu": gain(owner, "mu", self.mu, above=False),
-            "xi": xi,
+            "xi": share(owner, "xi", self.xi),
             "rho0": _checks.real(owner, "rho0", self.rho0, float("-inf")),
             "refresh": _checks.choice(owner, "refresh", self.refresh, _mercer.REFRESHES),
             "passes": _checks.integer(owner, "passes", self.passes, 1),

@@ -19,6 +19,14 @@ def gain(owner: str, name: str, value: Any, *, above: bool) -> float | None:
     return float(value)
 
 
+def share(owner: str, name: str, value: Any) -> float:
+    """A number from 0 to 1."""
+    fits = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and 0 <= value <= 1
+    if not fits:
+        raise _checks.refuse(owner, name, "a float in the range [0, 1]", value)
+    return float(value)
+
+
 def coefficients_of(values: Any) -> Any:
     """Start coefficients as an array; the library checks their shape and that they are finite."""
     array = np.asarray(values)
