@@ -34,12 +34,14 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
     dtype : {"float64", "float32", "uint8"}, default=None
         The type of the data, if only its shape is given; ``None`` is ``"float64"``.
     **params
-        Parameters of :class:`KernelPCA`, except ``gram="nystrom"`` and ``accuracy``: over landmarks there is nothing to choose.
+        Parameters of :class:`KernelPCA`. With ``accuracy``, the plan is that of the first landmarks that are tried, and its reasons say
+        what follows if they are too few.
 
     Returns
     -------
     Plan
-        A dictionary (``gram``, ``solver``, ``expected_seconds``, ``expected_memory_bytes``, ``reasons``, ...) that prints as text. The memory is
+        A dictionary (``gram``, ``solver``, ``expected_seconds``, ``expected_memory_bytes``, ``reasons``, ..., over landmarks also
+        ``n_landmarks``) that prints as text. The memory is
         beyond ``X``; what the fit makes of it is counted, such as the copy of ``copy_X``.
 
     Examples
@@ -52,10 +54,6 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
     from ._kernel_pca import KernelPCA
 
     estimator = KernelPCA(**params)
-    if isinstance(estimator.gram, str) and estimator.gram == "nystrom":
-        raise ValueError("there is no plan for gram='nystrom': over landmarks there is nothing to choose")
-    if estimator.accuracy is not None:
-        raise ValueError("there is no plan for accuracy: how many landmarks it takes is found by trying")
     # What has no part in the plan is refused as a fit would refuse it.
     _, _, copy = estimator._wanted_run()
     scaling, learns_inverse = estimator._wanted_scaling(), estimator._learns_inverse()
@@ -69,16 +67,17 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
         if copy:
             room.take("a copy of X", (n_samples, n_features), dtype, f"{without} needs none")
         room.take_scaled((n_samples, n_features), dtype, scaling)
-        data: Any = (n_samples, n_features, scaled_type(dtype, scaling).name)
+        kind: Any = scaled_type(dtype, scaling)
+        data: Any = (n_samples, n_features, kind.name)
     else:
         if dtype is not None:
             raise ValueError(f"dtype={dtype!r} is for a shape: the rows of X have a type of their own")
         data = rows(X, "X", room, copy=copy, without=without)
         room.take_scaled(data.shape, data.dtype, scaling)
-        n_samples = data.shape[0]
+        n_samples, kind = data.shape[0], data.dtype
     with room.told():
-        settings = estimator._settings(n_samples, room.limit)
-        fields, text = _mercer.plan(data, settings, learns_inverse=learns_inverse, copied=room.copied)
+        exact, rough = estimator._wanted_fits(n_samples, kind, room.limit)
+        fields, text = _mercer.plan(data, exact, rough, learns_inverse=learns_inverse, copied=room.copied)
     return Plan(json.loads(fields), text)
 
 

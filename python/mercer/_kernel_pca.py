@@ -291,25 +291,23 @@ class KernelPCA(Files):
     def _learn(
         self, X: Any, points: Any, memory_limit: str | None, time_limit: float | None, started: float
     ) -> _mercer.Model:
-        over_landmarks = isinstance(self.gram, str) and self.gram == "nystrom"
-        allowed = None if over_landmarks else self._allowed_settings(points, memory_limit)
-        asked = self._nystrom_settings(points, memory_limit) if over_landmarks else self._settings(len(points), memory_limit)
+        exact, rough = self._wanted_fits(len(points), points.dtype, memory_limit)
         # A pickle needs the function, whatever the parameter is by then.
-        self._function = asked["kernel"] if callable(self.kernel) else None
+        self._function = (exact or rough or {}).get("kernel") if callable(self.kernel) else None
 
         def keep(model: _mercer.Model) -> None:
             self._adopt(model, X)
 
         with _progress.bar(self.progress) as report:
-            if over_landmarks:
-                return _mercer.Model.fit_nystrom(points, asked, time_limit=time_limit, progress=report)
+            if exact is None and rough is not None:
+                return _mercer.Model.fit_nystrom(points, rough, time_limit=time_limit, progress=report)
             left = time_limit
-            if allowed is not None:
-                rough = _mercer.Model.fit_to_accuracy(points, allowed, time_limit=time_limit, progress=report)
-                if rough is not None:
-                    return rough
+            if rough is not None:
+                model = _mercer.Model.fit_to_accuracy(points, rough, time_limit=time_limit, progress=report)
+                if model is not None:
+                    return model
                 left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
-            return _mercer.Model.fit(points, asked, time_limit=left, progress=report, on_partial=keep)
+            return _mercer.Model.fit(points, exact, time_limit=left, progress=report, on_partial=keep)
 
     def _finish(
         self,

@@ -13,7 +13,7 @@ _EIGEN_SOLVERS = ("auto", "dense", "arpack", "randomized")
 class Settings(Estimator):
     """Parameters of kernel PCA, checked one by one and together."""
 
-    def _nystrom_settings(self, points: Any, memory_limit: str | None) -> dict[str, Any]:
+    def _nystrom_settings(self, n_samples: int, dtype: Any, memory_limit: str | None) -> dict[str, Any]:
         """What is asked for over landmarks, as the extension module takes it."""
         owner = type(self).__name__
         defaults = {
@@ -38,12 +38,12 @@ class Settings(Estimator):
             _checks.choice(owner, "landmarks", landmarks, _mercer.LANDMARKS)
             if count is None:
                 # One for each landmark. For a number of components the library says how many landmarks they take.
-                n_landmarks = min(_mercer.DEFAULT_LANDMARKS, points.shape[0]) if n_landmarks is None else n_landmarks
-                count = min(n_landmarks, points.shape[0])
+                n_landmarks = min(_mercer.DEFAULT_LANDMARKS, n_samples) if n_landmarks is None else n_landmarks
+                count = min(n_landmarks, n_samples)
         else:
             if self.scaling is not None:
                 raise ValueError("scaling is not for landmarks that are given: scale them and X alike, and leave it out")
-            landmarks = rows(landmarks, "landmarks").astype(points.dtype, order="C", copy=False)
+            landmarks = rows(landmarks, "landmarks").astype(dtype, order="C", copy=False)
             count = landmarks.shape[0] if count is None else count
         return {
             "kernel": self._kernel_settings(self.gamma, self.bandwidth),
@@ -59,7 +59,7 @@ class Settings(Estimator):
             "scaling": self._wanted_scaling(),
         }
 
-    def _allowed_settings(self, points: Any, memory_limit: str | None) -> dict[str, Any] | None:
+    def _allowed_settings(self, n_samples: int, dtype: Any, memory_limit: str | None) -> dict[str, Any] | None:
         """What an approximation over landmarks is asked for, if one is allowed."""
         if self._wanted_accuracy() is None:
             return None
@@ -71,9 +71,18 @@ class Settings(Estimator):
             raise ValueError("n_landmarks is for gram='nystrom': accuracy alone finds how many it takes")
         if not (self.landmarks is None or isinstance(self.landmarks, str)):
             raise ValueError("landmarks that are given are for gram='nystrom': accuracy alone finds how many it takes")
-        settings = self._nystrom_settings(points, memory_limit)
+        settings = self._nystrom_settings(n_samples, dtype, memory_limit)
         # More components than rows are those that there are, which only an exact fit has.
-        return settings if settings["n_components"] <= points.shape[0] else None
+        return settings if settings["n_components"] <= n_samples else None
+
+    def _wanted_fits(
+        self, n_samples: int, dtype: Any, memory_limit: str | None
+    ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+        """The exact fit that is asked for, if any, and the approximation that is asked for or allowed, if any."""
+        if isinstance(self.gram, str) and self.gram == "nystrom":
+            return None, self._nystrom_settings(n_samples, dtype, memory_limit)
+        allowed = self._allowed_settings(n_samples, dtype, memory_limit)
+        return self._settings(n_samples, memory_limit), allowed
 
     def _settings(self, n_samples: int, memory_limit: str | None) -> dict[str, Any]:
         """What is asked for, within what the data leaves of the memory, as the extension module takes it."""

@@ -366,7 +366,8 @@ def preimages(
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_]]: ...
 def plan(
     data: NDArray[Any] | tuple[int, int, str],
-    settings: dict[str, Any],
+    exact: dict[str, Any] | None,
+    rough: dict[str, Any] | None,
     *,
     learns_inverse: bool = False,
     copied: int = 0,

@@ -162,14 +162,39 @@ def test_a_share_of_the_variance_has_a_plan():
 def test_a_plan_refuses_what_it_would_have_to_ignore(points):
     with pytest.raises(ValueError, match="dtype='float32' is for a shape"):
         mercer.plan(points, dtype="float32")
-    with pytest.raises(ValueError, match="there is no plan for gram='nystrom'"):
-        mercer.plan(points, gram="nystrom")
-    with pytest.raises(ValueError, match="there is no plan for accuracy"):
-        mercer.plan(points, n_components=2, accuracy=0.1)
     with pytest.raises(ValueError, match="'dtype' parameter of plan must be a str among {'float64', 'float32', 'uint8'}"):
         mercer.plan((100, 4), dtype="int16")
     with pytest.raises(ValueError, match="'X' parameter of plan must be an int"):
         mercer.plan((100, 0))
+
+
+@pytest.mark.parametrize("params", [{"gram": "nystrom", "n_landmarks": 30}, {"gram": "nystrom", "landmarks": "kmeans"}, {"accuracy": 0.05}])
+def test_a_plan_over_landmarks_says_what_a_fit_does(params):
+    X = np.random.default_rng(3).normal(size=(2500, 3)).cumsum(axis=0) / 50
+    given = {"n_components": 2, "kernel": "rbf", "gamma": 0.1, "memory_limit": "1GiB", **params}
+    plan, shaped = mercer.plan(X, **given), mercer.plan(X.shape, **given)
+    record = mercer.KernelPCA(**given).fit(X).record_
+    assert plan["gram"] == record["gram"] == "nystrom"
+    for name in ("method", "n_landmarks", "solver", "precision"):
+        assert plan[name] == shaped[name] == record["plan"][name]
+    assert plan["n_landmarks"] == record["nystrom"]["n_landmarks"] and plan["expected_seconds"] > 0
+    # The copy of X counts, too, which the fit's own record does not know.
+    assert plan["expected_memory_bytes"] == record["plan"]["expected_memory_bytes"] + X.nbytes
+    assert f"{plan['n_landmarks']} landmarks" in str(plan)
+
+
+def test_a_plan_approximates_only_what_may_be_and_is_worth_it():
+    X = np.random.default_rng(3).normal(size=(2500, 3))
+    given = {"n_components": 2, "kernel": "rbf", "gamma": 0.1}
+    assert "n_landmarks" not in mercer.plan(X, **given)
+    few = mercer.plan(X[:1999], accuracy=0.05, **given)
+    assert "n_landmarks" not in few and "no landmarks, because 1999 rows are fewer than 20" in str(few)
+    assert "an exact fit follows" in str(mercer.plan(X, accuracy=0.05, **given))
+    for wrong, words in (({"accuracy": 0.1, "gram": "tiled"}, "asks for another method"), ({"accuracy": 2}, "accuracy")):
+        with pytest.raises(ValueError, match=words):
+            mercer.plan(X, **given, **wrong)
+    with pytest.raises(mercer.MemoryBudgetError, match="landmarks"):
+        mercer.plan((10**6, 20), **given, gram="nystrom", n_landmarks=50_000, memory_limit="1GiB")
 
 
 @pytest.mark.parametrize(

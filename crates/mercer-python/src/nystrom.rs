@@ -53,8 +53,8 @@ pub(crate) struct PcaSettings<'py> {
     center: bool,
     accuracy: Option<f64>,
     precision: Option<String>,
-    memory_limit: Option<String>,
-    threads: Option<usize>,
+    pub(crate) memory_limit: Option<String>,
+    pub(crate) threads: Option<usize>,
     seed: u64,
     pub(crate) scaling: Option<ScalingSettings>,
 }

@@ -1,13 +1,15 @@
 //! What a fit would do.
 
+use mercer::nystrom::NystromPca;
 use mercer::preimage::RidgePreimage;
-use mercer::watch::Threads;
-use mercer::{Plan, Precision};
+use mercer::watch::{Threads, Watch};
+use mercer::{KernelPca, Plan, Points, Precision};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::convert::points;
 use crate::error::to_python;
+use crate::nystrom::PcaSettings;
 use crate::run::run_through;
 use crate::settings::{Settings, memory};
 
@@ -20,34 +22,37 @@ enum Data<'py> {
 
 /// The plan of a fit, as JSON and as text; with `learns_inverse`, of a fit after which the way back from scores is learned.
 ///
-/// `copied` is how many bytes the package takes for copies of the data, which are not in the budget of the settings any more. A shape is that
-/// of the data as the kernel will see it.
+/// Without `exact` it is that of a fit over landmarks, with `exact` and `rough` of one to an accuracy. `copied` is how many bytes the package takes
+/// for copies of the data, which are not in the budget of the settings any more. A shape is that of the data as the kernel will see it.
 #[pyfunction]
-#[pyo3(signature = (data, settings, *, learns_inverse=false, copied=0))]
+#[pyo3(signature = (data, exact, rough, *, learns_inverse=false, copied=0))]
 pub(crate) fn plan(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
-    settings: Settings<'_>,
+    exact: Option<Settings<'_>>,
+    rough: Option<PcaSettings<'_>>,
     learns_inverse: bool,
     copied: u64,
 ) -> PyResult<(String, String)> {
-    let (pca, memory) = (settings.kernel_pca()?, memory(settings.memory_limit.as_deref())?);
-    let threads = settings.threads.unwrap_or_else(Threads::available);
+    let common = exact.as_ref().map(|exact| (&exact.memory_limit, exact.threads, &exact.scaling));
+    let common = common.or_else(|| rough.as_ref().map(|rough| (&rough.memory_limit, rough.threads, &rough.scaling)));
+    let (limit, threads, scaling) = common.unwrap_or((&None, None, &None));
+    let (memory, threads) = (memory(limit.as_deref())?, threads.unwrap_or_else(Threads::available));
+    let scaling = scaling.clone();
+    let wanted = match (exact, rough) {
+        (Some(exact), None) => Wanted::Exact(exact.kernel_pca()?),
+        (Some(exact), Some(rough)) => Wanted::ToAccuracy(exact.kernel_pca()?, rough.pca()?),
+        (None, Some(rough)) => Wanted::Landmarks(rough.pca()?),
+        (None, None) => return Err(PyValueError::new_err("settings of a fit are needed")),
+    };
     let (mut plan, shape): (Plan, _) = match data.extract()? {
-        Data::Shape(n_samples, n_features, dtype) => {
-            let plan = py.detach(|| match dtype.as_str() {
-                "uint8" => pca.plan_bytes(n_samples, n_features),
-                "float32" => pca.plan_shape(n_samples, n_features, Precision::F32),
-                _ => pca.plan_shape(n_samples, n_features, Precision::F64),
-            });
-            (plan.map_err(to_python)?, (n_samples, n_features))
-        }
+        Data::Shape(n, d, dtype) => (py.detach(|| wanted.of_shape(n, d, &dtype)).map_err(to_python)?, (n, d)),
         Data::Array(array) => {
-            let (points, scaling) = (points(&array)?, settings.scaling);
+            let points = points(&array)?;
             let shape = (points.n_samples(), points.n_features());
             let plan = run_through(py, None, None, move |watch| match scaling {
-                None => pca.plan_watched(&points, watch),
-                Some(scaling) => pca.plan_watched(&scaling.resolve(&points)?.apply(&points)?, watch),
+                None => wanted.of_points(&points, watch),
+                Some(scaling) => wanted.of_points(&scaling.resolve(&points)?.apply(&points)?, watch),
             });
             (plan?, shape)
         }
@@ -58,4 +63,31 @@ pub(crate) fn plan(
     let plan = plan.beside(copied, "what is made of the data before the kernel sees it");
     let json = serde_json::to_string(&plan).map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok((json, plan.to_string()))
+}
+
+/// Which fit is planned.
+enum Wanted {
+    Exact(KernelPca),
+    Landmarks(NystromPca),
+    ToAccuracy(KernelPca, NystromPca),
+}
+
+impl Wanted {
+    fn of_points(&self, points: &Points, watch: &Watch<'_>) -> mercer::Result<Plan> {
+        match self {
+            Self::Exact(exact) => exact.plan_watched(points, watch),
+            Self::Landmarks(rough) => Ok(rough.plan_record(points, watch)?.plan),
+            Self::ToAccuracy(exact, rough) => Ok(rough.plan_record_to_accuracy(exact, points, watch)?.plan),
+        }
+    }
+
+    fn of_shape(&self, n: usize, d: usize, dtype: &str) -> mercer::Result<Plan> {
+        let precision = if dtype == "float64" { Precision::F64 } else { Precision::F32 };
+        match self {
+            Self::Exact(exact) if dtype == "uint8" => exact.plan_bytes(n, d),
+            Self::Exact(exact) => exact.plan_shape(n, d, precision),
+            Self::Landmarks(rough) => rough.plan_shape(n, d, precision),
+            Self::ToAccuracy(exact, rough) => rough.plan_shape_to_accuracy(exact, n, d, precision),
+        }
+    }
 }

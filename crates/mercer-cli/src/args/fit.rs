@@ -56,7 +56,8 @@ pub(crate) struct FitArgs {
     pub(crate) kernel: KernelArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
-    /// Whether the kernel matrix is kept in memory, recomputed tile by tile in every pass, or replaced by what landmarks make of it
+    /// Whether the kernel matrix is kept in memory, recomputed tile by tile in every pass, expanded, or replaced by what landmarks
+    /// make of it
     #[arg(
         long, value_name = "CHOICE", default_value = "auto", value_parser = grams(),
         help_heading = "Components and method"

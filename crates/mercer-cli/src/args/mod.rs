@@ -42,7 +42,7 @@ pub(crate) use help::HelpArgs;
 pub(crate) use info::InfoArgs;
 pub(crate) use man::ManArgs;
 pub(crate) use numbers::join_negative_values;
-pub(crate) use nystrom::FitGram;
+pub(crate) use nystrom::{FitGram, NystromArgs};
 pub(crate) use plan::PlanArgs;
 pub(crate) use reconstruct::ReconstructArgs;
 pub(crate) use report::{ProgressChoice, ReportArgs};

@@ -31,7 +31,7 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
             autoencoder::refuse_flags(args)?;
         }
     }
-    nystrom::check_flags(args)?;
+    nystrom::check_flags(args.into())?;
     if args.solver != FitSolver::Hebbian {
         let start = args.initial_model.is_some().then_some("--initial-model");
         if let Some(flag) = start.into_iter().chain(args.history.given()).next() {
@@ -45,18 +45,20 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
     if let (FitMethod::Autoencoder, Some(output)) = (args.method, &args.output) {
         return autoencoder::run(args, output, &mut session);
     }
-    if let (true, Some(output)) = (args.nystrom.blocks, &args.output) {
-        return nystrom::run_in_blocks(args, output, &mut session);
+    if args.nystrom.blocks {
+        return match &args.output {
+            Some(output) if !args.dry_run => nystrom::run_in_blocks(args, output, &mut session),
+            _ => plan::show_blocks(args.into(), session),
+        };
     }
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let output = match &args.output {
         Some(output) if !args.dry_run => output,
         _ => {
-            let (kernel, solve, gram) = (&args.kernel, &args.solve, exact_gram(args.gram));
             let checkpoint = checkpoint(&args.checkpoint);
             let start = hebbian::start(args, &data, &mut session)?;
-            let (solver, hebbian, history) = (args.solver, &args.hebbian, args.history);
-            let planned = Planned { kernel, solve, gram, solver, hebbian, history, checkpoint, start };
+            let (flags, hebbian, history) = (args.into(), &args.hebbian, args.history);
+            let planned = Planned { flags, hebbian, history, checkpoint, start };
             return plan::show(&planned, &data, session);
         }
     };

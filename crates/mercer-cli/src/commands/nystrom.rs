@@ -1,21 +1,73 @@
 //! `mercer fit --gram nystrom`: learn over landmarks and save what was learned.
 
 use std::path::Path;
+use std::time::Duration;
 
-use mercer::nystrom::RowBlocks;
-use mercer::{GramChoice, Model, Negative, Points, SolverChoice};
+use mercer::nystrom::{NystromPca, RowBlocks};
+use mercer::record::PlanRecord;
+use mercer::{GramChoice, Model, Negative, Points, SolverChoice, Watch};
 
 use super::blocks::READ_AT_ONCE;
 use super::learn::{complete, watched, watched_in, with_data};
 use super::session::Session;
 use super::settings::nystrom_settings;
-use crate::args::{FitArgs, FitGram, FitSolver, Format};
+use crate::args::{DataArgs, FitArgs, FitGram, FitSolver, Format, KernelArgs, NystromArgs, PlanArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::{self, Data, ReadOptions};
 use crate::output;
 
+/// The flags of a fit, or of the plan of one, that have to do with landmarks.
+#[derive(Clone, Copy)]
+pub(super) struct Flags<'a> {
+    pub(super) points: &'a Path,
+    pub(super) data: &'a DataArgs,
+    pub(super) kernel: &'a KernelArgs,
+    pub(super) solve: &'a SolveArgs,
+    pub(super) gram: FitGram,
+    pub(super) solver: FitSolver,
+    pub(super) nystrom: &'a NystromArgs,
+    pub(super) keeps_state: bool,
+}
+
+impl<'a> From<&'a FitArgs> for Flags<'a> {
+    fn from(args: &'a FitArgs) -> Self {
+        Self {
+            points: &args.points,
+            data: &args.data,
+            kernel: &args.kernel,
+            solve: &args.solve,
+            gram: args.gram,
+            solver: args.solver,
+            nystrom: &args.nystrom,
+            keeps_state: args.checkpoint.checkpoint.is_some(),
+        }
+    }
+}
+
+impl<'a> From<&'a PlanArgs> for Flags<'a> {
+    fn from(args: &'a PlanArgs) -> Self {
+        Self {
+            points: &args.points,
+            data: &args.data,
+            kernel: &args.kernel,
+            solve: &args.solve,
+            gram: args.gram,
+            solver: args.solver,
+            nystrom: &args.nystrom,
+            keeps_state: false,
+        }
+    }
+}
+
+impl Flags<'_> {
+    /// The settings that they mean.
+    pub(super) fn settings(&self) -> NystromPca {
+        nystrom_settings(self.kernel, self.solve, self.nystrom)
+    }
+}
+
 /// Refuses flags that do not go together with landmarks, or with the exact matrix.
-pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
+pub(super) fn check_flags(args: Flags<'_>) -> Result<()> {
     let asked = args.gram == FitGram::Nystrom;
     if asked && args.solver == FitSolver::Hebbian {
         return Err(Failure::usage("--gram nystrom is not for --solver hebbian, which learns from every row"));
@@ -42,10 +94,9 @@ pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
         ("--variance", args.solve.variance.is_some(), "give the number of components with --n-components"),
         ("--tolerance", asked && args.solve.tolerance.is_some(), "say with --accuracy how exact it has to be"),
         ("--max-passes", args.solve.max_passes.is_some(), "it makes one pass"),
-        ("--checkpoint", args.checkpoint.checkpoint.is_some(), "it makes one pass"),
+        ("--checkpoint", args.keeps_state, "it makes one pass"),
         ("--solver", asked && args.solver != FitSolver::Eigen(SolverChoice::Auto), "the small problem has its own"),
         ("--negative", args.kernel.negative != Negative::Error, "it needs a positive semi-definite kernel"),
-        ("--dry-run", args.dry_run, "there is no plan of it"),
     ];
     match others.into_iter().find(|(_, given, _)| *given) {
         Some((flag, _, why)) => {
@@ -56,7 +107,7 @@ pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
 }
 
 /// Refuses what a file that comes block by block cannot have.
-fn check_blocks(args: &FitArgs) -> Result<()> {
+fn check_blocks(args: Flags<'_>) -> Result<()> {
     if args.gram != FitGram::Nystrom {
         return Err(Failure::usage(
             "--blocks is for --gram nystrom: --accuracy alone tries several numbers of landmarks",
@@ -67,7 +118,7 @@ fn check_blocks(args: &FitArgs) -> Result<()> {
             "--blocks reads the data twice, so they cannot come from standard input; give a file",
         ));
     }
-    let data = &args.data;
+    let data = args.data;
     let others = [
         (
             "--standardize",
@@ -80,7 +131,7 @@ fn check_blocks(args: &FitArgs) -> Result<()> {
     if let Some((flag, _, why)) = others.into_iter().find(|(_, given, _)| *given) {
         return Err(Failure::usage(format!("{flag} is not for --blocks: {why}")));
     }
-    match input::format_of(&args.points, data.format) {
+    match input::format_of(args.points, data.format) {
         Ok(Format::Csv | Format::Tsv | Format::Parquet | Format::Arrow) | Err(_) => Ok(()),
         Ok(_) => {
             Err(Failure::usage("--blocks is for .csv, .tsv, .parquet and .arrow files, which can be read in parts"))
@@ -95,7 +146,7 @@ pub(super) fn is_allowed(args: &FitArgs) -> bool {
 
 /// Learns over landmarks and saves the model; `None` if landmarks are of no use here, so that an exact fit has to follow.
 pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<'_>) -> Result<Option<ExitStatus>> {
-    let settings = nystrom_settings(args);
+    let settings = Flags::from(args).settings();
     let time = session.time_left(args.solve.time_limit);
     let (model, _) = watched(session, data, time, |watch| -> mercer::Result<Option<Model>> {
         match args.gram {
@@ -112,16 +163,35 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<
 
 /// Learns over landmarks from a file that is read block by block, twice, and saves the model.
 pub(super) fn run_in_blocks(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> Result<ExitStatus> {
-    let options = session.batch_options(&args.data, READ_AT_ONCE);
-    let first = session.read_first(&args.points, &options)?;
-    let n_features = first.points.n_features();
-    let mut blocks = FileBlocks { path: &args.points, options, n_features, failure: None };
-    let settings = nystrom_settings(args);
     let time = session.time_left(args.solve.time_limit);
-    let learned = watched_in(session, &first.name, time, |watch| settings.fit_blocks_watched(&mut blocks, watch));
-    match (blocks.failure, learned) {
+    let settings = Flags::from(args).settings();
+    let (first, model) =
+        in_blocks(args.into(), time, session, |blocks, watch| settings.fit_blocks_watched(blocks, watch))?;
+    save(model, &first, output, session)
+}
+
+/// The plan of a fit over landmarks from a file that is read block by block: the first of its two passes is made.
+pub(super) fn plan_in_blocks(flags: Flags<'_>, session: &mut Session<'_>) -> Result<PlanRecord> {
+    let settings = flags.settings();
+    let plan = |blocks: &mut dyn RowBlocks, watch: &Watch<'_>| settings.plan_record_of_blocks(blocks, watch);
+    Ok(in_blocks(flags, None, session, plan)?.1)
+}
+
+/// What `work` makes of the rows of a file, block by block, and the first of these blocks.
+fn in_blocks<T>(
+    flags: Flags<'_>,
+    time: Option<Duration>,
+    session: &mut Session<'_>,
+    work: impl FnOnce(&mut dyn RowBlocks, &Watch<'_>) -> mercer::Result<T>,
+) -> Result<(Data, T)> {
+    let options = session.batch_options(flags.data, READ_AT_ONCE);
+    let first = session.read_first(flags.points, &options)?;
+    let n_features = first.points.n_features();
+    let mut blocks = FileBlocks { path: flags.points, options, n_features, failure: None };
+    let made = watched_in(session, &first.name, time, |watch| work(&mut blocks, watch));
+    match (blocks.failure, made) {
         (Some(failure), _) => Err(failure),
-        (None, learned) => save(learned?.0, &first, output, session),
+        (None, made) => Ok((first, made?.0)),
     }
 }
 

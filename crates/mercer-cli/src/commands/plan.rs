@@ -1,17 +1,19 @@
 //! `mercer plan`: what a fit would do, and what it would cost.
 
 use std::fmt::Write;
+use std::time::Instant;
 
 use mercer::hebbian::Start;
 use mercer::record::PlanRecord;
-use mercer::{Checkpoint, GramChoice, KernelHebbianPca, KernelPca, Model, Points, format_bytes};
+use mercer::{Checkpoint, KernelHebbianPca, KernelPca, Model, Points, Watch, format_bytes};
 use serde::Serialize;
 
 use super::fit::check_standardize;
-use super::hebbian;
+use super::nystrom::Flags;
 use super::session::Session;
-use super::settings::{hebbian_settings, settings, with_history};
-use crate::args::{FitSolver, HEBBIAN, HebbianArgs, HistoryArgs, KernelArgs, MethodName, PlanArgs, SolveArgs};
+use super::settings::{exact_gram, hebbian_settings, settings, with_history};
+use super::{hebbian, nystrom};
+use crate::args::{FitGram, FitSolver, HEBBIAN, HebbianArgs, HistoryArgs, MethodName, PlanArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output::summary::{counted, kernel, percent, seconds};
@@ -23,19 +25,19 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
     session.check_outputs(None, &[("data", &args.points)])?;
     check_standardize(&args.data, &args.kernel)?;
     hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;
+    let flags = Flags::from(args);
+    nystrom::check_flags(flags)?;
+    if args.nystrom.blocks {
+        return show_blocks(flags, session);
+    }
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
-    let (kernel, solve, gram) = (&args.kernel, &args.solve, args.gram.gram);
-    let (solver, hebbian) = (args.solver, &args.hebbian);
-    let history = HistoryArgs::default();
-    show(&Planned { kernel, solve, gram, solver, hebbian, history, checkpoint: None, start: None }, &data, session)
+    let (hebbian, history) = (&args.hebbian, HistoryArgs::default());
+    show(&Planned { flags, hebbian, history, checkpoint: None, start: None }, &data, session)
 }
 
 /// The flags that a plan is made from, of `plan` and of `fit --dry-run`.
 pub(super) struct Planned<'a> {
-    pub(super) kernel: &'a KernelArgs,
-    pub(super) solve: &'a SolveArgs,
-    pub(super) gram: GramChoice,
-    pub(super) solver: FitSolver,
+    pub(super) flags: Flags<'a>,
     pub(super) hebbian: &'a HebbianArgs,
     pub(super) history: HistoryArgs,
     /// Where the fit would keep its state, or go on from.
@@ -46,14 +48,19 @@ pub(super) struct Planned<'a> {
 
 impl Planned<'_> {
     fn record(&self, points: &Points) -> mercer::Result<PlanRecord> {
-        match self.solver {
+        let Flags { kernel, solve, solver, gram, nystrom, .. } = self.flags;
+        let exact = exact_gram(gram);
+        match solver {
+            FitSolver::Eigen(_) if gram == FitGram::Nystrom => self.flags.settings().plan_record(points, &Watch::new()),
             FitSolver::Eigen(solver) => {
-                let settings = settings(self.kernel, self.solve, MethodName::new(self.gram, solver));
+                let settings = settings(kernel, solve, MethodName::new(exact, solver));
+                if nystrom.accuracy.is_some() {
+                    return self.flags.settings().plan_record_to_accuracy(&settings, points, &Watch::new());
+                }
                 self.checkpoint.iter().cloned().fold(settings, KernelPca::checkpoint).plan_record(points)
             }
             FitSolver::Hebbian => {
-                let settings =
-                    with_history(hebbian_settings(self.kernel, self.solve, self.gram, self.hebbian), self.history);
+                let settings = with_history(hebbian_settings(kernel, solve, exact, self.hebbian), self.history);
                 let settings = self.checkpoint.iter().cloned().fold(settings, KernelHebbianPca::checkpoint);
                 settings.plan_record_from(points, &Start { model: self.start.as_ref(), ..Start::default() })
             }
@@ -72,9 +79,20 @@ struct PlanBody<'a> {
 
 /// Plans a fit and shows the plan.
 pub(super) fn show(planned: &Planned<'_>, data: &Data, mut session: Session<'_>) -> Result<ExitStatus> {
-    let mut record =
-        session.timed("planning", |_| planned.record(&data.points).map_err(Failure::in_data(&data.name)))?;
-    record.warnings.extend(limits(&record, planned.solve));
+    let record = session.timed("planning", |_| planned.record(&data.points).map_err(Failure::in_data(&data.name)))?;
+    finish(record, planned.flags.solve, session)
+}
+
+/// Plans a fit over landmarks from a file that is read block by block, and shows the plan.
+pub(super) fn show_blocks(flags: Flags<'_>, mut session: Session<'_>) -> Result<ExitStatus> {
+    let start = Instant::now();
+    let record = nystrom::plan_in_blocks(flags, &mut session)?;
+    session.add_seconds("planning", start.elapsed().as_secs_f64());
+    finish(record, flags.solve, session)
+}
+
+fn finish(mut record: PlanRecord, solve: &SolveArgs, session: Session<'_>) -> Result<ExitStatus> {
+    record.warnings.extend(limits(&record, solve));
     let body = PlanBody { record: &record, seconds: session.all_seconds(), peak_memory_bytes: mercer::peak_memory() };
     session.finish_with(ExitStatus::Done, &body, &table(&record))
 }
@@ -113,10 +131,13 @@ fn table(record: &PlanRecord) -> String {
             (count, _) => counted(count.unwrap_or_default(), "component"),
         } + &match plan.solver.as_str() {
             HEBBIAN => String::new(),
+            // Landmarks without an accuracy are as good as they are.
+            _ if plan.n_landmarks.is_some() && record.tolerance >= 1.0 => String::new(),
             _ => format!(" to residual {:.1e}", record.tolerance),
         },
     );
     let (blocks, about) = match plan.solver.as_str() {
+        _ if plan.n_landmarks.is_some() => (format!(", {} landmarks", plan.block), ""),
         "dense" => (String::new(), "about "),
         // It makes as many passes as it is told to, over batches of so many points.
         HEBBIAN => (format!(", batches of {} points", plan.tile), ""),

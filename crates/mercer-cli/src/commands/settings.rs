@@ -9,7 +9,7 @@ use mercer::record::KernelRecord;
 use mercer::{Center, GramChoice, Kernel, KernelChoice, KernelHebbianPca, KernelPca, Model, Points, Precision};
 
 use crate::args::{
-    FitArgs, FitGram, Gamma, HebbianArgs, HistoryArgs, KernelArgs, LearningArgs, MethodName, PrecisionChoice,
+    FitGram, Gamma, HebbianArgs, HistoryArgs, KernelArgs, LearningArgs, MethodName, NystromArgs, PrecisionChoice,
     SolveArgs, StreamArgs, StreamKernelArgs,
 };
 use crate::failure::{Failure, Result};
@@ -169,8 +169,7 @@ pub(super) const fn exact_gram(gram: FitGram) -> GramChoice {
 }
 
 /// The settings of kernel PCA over landmarks that the flags mean.
-pub(super) fn nystrom_settings(args: &FitArgs) -> NystromPca {
-    let (kernel, solve, nystrom) = (&args.kernel, &args.solve, &args.nystrom);
+pub(super) fn nystrom_settings(kernel: &KernelArgs, solve: &SolveArgs, nystrom: &NystromArgs) -> NystromPca {
     let landmarks = Nystrom::new(kernel_spec(kernel)).seed(solve.seed);
     let landmarks = nystrom.landmarks.clone().into_iter().fold(landmarks, Nystrom::landmarks);
     let landmarks = nystrom.n_landmarks.into_iter().fold(landmarks, Nystrom::n_landmarks);

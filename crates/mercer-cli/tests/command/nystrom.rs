@@ -74,7 +74,6 @@ fn flags_that_mean_nothing_together_are_refused() {
         ("--gram nystrom --tolerance 0.1", "--tolerance is not for an approximation"),
         ("--gram nystrom --solver lanczos", "--solver is not for an approximation"),
         ("--gram nystrom --solver hebbian", "--gram nystrom is not for --solver hebbian"),
-        ("--gram nystrom --dry-run", "--dry-run is not for an approximation"),
         ("--gram nystrom --n-landmarks 1", "the number of landmarks (1)"),
         ("--blocks", "--blocks is for --gram nystrom, or with --accuracy, only"),
         ("--accuracy 0.1 --blocks", "--blocks is for --gram nystrom: --accuracy alone tries several"),
@@ -86,9 +85,73 @@ fn flags_that_mean_nothing_together_are_refused() {
         ("--gram nystrom --blocks --sample 9", "--sample is not for --blocks: every row is read"),
         ("--gram nystrom --blocks --rows 0:9", "--rows is not for --blocks: every row is read"),
     ] {
-        let outcome = directory.run(&format!("fit points.npy {flags} -o points.mercer"));
-        assert_eq!(outcome.code, Some(2), "{flags}: {}", outcome.stderr);
-        assert!(outcome.stderr.contains(message), "{flags}: {}", outcome.stderr);
+        for call in [format!("fit points.npy {flags} -o points.mercer"), format!("plan points.npy {flags}")] {
+            let outcome = directory.run(&call);
+            assert_eq!(outcome.code, Some(2), "{call}: {}", outcome.stderr);
+            assert!(outcome.stderr.contains(message), "{call}: {}", outcome.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_plan_says_over_how_many_landmarks_why_and_what_that_takes() {
+    let directory = with_points();
+    let said = |words: &str| directory.run(&format!("plan points.npy -n 2 --gamma 0.5 {words}")).done().stdout;
+    let asked = said("--gram nystrom --landmarks uniform --n-landmarks 60");
+    for line in [
+        "wanted      2 components\n",
+        "method      dense solver, nystrom matrix in f64, 60 landmarks\n",
+        "passes      1\n",
+        "why         60 landmarks by uniform, as asked for\n",
+    ] {
+        assert!(asked.contains(line), "{line}{asked}");
+    }
+    assert!(asked.contains("\ntime        about ") && asked.contains("\nmemory      about "), "{asked}");
+    let allowed = said("--accuracy 0.01");
+    for line in [
+        "wanted      2 components to residual 1.0e-2\n",
+        "method      dense solver, nystrom matrix in f64, 100 landmarks\n",
+        "why         100 landmarks by rpcholesky, tried first, because an accuracy of 0.01 allows an approximation\n",
+        "            an exact fit follows if they do not reach it: krylov solver, tiled matrix, about ",
+    ] {
+        assert!(allowed.contains(line), "{line}{allowed}");
+    }
+    // Nothing is approximated that is not allowed to be, and nothing that is not worth it.
+    assert!(!said("").contains("landmarks"));
+    let exact = said("--accuracy 0.01 --rows 0:1999");
+    assert!(
+        exact.contains("krylov solver, tiled matrix") && exact.contains("no landmarks, because 1999 rows"),
+        "{exact}"
+    );
+}
+
+#[test]
+fn a_dry_run_over_landmarks_is_the_plan_and_the_fit_keeps_to_it() {
+    let directory = with_points();
+    directory.write("points.csv", csv("a,b,c", &values(), 3));
+    let json = |words: &str| -> Value { serde_json::from_str(&directory.run(words).done().stdout).unwrap() };
+    for flags in [
+        "points.npy --gram nystrom --n-landmarks 40",
+        "points.npy --accuracy 0.01",
+        "points.csv --gram nystrom --n-landmarks 40 --blocks",
+    ] {
+        let (plan, dry) = (
+            json(&format!("plan {flags} -n 3 --gamma 0.5 --json")),
+            json(&format!("fit {flags} -n 3 --gamma 0.5 --dry-run --json")),
+        );
+        let fit = json(&format!("fit {flags} -n 3 --gamma 0.5 --json -o points.mercer"));
+        assert_eq!(plan["command"], "plan");
+        for key in ["gram", "method", "n_landmarks", "solver", "precision", "block", "tile"] {
+            assert_eq!(
+                (&plan["plan"][key], &dry["plan"][key]),
+                (&fit["plan"][key], &fit["plan"][key]),
+                "{flags}: {key}"
+            );
+        }
+        assert_eq!((&plan["n_samples"], &plan["kernel"]), (&fit["n_samples"], &fit["kernel"]), "{flags}");
+        assert_eq!(fit["plan"]["n_landmarks"], fit["nystrom"]["n_landmarks"], "{flags}");
+        assert_eq!(plan["plan"]["expected_passes"], if flags.contains("--blocks") { 2 } else { 1 });
+        assert!(plan["plan"]["expected_seconds"].as_f64().unwrap() > 0.0, "{flags}");
     }
 }
 

@@ -207,6 +207,7 @@ impl KernelHebbianPca {
         Plan {
             gram: gram.to_owned(),
             method: None,
+            n_landmarks: None,
             solver: "hebbian".to_owned(),
             precision: prepared.precision,
             tile: self.batch(n_samples),

@@ -7,7 +7,7 @@ use crate::model::Model;
 use crate::watch::Watch;
 
 /// With fewer rows than this for each landmark, passes over the exact matrix cost little more.
-const ROWS_PER_LANDMARK: usize = 20;
+pub(super) const ROWS_PER_LANDMARK: usize = 20;
 
 impl NystromPca {
     /// Learns with more and more landmarks, twice as many each time, until the residual of every component against the exact matrix,
@@ -31,16 +31,9 @@ impl NystromPca {
     ///
     /// As [`fit`](Self::fit); and if no accuracy was set, or the number of landmarks was.
     pub fn fit_to_accuracy(&self, points: &Points, watch: &Watch<'_>) -> Result<Option<Model>> {
-        if self.accuracy.is_none() {
-            return Err(Error::invalid("accuracy", "set, for a fit to an accuracy", "not"));
-        }
-        if let Some(n_landmarks) = self.nystrom.n_landmarks.or_else(|| self.nystrom.landmarks.count()) {
-            return Err(Error::invalid("n_landmarks", "left open, for a fit to an accuracy", n_landmarks));
-        }
+        self.check_accuracy(points.n_samples())?;
         let mut m = self.nystrom.default_landmarks;
-        // A wrong setting is an error however few rows there are.
-        self.with_landmarks(m).check(points.n_samples().max(m))?;
-        while m.saturating_mul(ROWS_PER_LANDMARK) <= points.n_samples() {
+        while Self::is_few(m, points.n_samples()) {
             match self.with_landmarks(m).fit_watched(points, watch) {
                 Ok(model) if model.converged() => return Ok(Some(model)),
                 Err(Error::OverBudget { .. }) => return Ok(None),
@@ -49,6 +42,23 @@ impl NystromPca {
             m *= 2;
         }
         Ok(None)
+    }
+
+    /// Whether so many landmarks are few beside `n` rows.
+    pub(super) fn is_few(m: usize, n: usize) -> bool {
+        m.saturating_mul(ROWS_PER_LANDMARK) <= n
+    }
+
+    /// Refuses settings that are not for a fit to an accuracy, however few rows there are.
+    pub(super) fn check_accuracy(&self, n: usize) -> Result<()> {
+        if self.accuracy.is_none() {
+            return Err(Error::invalid("accuracy", "set, for a fit to an accuracy", "not"));
+        }
+        if let Some(n_landmarks) = self.nystrom.n_landmarks.or_else(|| self.nystrom.landmarks.count()) {
+            return Err(Error::invalid("n_landmarks", "left open, for a fit to an accuracy", n_landmarks));
+        }
+        let m = self.nystrom.default_landmarks;
+        self.with_landmarks(m).check(n.max(m))
     }
 
     fn with_landmarks(&self, m: usize) -> Self {

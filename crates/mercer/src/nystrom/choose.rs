@@ -47,9 +47,7 @@ pub(super) fn landmarks(
             return Ok(Chosen { points: kmeans::choose(&pool()?, m, seed, context)?, rows: None, entries: 0 });
         }
         Landmarks::Rows(rows) => {
-            if let Some(&row) = rows.iter().find(|&&row| row >= n) {
-                return Err(Error::invalid("landmarks", format!("rows of the data, below {n}"), row));
-            }
+            check_rows(rows, n)?;
             (rows.clone(), 0)
         }
         Landmarks::Uniform => (sample_rows(n, m, seed), 0),
@@ -68,7 +66,6 @@ pub(super) fn landmarks(
 }
 
 fn given(landmarks: &Points, points: &Points, kernel: &Kernel) -> Result<Chosen> {
-    let (expected, found) = (points.n_features(), landmarks.n_features());
     if matches!(kernel, Kernel::Precomputed) {
         return Err(Error::UnsuitableKernel {
             what: "landmarks given as points",
@@ -76,9 +73,29 @@ fn given(landmarks: &Points, points: &Points, kernel: &Kernel) -> Result<Chosen>
             reason: "it knows points by their rows only",
         });
     }
+    check_given(landmarks, points.n_features())?;
+    Ok(Chosen { points: landmarks.clone(), rows: None, entries: 0 })
+}
+
+/// Refuses rows that there are not.
+pub(super) fn check_rows(rows: &[usize], n: usize) -> Result<()> {
+    match rows.iter().find(|&&row| row >= n) {
+        Some(row) => Err(Error::invalid("landmarks", format!("rows of the data, below {n}"), row)),
+        None => Ok(()),
+    }
+}
+
+/// Refuses landmarks of another width than the points', or with numbers that are not finite.
+pub(super) fn check_given(landmarks: &Points, expected: usize) -> Result<()> {
+    let found = landmarks.n_features();
     if expected != found {
         return Err(Error::invalid("landmarks", format!("points of {expected} columns"), format!("{found} columns")));
     }
-    landmarks.check_finite()?;
-    Ok(Chosen { points: landmarks.clone(), rows: None, entries: 0 })
+    landmarks.check_finite().map_err(|error| match error {
+        // Rows of the data have numbers, too.
+        Error::NotFinite { row, column, value } => {
+            Error::invalid("landmarks", "finite", format!("{value} in row {row}, column {column}"))
+        }
+        other => other,
+    })
 }

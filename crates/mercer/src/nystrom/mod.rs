@@ -56,6 +56,7 @@ mod limits;
 mod map;
 mod outcome;
 mod pca;
+mod plan;
 mod pool;
 mod random;
 mod residuals;

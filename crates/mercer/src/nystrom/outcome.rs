@@ -4,8 +4,8 @@ use super::NystromPca;
 use super::factor::Factor;
 use super::pca::Task;
 use super::room;
-use super::sums::{ROWS, Sums};
-use crate::gram::{Element, StoreFormat};
+use super::sums::Sums;
+use crate::gram::Element;
 use crate::memory;
 use crate::plan::Plan;
 use crate::record::{ControlLimits, KernelRecord, NystromRecord, RECORD_VERSION, RunRecord};
@@ -101,7 +101,7 @@ impl NystromPca {
             memory_budget_bytes: budget,
             threads,
             seed: settings.seed,
-            plan: self.plan(task, r, outcome.solver),
+            plan: self.plan(task, r, outcome.solver, threads),
             warnings,
             control_limits: Some(outcome.limits),
             expansion: None,
@@ -118,35 +118,20 @@ impl NystromPca {
     }
 
     /// What was done, as a plan.
-    fn plan(&self, task: &Task<'_>, rank: usize, solver: &str) -> Plan {
-        let (settings, name) = (&self.nystrom, self.nystrom.landmarks.name());
-        let (n, m) = (task.n, task.chosen.points.n_samples());
-        let row = room::row_size(&task.chosen.points, task.kernel, task.precision);
-        let why = if settings.n_landmarks.is_some() || settings.landmarks.count().is_some() {
-            "as asked for"
-        } else if self.accuracy.is_some() {
-            "for the accuracy that was asked for"
-        } else {
-            "as many as are taken if nobody says"
+    fn plan(&self, task: &Task<'_>, rank: usize, solver: &str, threads: usize) -> Plan {
+        let landmarks = &task.chosen.points;
+        let (n, m, d) = (task.n, landmarks.n_samples(), landmarks.n_features());
+        let row = room::row_size(landmarks, task.kernel, task.precision);
+        let why = match self.accuracy {
+            Some(_) if self.nystrom.n_landmarks.is_none() && self.nystrom.landmarks.count().is_none() => {
+                "for the accuracy that was asked for"
+            }
+            _ => self.why(),
         };
         Plan {
-            gram: "nystrom".to_owned(),
-            method: None,
-            solver: solver.to_owned(),
-            precision: task.precision,
-            tile: ROWS,
-            packs_per_tile: false,
-            block: m,
-            max_subspace: rank,
-            store_bytes: 0,
-            stored_share: 0.0,
-            store_format: StoreFormat::Full,
-            start_sample: 0,
-            expected_passes: 1,
-            // Nobody estimates it.
-            expected_seconds: 0.0,
-            expected_memory_bytes: room::needed(&settings.landmarks, n, m, row),
-            reasons: vec![format!("{m} landmarks by {name}, {why}")],
+            expected_seconds: self.typical_seconds(m, (n, d), task.precision, threads),
+            expected_memory_bytes: room::needed(&self.nystrom.landmarks, n, m, row),
+            ..self.described(m, rank, solver, task.precision, why)
         }
     }
 }

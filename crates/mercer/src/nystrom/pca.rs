@@ -132,11 +132,7 @@ impl NystromPca {
         let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);
         let context = Context::new(&threads, watch, Phase::Starting);
         self.check(points.n_samples())?;
-        // Rows that are bytes are compared as such, where the landmarks are rows; centres of clusters lie between the bytes.
-        let points = &match self.nystrom.landmarks {
-            Landmarks::KMeans | Landmarks::Given(_) => points.clone(),
-            _ => points.recognised(),
-        };
+        let points = &self.as_taken(points);
         let (kernel, warnings) = self.kernel_for(points, &context)?;
         let precision = self.nystrom.precision_of(points);
         let chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
@@ -163,24 +159,33 @@ impl NystromPca {
     ///
     /// As [`fit_blocks`](Self::fit_blocks), and [`Error::Interrupted`].
     pub fn fit_blocks_watched(&self, source: &mut dyn RowBlocks, watch: &Watch<'_>) -> Result<Model> {
-        if matches!(self.nystrom.landmarks, Landmarks::Rows(_)) {
-            return Err(Error::invalid("landmarks", "points or a rule for rows that come in blocks", "row numbers"));
-        }
         let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);
         let context = Context::new(&threads, watch, Phase::Starting);
-        let size = pool_size(usize::MAX, self.nystrom.count(usize::MAX));
-        let (seed, budget) = (self.nystrom.seed.wrapping_add(3), self.nystrom.memory.bytes());
-        let (pool, n) = reservoir(source, size, seed, budget, &context)?;
+        let (pool, n) = self.sample(source, &context)?;
         self.check(n)?;
         let (kernel, warnings) = self.kernel_for(&pool, &context)?;
         let precision = self.nystrom.precision_of(&pool);
-        // The sample is held beside what choosing takes.
-        let beside = self.nystrom.clone().memory(MemoryBudget::Bytes(budget.saturating_sub(pool.size())));
-        let chosen = choose::landmarks(&beside, &pool, &kernel, precision, &context)?;
+        let chosen = choose::landmarks(&self.beside(&pool), &pool, &kernel, precision, &context)?;
         let seconds = BTreeMap::from([("choosing".to_owned(), whole.seconds())]);
         let probed = self.probed(&pool, &chosen);
         let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: false, seconds, warnings };
         self.learn(task, source, whole, &context)
+    }
+
+    /// A uniform sample of rows that come block by block, which landmarks are chosen from, and the number of all rows.
+    pub(super) fn sample(&self, source: &mut dyn RowBlocks, context: &Context<'_>) -> Result<(Points, usize)> {
+        if matches!(self.nystrom.landmarks, Landmarks::Rows(_)) {
+            return Err(Error::invalid("landmarks", "points or a rule for rows that come in blocks", "row numbers"));
+        }
+        let size = pool_size(usize::MAX, self.nystrom.count(usize::MAX));
+        let (seed, budget) = (self.nystrom.seed.wrapping_add(3), self.nystrom.memory.bytes());
+        reservoir(source, size, seed, budget, context)
+    }
+
+    /// The same landmarks within what a sample leaves of the memory.
+    pub(super) fn beside(&self, pool: &Points) -> Nystrom {
+        let left = self.nystrom.memory.bytes().saturating_sub(pool.size());
+        self.nystrom.clone().memory(MemoryBudget::Bytes(left))
     }
 
     /// Rows that residuals are measured on.
@@ -207,15 +212,9 @@ impl NystromPca {
         }
     }
 
-    fn kernel_for(&self, points: &Points, context: &Context<'_>) -> Result<(Kernel, Vec<String>)> {
+    pub(super) fn kernel_for(&self, points: &Points, context: &Context<'_>) -> Result<(Kernel, Vec<String>)> {
         let (kernel, told) = self.nystrom.kernel_for(points, context)?;
-        if matches!(kernel, Kernel::Precomputed) {
-            return Err(Error::UnsuitableKernel {
-                what: "kernel PCA over landmarks",
-                kernel: kernel.name().to_owned(),
-                reason: "it knows points by their rows only",
-            });
-        }
+        refuse_precomputed(&kernel)?;
         Ok((kernel, told))
     }
 
@@ -298,10 +297,15 @@ impl NystromPca {
         }))
     }
 
+    /// Whether the small problem of this order is solved by products rather than decomposed as a whole.
+    pub(super) fn is_iterated(&self, order: usize) -> bool {
+        order > DENSE_UP_TO && self.n_components.min(order) * DENSE_SHARE < order
+    }
+
     /// The leading eigenpairs of the small problem, and how they were found.
     fn solve(&self, matrix: &Mat<f64>, context: &Context<'_>) -> Result<(Vec<f64>, Mat<f64>, &'static str)> {
         let (r, k) = (matrix.nrows(), self.n_components.min(matrix.nrows()));
-        if r > DENSE_UP_TO && k * DENSE_SHARE < r {
+        if self.is_iterated(r) {
             let solver = BlockKrylov::new(k, SMALL_BLOCK);
             let request = Request { tolerance: SMALL_TOLERANCE, seed: self.nystrom.seed, ..Request::new(k) };
             let pairs = solver.leading(&Symmetric(matrix.as_ref()), &request, context)?;
@@ -363,6 +367,18 @@ fn n_real(values: &[f64], center: Option<&[f64]>, n: usize, precision: Precision
     };
     let noise = factor * precision.epsilon() * values.first().map_or(0.0, |value| value.abs()).max(before);
     values.iter().take_while(|&&value| value > noise).count()
+}
+
+/// Refuses a kernel that has no values between rows and landmarks.
+pub(super) fn refuse_precomputed(kernel: &Kernel) -> Result<()> {
+    if matches!(kernel, Kernel::Precomputed) {
+        return Err(Error::UnsuitableKernel {
+            what: "kernel PCA over landmarks",
+            kernel: kernel.name().to_owned(),
+            reason: "it knows points by their rows only",
+        });
+    }
+    Ok(())
 }
 
 fn refuse_indefinite(kernel: &Kernel, factor: &Factor, precision: Precision) -> Result<()> {

@@ -113,6 +113,7 @@ impl Learner {
         Plan {
             gram: GRAM.to_owned(),
             method: None,
+            n_landmarks: None,
             solver: settings.rule.name().to_owned(),
             precision: Precision::F64,
             tile: memory.rows.lanes(),

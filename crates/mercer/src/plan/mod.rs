@@ -89,11 +89,15 @@ pub struct Task<'a> {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// `tiled`, `stored`, `expansion` or `precomputed`.
+    /// `tiled`, `stored`, `expansion`, `precomputed` or `nystrom`.
     pub gram: String,
-    /// With `gram` = `expansion`: `polynomial`, `series`, `clusters` or `grid`, if the points are known.
+    /// With `gram` = `expansion`: `polynomial`, `series`, `clusters` or `grid`, if the points are known; with `nystrom` how landmarks are
+    /// chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
+    /// With `gram` = `nystrom`: how many landmarks there are, or are tried first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub n_landmarks: Option<usize>,
     /// `dense`, `lanczos`, `krylov`, `subspace` or `power`.
     pub solver: String,
     /// The precision of tiles.
@@ -168,6 +172,7 @@ impl Plan {
         Ok(Self {
             gram: gram.to_owned(),
             method: None,
+            n_landmarks: None,
             solver: solver.name().to_owned(),
             precision: task.precision,
             tile: memory_need::tile_size(task),
@@ -265,6 +270,7 @@ impl Plan {
             }
             .to_owned(),
             method: None,
+            n_landmarks: None,
             solver: SolverChoice::Dense.name().to_owned(),
             precision: task.precision,
             tile: memory_need::tile_size(task),
@@ -368,10 +374,12 @@ pub fn choose_precision(data: Precision, tolerance: Option<f64>) -> (Precision, 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} solver on a {} Gram matrix in {}", self.solver, self.gram, self.precision)?;
-        if self.solver != SolverChoice::Dense.name() {
+        if let Some(m) = self.n_landmarks {
+            write!(f, " of {m} landmarks")?;
+        } else if self.solver != SolverChoice::Dense.name() {
             write!(f, ", blocks of {} vectors, about {} passes", self.block, self.expected_passes)?;
         }
-        writeln!(f, "\nabout {} and {}", seconds(self.expected_seconds), bytes(self.expected_memory_bytes))?;
+        writeln!(f, "\nabout {} and {}", format_seconds(self.expected_seconds), bytes(self.expected_memory_bytes))?;
         for reason in &self.reasons {
             writeln!(f, "- {reason}")?;
         }
@@ -380,7 +388,7 @@ impl fmt::Display for Plan {
 }
 
 /// A time as people say it.
-fn seconds(seconds: f64) -> String {
+pub(crate) fn format_seconds(seconds: f64) -> String {
     match seconds {
         s if s < 0.95 => format!("{:.0} ms", (s * 1000.0).max(1.0)),
         s if s < 99.5 => format!("{s:.1} s"),

@@ -235,6 +235,6 @@ fn a_plan_can_be_read() {
     assert!(text.contains("\n- all tiles are kept, because 6.7 GiB fit the memory budget\n"), "{text}");
     for (value, words) in [(0.0001, "1 ms"), (0.5, "500 ms"), (12.34, "12.3 s"), (150.0, "2.5 min"), (7200.0, "2.0 h")]
     {
-        assert_eq!(seconds(value), words);
+        assert_eq!(format_seconds(value), words);
     }
 }
