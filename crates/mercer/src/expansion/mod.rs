@@ -393,6 +393,18 @@ impl Expansion {
     }
 }
 
+#[cfg(test)]
+impl Expansion {
+    /// The same without what is summed up between neighbours: an expansion that does not keep to its bound.
+    pub(crate) fn without_neighbours(mut self) -> Self {
+        match &mut self.made {
+            Made::Fast { fast, .. } => assert!(fast.near.take().is_some(), "this kernel has a corner"),
+            Made::Tiles(_) => panic!("an expansion was asked for"),
+        }
+        self
+    }
+}
+
 impl SymmetricOperator for Expansion {
     fn dim(&self) -> usize {
         self.points.n_samples()

@@ -122,3 +122,48 @@ fn fit_in<T: Element>(
     }
     .model()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choices::GramChoice;
+    use crate::expansion::Expansion;
+
+    /// Many points in the plane, few of which are near one another.
+    fn points(n: u32) -> Points {
+        let values: Vec<f64> = (0..2 * n).map(|i| (f64::from(i) * 0.754_877_666).fract()).collect();
+        Points::from_f64(values, n as usize, 2).expect("pairs")
+    }
+
+    #[test]
+    fn an_expansion_that_does_not_keep_to_its_bound_gives_way_to_tiles() {
+        let (points, watch) = (points(3000), Watch::new());
+        let kernel = Kernel::exponential(4.0).expect("positive");
+        let settings = KernelPca::new(kernel).n_components(3).tolerance(1e-4).threads(2);
+        let exact = settings.clone().gram(GramChoice::Tiled).fit(&points).expect("a fit by tiles");
+        let settings = settings.gram(GramChoice::Expansion);
+        let sound = settings.fit(&points).expect("a fit by a grid");
+        assert_eq!((sound.record().gram.as_str(), sound.record().warnings.len()), ("expansion", 0));
+
+        let (mut prepared, plan, points) =
+            Prepared::with_plan(&settings, &points, SpeedsFrom::WhateverIsCheap, &watch).expect("it fits");
+        assert_eq!((plan.gram.as_str(), plan.method.as_deref()), ("expansion", Some("grid")));
+        prepared.expand = |kernel, points, wanted, context| {
+            Expansion::new(kernel, points, wanted, context).map(Expansion::without_neighbours)
+        };
+        let mut seconds = BTreeMap::new();
+        let model = fit_in::<f64>(&settings, prepared, plan, &points, &watch, &mut seconds).expect("a fit by tiles");
+        let record = model.record();
+        let warning = "tiles are computed, because the error of the expansion (grid) was measured to be ";
+        assert!(record.warnings.iter().any(|said| said.starts_with(warning)), "{:?}", record.warnings);
+        // The record is that of a fit by tiles, its plan a new one with a reason.
+        assert_eq!((record.gram.as_str(), &record.expansion, model.converged()), ("tiled", &None, true));
+        assert_eq!((record.plan.gram.as_str(), &record.plan.method), ("tiled", &None));
+        assert_eq!((record.plan.block, record.plan.solver.as_str()), (exact.record().plan.block, "krylov"));
+        let reason = "no expansion, because the error of the expansion (grid) was measured to be ";
+        assert!(record.plan.reasons.iter().any(|said| said.starts_with(reason)), "{:?}", record.plan.reasons);
+        assert!(record.kernel_entries > 0 && record.passes == exact.record().passes);
+        // And so is the answer.
+        assert_eq!(model.eigenvalues(), exact.eigenvalues());
+    }
+}

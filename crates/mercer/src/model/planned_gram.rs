@@ -32,7 +32,7 @@ impl<T: Element> PlannedGram<T> {
     ) -> Result<Self> {
         if plan.gram == GramChoice::Expansion.name() {
             let wanted = expanded::wanted(prepared.tolerance, expanded::COLUMNS, prepared.room);
-            let expansion = Expansion::new(&prepared.kernel, points, &wanted, context)?;
+            let expansion = (prepared.expand)(&prepared.kernel, points, &wanted, context)?;
             if expansion.is_tiled() {
                 prepared.warnings.extend_from_slice(expansion.warnings());
             } else {
@@ -41,10 +41,12 @@ impl<T: Element> PlannedGram<T> {
                     plan.method = Some(record.method.clone());
                     return Ok(Self::Expansion(Box::new(expansion), record));
                 }
-                prepared.warnings.push(format!(
-                    "tiles are computed, because the error of the expansion ({}) was measured to be {:.1e}, beyond its bound of {:.1e}",
+                let reason = format!(
+                    "the error of the expansion ({}) was measured to be {:.1e}, beyond its bound of {:.1e}",
                     record.method, record.measured_error, record.bound
-                ));
+                );
+                prepared.warnings.push(format!("tiles are computed, because {reason}"));
+                prepared.without_expansion = Some(reason);
             }
             // Neither its solver nor its blocks are those for tiles.
             (prepared.gram, prepared.prediction) = (GramChoice::Tiled, None);

@@ -7,7 +7,7 @@ use super::{KernelPca, expanded};
 use crate::choices::{GramChoice, SolverChoice};
 use crate::data::Points;
 use crate::error::{Error, Result, bytes_at_least};
-use crate::expansion::Prediction;
+use crate::expansion::{Expansion, Prediction, Wanted};
 use crate::gram::StoreFormat;
 use crate::kernel::Kernel;
 use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision, lacks_room};
@@ -37,10 +37,15 @@ pub(crate) struct Prepared {
     pub(super) room: u64,
     /// Why there is none, where one was asked for or would have paid.
     pub(super) without_expansion: Option<String>,
+    /// How an expansion is made; tests put one in its place that does not keep to its bound.
+    pub(super) expand: Expand,
     speeds: Speeds,
     /// Seconds that all this took: a fit spends them, too.
     seconds: f64,
 }
+
+/// What makes an expansion.
+pub(super) type Expand = fn(&Kernel, &Points, &Wanted<'_>, &Context<'_>) -> Result<Expansion>;
 
 /// Where a plan's estimate of time comes from. Nothing else in a plan depends on it.
 #[derive(Clone, Copy)]
@@ -103,6 +108,7 @@ impl Prepared {
             prediction: None,
             room: 0,
             without_expansion: None,
+            expand: Expansion::new,
             speeds,
             seconds: 0.0,
         };
