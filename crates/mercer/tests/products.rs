@@ -251,3 +251,21 @@ fn tiles_that_cannot_promise_the_tolerance_say_so() {
     let (_, record) = product.tolerance(1e-3).multiply(&far, vectors(90, 1).as_ref(), None, &Watch::new()).unwrap();
     assert!(record.warnings.iter().all(|warning| !warning.contains("rounding may take")), "{record:?}");
 }
+
+#[test]
+fn a_product_that_is_not_finite_is_refused_or_made_in_double_precision() {
+    let scaled =
+        |size: f64| Points::from_f64(values(60, 2, 0).iter().map(|x| size * x).collect::<Vec<_>>(), 60, 2).unwrap();
+    let v = vectors(60, 1);
+    let product = KernelProduct::new(Kernel::polynomial(1.0, 1.0, 6).unwrap());
+    let error = product.multiply(&scaled(1e60), v.as_ref(), None, &Watch::new()).unwrap_err();
+    assert!(error.to_string().contains("overflows f64 in sums over 60 rows"), "{error}");
+    // Single precision has no such numbers, double has.
+    let single = values(60, 2, 0).iter().map(|&x| 1e8 * x as f32).collect::<Vec<_>>();
+    let single = Points::from_f32(single, 60, 2).unwrap();
+    let (found, record) = product.multiply(&single, v.as_ref(), None, &Watch::new()).unwrap();
+    assert_eq!(record.precision, Precision::F64);
+    assert!(found.col(0).iter().all(|value| value.is_finite()) && record.measured_error.unwrap() < 1e-12, "{record:?}");
+    let asked = product.precision(Precision::F32).multiply(&single, v.as_ref(), None, &Watch::new()).unwrap_err();
+    assert!(asked.to_string().contains("overflows f32 in sums over 60 rows"), "{asked}");
+}

@@ -139,9 +139,12 @@ impl KernelProduct {
         let mut worst = 0.0_f64;
         for j in 0..vectors.ncols() {
             let norm = vectors.col(j).norm_l1();
-            let error = rows.iter().enumerate().map(|(i, &row)| (product[(row, j)] - exact[(i, j)]).abs());
+            let errors = rows.iter().enumerate().map(|(i, &row)| (product[(row, j)] - exact[(i, j)]).abs());
+            // What is no number is no answer.
+            let error =
+                errors.fold(0.0_f64, |worst, error| if error.is_nan() { f64::INFINITY } else { worst.max(error) });
             if norm > 0.0 {
-                worst = worst.max(error.fold(0.0, f64::max) / (norm * expansion.scale()));
+                worst = worst.max(error / (norm * expansion.scale()));
             }
         }
         Ok((Some(worst), rows.len()))

@@ -173,6 +173,13 @@ impl KernelProduct {
             _ => data,
         });
         let (product, record) = self.multiply_in(first, points, vectors, queries, &context)?;
+        if let Some(error) = self.overflow(&product, first, points) {
+            if first == Precision::F32 && self.precision.is_none() {
+                return Self { precision: Some(Precision::F64), ..self.clone() }
+                    .multiply(points, vectors, queries, watch);
+            }
+            return Err(error);
+        }
         let (Some(tolerance), Some(error)) = (self.tolerance, record.measured_error) else {
             return Ok((product, record));
         };
