@@ -1,7 +1,7 @@
 //! What each method would be for a problem: terms, bound, cost and memory.
 
 use super::cluster_plan::{self, ClusterPlan};
-use super::grid::{GROUP, GridPlan};
+use super::grid::{GROUP, GridPlan, Repeat};
 use super::mixture::Mixture;
 use super::near::Near;
 use super::polynomial::Terms;
@@ -186,25 +186,73 @@ fn grid(problem: &Problem<'_>, context: &Context<'_>) -> Result<std::result::Res
     };
     // Images count once in every direction; a tenth of the tolerance is theirs.
     let images = 0.1 * wanted.tolerance;
-    let Some(reach) = reach(&kernel, images / 3.0_f64.powi(d as i32)) else {
-        return Ok(Err("the kernel falls too slowly to be repeated periodically".to_owned()));
-    };
-    let region = Region::new(problem.points, wanted.targets, reach);
+    let region = Region::new(problem.points, wanted.targets, 0.0);
     let longest = region.differences.iter().copied().fold(0.0, f64::max);
+    let natural = reach(&kernel, images / 3.0_f64.powi(d as i32));
+    let mut best: Option<Candidate> = None;
+    for repeat in repeats(&kernel, natural, longest) {
+        context.check()?;
+        let region = region.clone().widened(wanted.targets, repeat.margin());
+        let found = grid_of(problem, &kernel, repeat, (region, images), context)?;
+        if let Some(found) = found.filter(|found| best.as_ref().is_none_or(|best| found.cost() < best.cost())) {
+            best = Some(found);
+        }
+    }
+    Ok(best.ok_or_else(|| {
+        let width = longest * problem.kernel.parameter(Parameter::Gamma).unwrap_or(1.0).sqrt();
+        format!("the points extend over {width:.0} widths of the kernel, which takes too large a grid")
+    }))
+}
+
+/// Ways to make a kernel periodic that are worth trying for points `longest` apart along the longest axis, if it has fallen off at `natural`.
+fn repeats(kernel: &Kernel, natural: Option<f64>, longest: f64) -> Vec<Repeat> {
+    /// Beyond so many extents a kernel is always better cut off.
+    const FAR: f64 = 50.0;
+    // A Gaussian that is as wide has few waves, however long its period is.
+    if matches!(kernel, Kernel::Gaussian(_)) {
+        return natural.map(Repeat::AsItIs).into_iter().collect();
+    }
+    let as_it_is = natural.filter(|&reach| longest == 0.0 || reach <= FAR * longest).map(Repeat::AsItIs);
+    // Cutting it off takes twice the extent at least.
+    let is_wide = natural.is_none_or(|reach| reach > longest);
+    // Points that are all alike have no extent: half the kernel's height is at a length as good as any.
+    let unit = if longest > 0.0 { longest } else { reach(kernel, 0.5).unwrap_or(1.0) };
+    let cut_off = [0.5, 1.0, 2.0].into_iter().filter(|_| is_wide).map(|share| Repeat::CutOff(share * unit));
+    as_it_is.into_iter().chain(cut_off).collect()
+}
+
+/// The cheapest grid for one way to make the kernel periodic.
+fn grid_of(
+    problem: &Problem<'_>,
+    kernel: &Kernel,
+    repeat: Repeat,
+    (region, images): (Region, f64),
+    context: &Context<'_>,
+) -> Result<Option<Candidate>> {
+    let wanted = problem.wanted;
+    let longest = region.differences.iter().copied().fold(0.0, f64::max);
+    let (length, farthest) = match repeat {
+        Repeat::AsItIs(reach) => (longest + reach, f64::INFINITY),
+        Repeat::CutOff(length) => {
+            let farthest = region.differences.iter().map(|x| x * x).sum::<f64>().sqrt();
+            // Points that are all alike are at no distance, at which a kernel's corner would not be seen.
+            (2.0 * (longest + length), farthest.max(0.1 * length))
+        }
+    };
     let mut best: Option<Candidate> = None;
     // Where narrow Gaussians are cut off: the grid grows with the cut, the neighbourhood shrinks.
-    let cuts = (0..8).map(|i| (8.0 * 1.6_f64.powi(i) / (longest + reach)).powi(2));
+    let cuts = (0..8).map(|i| (8.0 * 1.6_f64.powi(i) / length).powi(2));
     for cut in cuts {
         context.check()?;
-        let Some(mixture) = Mixture::new(&kernel, cut, 0.25 * wanted.tolerance) else { break };
+        let Some(mixture) = Mixture::new(kernel, cut, 0.25 * wanted.tolerance, farthest) else { break };
         if mixture.nodes.is_empty() {
             continue;
         }
-        let near = (mixture.near > 0.0).then(|| Near::new(&kernel, &mixture, problem.points));
+        let near = (mixture.near > 0.0).then(|| Near::new(kernel, &mixture, problem.points));
         let Some(near) = near.map_or(Some(None), |near| near.map(Some)) else { continue };
         let all = problem.sources + problem.targets;
         let slack = near.as_ref().map_or(0.0, Near::error);
-        let plan = GridPlan::new(&mixture, &region, reach, images, (all, problem.columns), wanted.tolerance - slack);
+        let plan = GridPlan::new(&mixture, &region, repeat, images, (all, problem.columns), wanted.tolerance - slack);
         if let Some(mut plan) = plan.filter(|plan| plan.bytes(wanted.columns) + 64 * all as u64 <= wanted.memory) {
             plan.bound += slack;
             let pairs = near.as_ref().map_or(0.0, |near| near.pairs(problem.targets));
@@ -224,10 +272,7 @@ fn grid(problem: &Problem<'_>, context: &Context<'_>) -> Result<std::result::Res
             break;
         }
     }
-    Ok(best.ok_or_else(|| {
-        let width = longest * problem.kernel.parameter(Parameter::Gamma).unwrap_or(1.0).sqrt();
-        format!("the points extend over {width:.0} widths of the kernel, which takes too large a grid")
-    }))
+    Ok(best)
 }
 
 /// The distance beyond which a kernel of distances is below `value`; `None` if it never gets there.

@@ -119,7 +119,7 @@ fn suitable(kernel: &Kernel, d: usize, wanted: ExpansionMethod) -> Result<Vec<Ex
     let knows = |method: ExpansionMethod| match (method, kernel) {
         (Polynomial, Kernel::Linear(_) | Kernel::Polynomial(_)) | (Series | Clusters, Kernel::Gaussian(_)) => true,
         (Grid, Kernel::Laplacian(_)) => d == 1,
-        (Grid, kernel) => Mixture::new(kernel, 1.0, 1e-3).is_some(),
+        (Grid, kernel) => Mixture::knows(kernel),
         _ => false,
     };
     let found: Vec<_> = [Polynomial, Series, Clusters, Grid]

@@ -64,8 +64,9 @@ impl ClusterPlan {
         };
         let (centers, radii) = farthest_points(&sample, MOST.min(sample.len()));
         let mut best: Option<(usize, usize, f64)> = None;
-        let mut count = 2;
-        while count <= centers.len() {
+        // Points that are all alike have one.
+        let mut count = centers.len().min(2);
+        while (1..=centers.len()).contains(&count) {
             // Sources that are not in the sample may lie a little further out.
             let radius = 1.1 * radii[count - 1];
             if let Some(terms) = order(radius) {

@@ -1,7 +1,7 @@
 //! What the methods cost, in nanoseconds of one thread.
 //!
 //! Constants of tiles, features and grids are fitted to runs of `mercer-bench fast_choice`, `fast_sum_3d` and `fast_vs_direct` on two cores of an
-//! AMD EPYC with AVX2; those of distances, clusters and neighbours count operations at the same speed. `fast_choice` runs every method
+//! AMD EPYC with AVX2; those of distances, clusters, factors and neighbours count operations at the same speed. `fast_choice` runs every method
 //! beside the one that is chosen. Another machine has other speeds, but of all methods; where two cost nearly the same, the choice may be the
 //! slower one. It never touches the error, which has a bound whatever the method.
 
@@ -31,6 +31,8 @@ const GRID_POWER: f64 = 0.4;
 const GRID_ROW: f64 = 0.5;
 /// A node of a grid, with the transforms.
 const GRID_NODE: f64 = 17.0;
+/// A factor of a wave, for a Gaussian of the mixture: once for all products.
+const FACTOR: f64 = 0.4;
 /// A pair of neighbours, and its product with an entry of a vector.
 const PAIR: f64 = 8.0;
 const PAIR_VECTOR: f64 = 0.3;
@@ -58,6 +60,11 @@ pub(super) fn grid(nodes: f64, points: f64, columns: f64, d: usize, (width, lane
     // A polynomial of six more powers than the window is wide, along three axes in any case.
     let of_window = GRID_POWER * 3.0 * fours * (width + 7) as f64;
     points * (of_window + columns * (GRID_POINT + GRID_ROW * rows * fours)) + columns * GRID_NODE * nodes
+}
+
+/// The factors of so many waves of a mixture of some Gaussians.
+pub(super) fn factors(waves: f64, gaussians: usize) -> f64 {
+    FACTOR * waves * gaussians as f64
 }
 
 /// Pairs of neighbours whose difference from the grid's kernel is summed up.

@@ -4,17 +4,17 @@
 //!
 //! Every kernel here that falls with the distance is `∫ w(s) e^{-s r²} ds` with positive weights. With `a = c r`,
 //! the Matérn kernel of order `ν` is `∫ τ^{ν-1} e^{-τ} e^{-a²/4τ} dτ / Γ(ν)`, and the rational quadratic kernel is
-//! `∫ τ^{α-1} e^{-τ} e^{-τ γ r²/α} dτ / Γ(α)`. With `τ = e^x` the integrand falls exponentially at both ends, and is analytic and not much
-//! larger than on the line within `1.2` of it, so the trapezoidal rule with step `h` leaves out about `e^{-2.4 π/h}`.
+//! `∫ τ^{α-1} e^{-τ} e^{-τ γ r²/α} dτ / Γ(α)`. With `τ = e^x` the integrand falls exponentially at both ends, and is analytic and at most
+//! `cos(a)^{-ν}` times larger than on the line within `a < π/2` of it, so the trapezoidal rule with step `h` leaves out about `cos(a)^{-ν} e^{-2 π a/h}`.
 //!
-//! Wide Gaussians are smooth and suit a grid; narrow ones make the kernel's corner at zero, and what they add is negligible beyond a
+//! Gaussians so wide that they are one everywhere the points are stand together as a constant. Wide ones are smooth and suit a grid; narrow ones make the kernel's corner at zero, and what they add is negligible beyond a
 //! short distance. A mixture is cut between the two: what the wide ones leave of the kernel is summed up directly, near by.
 
 use std::f64::consts::{PI, TAU};
 
 use crate::kernel::{Kernel, Parameter};
 
-/// A weighted sum of Gaussians `e^{-s r²}` that equals a kernel from some distance on.
+/// A weighted sum of Gaussians `e^{-s r²}` that equals a kernel from some distance on, as far as points are apart.
 #[derive(Clone, Debug)]
 pub(super) struct Mixture {
     /// Weights and exponents.
@@ -25,35 +25,48 @@ pub(super) struct Mixture {
     pub(super) error: f64,
 }
 
-/// Half the width of the strip in which the integrand is tame; at `π/2` it no longer falls.
-const STRIP: f64 = 1.2;
-
+/// Gaussians that fall by less than this share of the tolerance are constants.
+const CONSTANT: f64 = 1e-3;
 /// A kernel's mixing distribution: the power `ν` of `τ`, and whether `s` grows with `τ` or falls, with what constant.
 enum Mixing {
     Rising { power: f64, factor: f64 },
     Falling { power: f64, factor: f64 },
 }
 
-impl Mixture {
-    /// The kernel as a mixture of Gaussians with exponents of at most `cut`, to within `tolerance`; `None` if the kernel is no such
-    /// mixture.
-    pub(super) fn new(kernel: &Kernel, cut: f64, tolerance: f64) -> Option<Self> {
+impl Mixing {
+    /// That of a kernel, if it has one; a Gaussian is none of others.
+    fn of(kernel: &Kernel) -> Option<Self> {
         let gamma = kernel.parameter(Parameter::Gamma)?;
-        let mixing = match kernel {
-            Kernel::Gaussian(_) => return Some(Self { nodes: vec![(1.0, gamma)], near: 0.0, error: 0.0 }),
-            Kernel::Exponential(_) => Mixing::Falling { power: 0.5, factor: 0.25 * gamma * gamma },
-            Kernel::Matern32(_) => Mixing::Falling { power: 1.5, factor: 0.75 * gamma * gamma },
-            Kernel::Matern52(_) => Mixing::Falling { power: 2.5, factor: 1.25 * gamma * gamma },
+        match kernel {
+            Kernel::Exponential(_) => Some(Self::Falling { power: 0.5, factor: 0.25 * gamma * gamma }),
+            Kernel::Matern32(_) => Some(Self::Falling { power: 1.5, factor: 0.75 * gamma * gamma }),
+            Kernel::Matern52(_) => Some(Self::Falling { power: 2.5, factor: 1.25 * gamma * gamma }),
             Kernel::RationalQuadratic(_) => {
                 let alpha = kernel.parameter(Parameter::Alpha)?;
-                Mixing::Rising { power: alpha, factor: gamma / alpha }
+                Some(Self::Rising { power: alpha, factor: gamma / alpha })
             }
-            _ => return None,
-        };
+            _ => None,
+        }
+    }
+}
+
+impl Mixture {
+    /// Whether a kernel is such a sum.
+    pub(super) fn knows(kernel: &Kernel) -> bool {
+        matches!(kernel, Kernel::Gaussian(_)) || Mixing::of(kernel).is_some()
+    }
+
+    /// The kernel as a mixture of Gaussians with exponents of at most `cut`, to within `tolerance`, for points that are no farther apart than
+    /// `farthest`; `None` if the kernel is no such mixture.
+    pub(super) fn new(kernel: &Kernel, cut: f64, tolerance: f64, farthest: f64) -> Option<Self> {
+        if let (Kernel::Gaussian(_), Some(gamma)) = (kernel, kernel.parameter(Parameter::Gamma)) {
+            return Some(Self { nodes: vec![(1.0, gamma)], near: 0.0, error: 0.0 });
+        }
+        let mixing = Mixing::of(kernel)?;
         let (Mixing::Rising { power, .. } | Mixing::Falling { power, .. }) = mixing;
-        let step = STRIP * TAU / (1000.0 / tolerance).ln();
+        let step = step(power, tolerance);
         let log_gamma = ln_gamma(power);
-        let mut nodes = Vec::new();
+        let (mut nodes, mut constant, mut whole) = (Vec::new(), 0.0, 0.0);
         // From where e^{-τ} is negligible down to where τ^ν is, or the cut.
         let mut x = (40.0_f64 + 4.0 * power).ln();
         loop {
@@ -63,20 +76,27 @@ impl Mixture {
                 Mixing::Rising { factor, .. } => factor * tau,
                 Mixing::Falling { factor, .. } => factor / tau,
             };
-            let ends = match mixing {
-                Mixing::Falling { .. } => s > cut,
-                Mixing::Rising { .. } => false,
-            };
-            if ends || (x < 0.0 && weight < 1e-3 * tolerance * step) {
-                break;
+            let is_constant = s * farthest * farthest <= CONSTANT * tolerance;
+            match mixing {
+                Mixing::Falling { .. } if s > cut => break,
+                // All that follow are constants, and the weights of all add up to one.
+                Mixing::Rising { .. } if is_constant => {
+                    constant = f64::max(1.0 - whole, 0.0);
+                    break;
+                }
+                _ if x < 0.0 && weight < 1e-3 * tolerance * step => break,
+                _ if is_constant => constant += weight,
+                _ if weight > 1e-18 => nodes.push((weight, s)),
+                _ => {}
             }
-            if weight > 1e-18 {
-                nodes.push((weight, s));
-            }
+            whole += weight;
             x -= step;
         }
+        if constant > 0.0 {
+            nodes.push((constant, 0.0));
+        }
         let mut mixture = Self { nodes, near: 0.0, error: 0.0 };
-        mixture.measure(kernel, tolerance);
+        mixture.measure(kernel, tolerance, farthest);
         Some(mixture)
     }
 
@@ -91,10 +111,11 @@ impl Mixture {
     }
 
     /// Finds the distance from which on the mixture is the kernel, on a grid of distances.
-    fn measure(&mut self, kernel: &Kernel, tolerance: f64) {
-        // From far below the narrowest Gaussian to where all have vanished.
+    fn measure(&mut self, kernel: &Kernel, tolerance: f64, farthest: f64) {
+        // From far below the narrowest Gaussian to where all have vanished, or no two points are.
         let widest = self.nodes.iter().fold(f64::INFINITY, |least, &(_, s)| least.min(s));
-        let (from, to) = (1e-3 / self.narrowest().sqrt(), 30.0 / widest.sqrt());
+        let to = f64::min(30.0 / widest.sqrt(), farthest);
+        let from = f64::min(1e-3 / self.narrowest().sqrt(), 1e-3 * to);
         let steps = 2000;
         let ratio = (to / from).powf(1.0 / f64::from(steps));
         let mut r = to;
@@ -110,6 +131,13 @@ impl Mixture {
         }
         self.error = self.error.max((kernel.value(0.0) - self.value(0.0)).abs());
     }
+}
+
+/// The step of the trapezoidal rule: the longest that any strip about the line allows.
+fn step(power: f64, tolerance: f64) -> f64 {
+    let digits = (1000.0 / tolerance).ln();
+    let of = |strip: f64| strip * TAU / (digits - power * strip.cos().ln());
+    (1..=12).map(|tenths| of(0.1 * f64::from(tenths))).fold(0.0, f64::max)
 }
 
 /// The logarithm of the gamma function for `x > 0`: Stirling's series after raising `x` beyond 10.
@@ -144,11 +172,25 @@ mod tests {
             Kernel::rational_quadratic(1.5, 2.0).expect("in its domain"),
         ];
         for kernel in kernels {
-            let mixture = Mixture::new(&kernel, 400.0, 1e-8).expect("in its domain");
+            let mixture = Mixture::new(&kernel, 400.0, 1e-8, f64::INFINITY).expect("in its domain");
             assert!(mixture.error <= 1e-8 && mixture.near < 0.5, "{}: {}", kernel.name(), mixture.near);
             for r in [0.5_f64, 1.0, 2.0, 5.0] {
                 let difference = (kernel.value(r * r) - mixture.value(r * r)).abs();
                 assert!(difference <= 1e-8, "{} at {r}: {difference}", kernel.name());
+            }
+        }
+    }
+
+    #[test]
+    fn gaussians_that_are_wide_beside_the_data_stand_together() {
+        for alpha in [1e-6, 0.05, 0.5, 3.0, 50.0, 1000.0] {
+            let kernel = Kernel::rational_quadratic(1.5, alpha).expect("in its domain");
+            let mixture = Mixture::new(&kernel, 1.0, 1e-8, 4.0).expect("in its domain");
+            assert!(mixture.near == 0.0 && mixture.error <= 1e-8, "{alpha}: {:.1e}", mixture.error);
+            assert!(mixture.nodes.len() < 200, "{alpha}: {} Gaussians", mixture.nodes.len());
+            for r in [0.0_f64, 0.1, 1.0, 4.0] {
+                let difference = (kernel.value(r * r) - mixture.value(r * r)).abs();
+                assert!(difference <= 1e-8, "{alpha} at {r}: {difference}");
             }
         }
     }

@@ -37,17 +37,27 @@ pub(super) enum Cover {
 impl Region {
     /// The box of sources and targets; targets that are not known lie within `reach` of the sources' box.
     pub(super) fn new(points: &Points, targets: Targets<'_>, reach: f64) -> Self {
+        Self::near(points, targets).widened(targets, reach)
+    }
+
+    /// The same box, where targets that are not known lie within `reach` more of it.
+    pub(super) fn widened(mut self, targets: Targets<'_>, reach: f64) -> Self {
+        if let Targets::Any = targets {
+            self.differences.iter_mut().for_each(|difference| *difference += reach);
+            self.low.iter_mut().for_each(|low| *low -= reach);
+            self.high.iter_mut().for_each(|high| *high += reach);
+        }
+        self
+    }
+
+    /// The box of sources and targets, where those that are not known lie among the sources.
+    fn near(points: &Points, targets: Targets<'_>) -> Self {
         let (low, high) = corners(points);
         let d = low.len();
         let own = |i: usize| high[i] - low[i];
         match targets {
-            Targets::Sources => {
+            Targets::Sources | Targets::Any => {
                 let differences = (0..d).map(own).collect();
-                Self { low, high, differences }
-            }
-            Targets::Any => {
-                let differences = (0..d).map(|i| own(i) + reach).collect();
-                let (low, high) = (low.iter().map(|x| x - reach).collect(), high.iter().map(|x| x + reach).collect());
                 Self { low, high, differences }
             }
             Targets::Known(queries) => {

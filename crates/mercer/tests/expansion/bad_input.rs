@@ -73,9 +73,12 @@ fn points_that_are_all_equal_have_a_constant_matrix() {
         (Kernel::gaussian(3.0).unwrap(), ExpansionMethod::Clusters, 1.0),
         (Kernel::gaussian(3.0).unwrap(), ExpansionMethod::Grid, 1.0),
         (Kernel::matern52(3.0).unwrap(), ExpansionMethod::Grid, 1.0),
+        (Kernel::exponential(3.0).unwrap(), ExpansionMethod::Grid, 1.0),
+        (Kernel::rational_quadratic(3.0, 0.2).unwrap(), ExpansionMethod::Grid, 1.0),
         (Kernel::polynomial(1.0, 1.0, 2).unwrap(), ExpansionMethod::Polynomial, 1.1875_f64.powi(2)),
     ] {
         let expansion = expansion(&kernel, &points, method, 1e-6);
+        assert!(!expansion.is_tiled(), "{} {method}: {:?}", kernel.name(), expansion.warnings());
         let found = apply(&expansion, u.as_ref(), 2);
         let error = (0..300).map(|i| (found[(i, 0)] - value * sum).abs()).fold(0.0, f64::max);
         assert!(error <= 1e-6 * u.col(0).norm_l1(), "{} {method}: {error:e}", kernel.name());

@@ -36,6 +36,12 @@ fn problems() -> Vec<(Kernel, Points, ExpansionMethod)> {
     }
     all.push(grid(Kernel::laplacian(3.0).unwrap(), 1));
     all.push(grid(Kernel::rational_quadratic(4.0, 12.0).unwrap(), 2));
+    // Kernels that fall slowly, and kernels that are wide beside the data: neither vanishes before a period is over.
+    for (d, alpha) in [(1, 0.05), (1, 60.0), (2, 0.5), (3, 0.3)] {
+        all.push(grid(Kernel::rational_quadratic(4.0, alpha).unwrap(), d));
+    }
+    all.push((Kernel::rational_quadratic(0.01, 0.3).unwrap(), in_box(400, &[1.0, 0.02], 10), ExpansionMethod::Grid));
+    all.push(grid(Kernel::exponential(0.03).unwrap(), 2));
     all
 }
 

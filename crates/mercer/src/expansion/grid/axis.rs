@@ -2,16 +2,20 @@
 //!
 //! # Method
 //!
-//! On an axis of period `L` the Gaussian `e^{-s z²}` is a sum of waves with coefficients `b_k = √(π/s) e^{-π²k²/(s L²)} / L`, which are
-//! positive and add up to its value at zero. Three things go wrong, each bounded for every entry of the kernel matrix:
+//! On an axis of period `L` the Gaussian `e^{-s z²}` is a sum of waves with coefficients `b_k` (`spectrum`). Three things go wrong, each bounded for
+//! every entry of the kernel matrix:
 //!
-//! - images of the points, one period on: at most `e^{-s (L - D)²}` and what follows, for differences up to `D`;
-//! - waves that are left out, because the grid does not have them or because they do not matter: the sum of their coefficients;
-//! - waves that the window distorts, once when sources are spread and once when targets are gathered: `Σ b_k ((1 + δ_k)² - 1)` with
+//! - images of the points, one period on: at most `e^{-s (L - D)²}` and what follows, for differences up to `D`; or what cutting the Gaussian
+//!   off costs, where it would meet them;
+//! - waves that are left out, because the grid does not have them or because they do not matter: the sum of their absolute coefficients;
+//! - waves that the window distorts, once when sources are spread and once when targets are gathered: `Σ |b_k| ((1 + δ_k)² - 1)` with
 //!   the window's deviation `δ_k`.
 //!
 //! A product of such axes has an error of at most `Π (1 + e_i) - 1`, because the Gaussian itself is at most one.
 
+use std::sync::Arc;
+
+use super::spectrum::Spectrum;
 use super::window::{Response, Window, lanes};
 
 /// One axis of a grid.
@@ -23,7 +27,7 @@ pub(super) struct Axis {
     pub(super) origin: f64,
     /// Nodes per unit of length.
     pub(super) density: f64,
-    pub(super) period: f64,
+    pub(super) spectrum: Arc<Spectrum>,
     /// Waves that are kept: those from zero to one below this, and their mirror images.
     pub(super) waves: usize,
     pub(super) response: Response,
@@ -36,21 +40,28 @@ pub(super) struct Extent {
     pub(super) high: f64,
     /// The largest difference between a source and a target.
     pub(super) difference: f64,
+    /// How far away images are at least.
+    pub(super) reach: f64,
 }
 
-/// Coefficients smaller than this do not matter to anything.
-const NEGLIGIBLE: f64 = 1e-18;
+impl Extent {
+    /// The least period.
+    pub(super) fn period(&self) -> f64 {
+        self.difference + self.reach
+    }
+}
 
 impl Axis {
-    /// An axis of `n` nodes for points within `extent`, whose images are at least `reach` away; `None` if the window does not fit.
+    /// An axis of `n` nodes for points within `extent`; `None` if the window does not fit.
     ///
-    /// Waves of the narrowest Gaussian that add up to less than about `left_out` are left out.
+    /// `spectrum` gives the waves for a period: it is asked if that of `least` is too short for the windows of all points. Waves that add up to
+    /// less than about `left_out` are left out.
     pub(super) fn new(
         extent: Extent,
-        reach: f64,
         n: usize,
         window: &Window,
-        narrowest: f64,
+        least: &Arc<Spectrum>,
+        spectrum: impl FnOnce(f64) -> Spectrum,
         left_out: f64,
     ) -> Option<Self> {
         let room = lanes(window.width) + 2;
@@ -59,37 +70,28 @@ impl Axis {
         }
         let length = extent.high - extent.low;
         // Windows of all points must lie within one period.
-        let period = (extent.difference + reach).max(length * n as f64 / (n - room) as f64);
-        let density = n as f64 / period;
+        let needed = length * n as f64 / (n - room) as f64;
+        let spectrum = if needed > least.period { Arc::new(spectrum(needed)) } else { Arc::clone(least) };
+        let density = n as f64 / spectrum.period;
         let origin = extent.low - (0.5 * window.width as f64 + 1.0) / density;
         // The highest wave of an even grid is left out in any case: it has no partner.
-        let waves = (highest_wave(narrowest, period, left_out).ceil() as usize + 1).min(n / 2);
+        let waves = (spectrum.highest_wave(left_out).ceil() as usize + 1).min(n / 2);
         let response = window.response(n, waves);
-        Some(Self { n, origin, density, period, waves, response })
+        Some(Self { n, origin, density, spectrum, waves, response })
     }
 
-    /// The coefficient of wave `k` of the Gaussian with exponent `s`.
-    pub(super) fn coefficient(&self, s: f64, k: usize) -> f64 {
-        coefficient(s, self.period, k)
+    /// The coefficient of wave `k` of a Gaussian of the mixture.
+    pub(super) fn coefficient(&self, node: usize, k: usize) -> f64 {
+        self.spectrum.coefficient(node, k)
     }
 
-    /// The error of the Gaussian with exponent `s`, without images.
-    pub(super) fn error(&self, s: f64) -> f64 {
-        let mut error = 0.0;
-        for k in 0.. {
-            // Waves come in pairs, except for the constant.
-            let b = self.coefficient(s, k) * if k == 0 { 1.0 } else { 2.0 };
-            if b < NEGLIGIBLE {
-                return error;
-            }
-            if k >= self.waves {
-                error += b;
-            } else {
-                let deviation = self.response.deviation[k];
-                error += b * deviation * (2.0 + deviation);
-            }
-        }
-        error
+    /// The error of a Gaussian of the mixture, without images.
+    pub(super) fn error(&self, node: usize) -> f64 {
+        let of = |(k, size): (usize, f64)| match self.response.deviation.get(k) {
+            Some(deviation) if k < self.waves => size * deviation * (2.0 + deviation),
+            _ => size,
+        };
+        self.spectrum.sizes(node).map(of).sum()
     }
 
     /// Waves that are kept, mirror images included.
@@ -102,16 +104,6 @@ impl Axis {
     pub(super) fn place(&self, x: f64) -> f64 {
         (x - self.origin) * self.density
     }
-}
-
-/// The highest wave of a Gaussian whose coefficient is not yet negligible beside `tolerance`.
-pub(super) fn highest_wave(s: f64, period: f64, tolerance: f64) -> f64 {
-    period * (s * (1.0 / tolerance).ln().max(1.0)).sqrt() / std::f64::consts::PI
-}
-
-fn coefficient(s: f64, period: f64, k: usize) -> f64 {
-    let wave = std::f64::consts::PI * k as f64 / period;
-    (std::f64::consts::PI / s).sqrt() / period * (-wave * wave / s).exp()
 }
 
 /// Sizes beyond this are not looked for: they are larger than any grid.
@@ -143,12 +135,14 @@ mod tests {
 
     #[test]
     fn the_error_of_an_axis_bounds_that_of_the_gaussian() {
-        let extent = Extent { low: -1.0, high: 2.0, difference: 3.0 };
+        let extent = Extent { low: -1.0, high: 2.0, difference: 3.0, reach: 2.5 };
         let s = 4.0;
+        let spectrum = |period: f64| Spectrum::new(&[(1.0, s)], period, extent.difference, None);
+        let least = Arc::new(spectrum(extent.period()));
         for (width, n) in [(5, 28), (6, 32), (8, 60)] {
             let window = Window::new(width, 2.0);
-            let axis = Axis::new(extent, 2.5, n, &window, s, 1e-9).expect("in its domain");
-            let bound = axis.error(s) + 4.0 * (-s * 2.5_f64 * 2.5).exp();
+            let axis = Axis::new(extent, n, &window, &least, spectrum, 1e-9).expect("in its domain");
+            let bound = axis.error(0) + 4.0 * (-s * 2.5_f64 * 2.5).exp();
             let wave = |x: f64, k: usize| {
                 let (first, values) = window.at::<Portable, 8>(axis.place(x));
                 values.iter().enumerate().fold((0.0, 0.0), |(re, im), (node, value)| {
@@ -163,7 +157,7 @@ mod tests {
                     let mut sum = 0.0;
                     for k in 0..axis.waves {
                         let (a, b) = (wave(x, k), wave(y, k));
-                        let factor = axis.coefficient(s, k) * if k == 0 { 1.0 } else { 2.0 };
+                        let factor = axis.coefficient(0, k) * if k == 0 { 1.0 } else { 2.0 };
                         sum += factor * (a.0 * b.0 + a.1 * b.1) / axis.response.factor[k].powi(2);
                     }
                     worst = worst.max((sum - (-s * (x - y) * (x - y)).exp()).abs());

@@ -69,11 +69,11 @@ pub(super) struct Waves {
 }
 
 impl Convolution {
-    /// A convolution that multiplies wave `(k₀, k₁, k₂)` with `factor`, which is asked for kept waves only: along each axis they
-    /// are numbered from zero, mirror images included.
+    /// A convolution that multiplies waves with factors, zero for those that are not kept. `line` adds those of all waves along the first axis
+    /// to zeros, for kept waves of the second and the third: along each axis they are numbered from zero, mirror images included.
     pub(super) fn new(
         axes: [Option<&Axis>; 3],
-        factor: impl Fn([usize; 3]) -> f64 + Sync,
+        line: impl Fn([usize; 2], &mut [f64]) + Sync,
         context: &Context<'_>,
     ) -> Self {
         let mut planner = FftPlanner::new();
@@ -81,11 +81,8 @@ impl Convolution {
         let [s0, s1, s2] = &sides;
         let mut factors = vec![0.0; s0.n * s1.kept * s2.half];
         context.threads.run(|| {
-            factors.par_chunks_mut(s0.n).enumerate().for_each(|(line, factors)| {
-                for k0 in 0..s0.kept {
-                    let waves = [s0.place(k0), s1.place(line % s1.kept), line / s1.kept];
-                    factors[waves[0]] = factor(waves);
-                }
+            factors.par_chunks_mut(s0.n).enumerate().for_each(|(index, factors)| {
+                line([s1.place(index % s1.kept), index / s1.kept], factors);
             });
         });
         Self { sides, factors }

@@ -13,7 +13,8 @@
 //! each wave multiplied with the kernel's Fourier coefficient over the square of the window's, and transformed back; `(3)` values are
 //! gathered at the targets with the same window. The waves of a Gaussian are few: their coefficients fall as fast as the
 //! Gaussian itself, so a grid a little finer than they need leaves room for the window's error. Nodes and window are chosen so
-//! that the bound of `axis` holds at the least cost.
+//! that the bound of `axis` holds at the least cost. Kernels that fall slowly, or that are wide beside the data, are cut off beyond the largest difference
+//! between points instead of being followed to where they vanish ([`Repeat`], `spectrum`).
 //!
 //! # References
 //!
@@ -25,6 +26,7 @@ mod convolve;
 mod plan;
 mod rows;
 mod sort;
+mod spectrum;
 mod spread;
 mod window;
 
@@ -35,7 +37,7 @@ use rayon::prelude::*;
 
 use self::axis::Axis;
 use self::convolve::{Convolution, Waves};
-pub(super) use self::plan::GridPlan;
+pub(super) use self::plan::{GridPlan, Repeat};
 use self::sort::sort;
 pub(super) use self::spread::Sorted;
 use self::spread::{Shape, gather, merge_plane, spread};
@@ -94,24 +96,30 @@ impl Grid {
         let tables: Vec<Vec<Vec<f64>>> = axes
             .iter()
             .map(|axis| {
-                let value = |s: f64, k: usize| axis.coefficient(s, k) / axis.response.factor[k].powi(2);
-                let of = |s: f64| {
+                let value = |node: usize, k: usize| axis.coefficient(node, k) / axis.response.factor[k].powi(2);
+                let of = |node: usize| {
                     (0..axis.n)
                         .map(|k| match k.min(axis.n - k) {
-                            wave if wave < axis.waves => value(s, wave),
+                            wave if wave < axis.waves => value(node, wave),
                             _ => 0.0,
                         })
                         .collect()
                 };
-                mixture.nodes.iter().map(|&(_, s)| of(s)).collect()
+                (0..mixture.nodes.len()).map(of).collect()
             })
             .collect();
-        let factor = |k: [usize; 3]| {
-            let of =
-                |node: usize| (0..3).filter_map(|axis| Some(tables[slot(axis, d)?][node][k[axis]])).product::<f64>();
-            mixture.nodes.iter().enumerate().map(|(node, (weight, _))| weight * of(node)).sum()
+        // A line of factors along the first axis, at a wave of the second and one of the third; axes that there are not have one wave.
+        let line = |waves: [usize; 2], factors: &mut [f64]| {
+            for (node, (weight, _)) in mixture.nodes.iter().enumerate() {
+                let of = |axis: usize| slot(axis, d).map_or(1.0, |i| tables[i][node][waves[axis - 1]]);
+                let across = weight * of(1) * of(2);
+                match slot(0, d) {
+                    Some(i) => factors.iter_mut().zip(&tables[i][node]).for_each(|(sum, x)| *sum += across * x),
+                    None => factors.iter_mut().for_each(|sum| *sum += across),
+                }
+            }
         };
-        let convolution = Convolution::new([0, 1, 2].map(along), factor, context);
+        let convolution = Convolution::new([0, 1, 2].map(along), line, context);
         Self { window, axes, shape, convolution, isa: Isa::detect(), room: Mutex::new(None) }
     }
 

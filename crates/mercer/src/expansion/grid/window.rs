@@ -95,12 +95,16 @@ impl Window {
             places.map(|t| (t, self.values(0.5 * self.width as f64 - t + 1.0))).collect();
         for k in 0..waves {
             let wave = TAU * k as f64 / n as f64;
+            let turn = wave.sin_cos();
             let sums: Vec<(f64, f64)> = values
                 .iter()
                 .map(|(t, values)| {
-                    values.iter().enumerate().fold((0.0, 0.0), |(re, im), (node, value)| {
-                        let angle = wave * (node as f64 + t - 0.5 * self.width as f64);
-                        (re + value * angle.cos(), im + value * angle.sin())
+                    // From node to node the wave turns by the same angle.
+                    let (mut sin, mut cos) = (wave * (t - 0.5 * self.width as f64)).sin_cos();
+                    values.iter().fold((0.0, 0.0), |(re, im), value| {
+                        let sums = (re + value * cos, im + value * sin);
+                        (sin, cos) = (sin * turn.1 + cos * turn.0, cos * turn.1 - sin * turn.0);
+                        sums
                     })
                 })
                 .collect();
