@@ -182,6 +182,7 @@ impl HebbianLearner {
     /// let mut learner = KernelHebbianPca::new(Kernel::gaussian(0.01)?).updates(8).fit(&points)?;
     /// learner.learn(None, 8, &Watch::new())?;
     /// assert_eq!((learner.n_updates(), learner.history().len()), (16, 2));
+    /// assert!(learner.error_seconds() > 0.0, "the first entry has its error");
     /// assert_eq!(learner.model()?.n_components(), 2);
     /// # Ok::<(), mercer::Error>(())
     /// ```
@@ -213,6 +214,19 @@ impl HebbianLearner {
 
     /// Sets how many bytes of the memory budget the caller has taken already, for copies of the points that
     /// [`partial_fit`](Self::partial_fit) will be given (default 0).
+    ///
+    /// ```
+    /// use mercer::{Kernel, KernelHebbianPca, MemoryBudget, Points, Watch};
+    ///
+    /// let points = Points::from_f64((0..60).map(|i| f64::from(i * i % 17)).collect::<Vec<_>>(), 20, 3)?;
+    /// let settings = KernelHebbianPca::new(Kernel::gaussian(0.01)?).passes(2).memory(MemoryBudget::Bytes(64 << 20));
+    /// let mut learner = settings.fit(&points)?;
+    /// learner.memory_taken(64 << 20);
+    /// assert!(learner.partial_fit(Some(&points), 1, &Watch::new()).is_err(), "nothing is left");
+    /// learner.memory_taken(0);
+    /// learner.partial_fit(Some(&points), 1, &Watch::new())?;
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     pub fn memory_taken(&mut self, bytes: u64) {
         self.taken = bytes;
     }

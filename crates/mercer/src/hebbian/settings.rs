@@ -70,7 +70,9 @@ pub struct KernelHebbianPca {
 /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
 /// let points = Points::from_f64(values, 20, 3)?;
 /// let settings = KernelHebbianPca::new(Kernel::gaussian(0.01)?).record_error(RecordError::No);
-/// assert!(settings.fit(&points)?.history().iter().all(|entry| entry.error.is_none()));
+/// let learner = settings.fit(&points)?;
+/// assert!(learner.history().iter().all(|entry| entry.error.is_none()));
+/// assert_eq!(learner.error_seconds(), 0.0);
 /// assert_eq!("yes".parse::<RecordError>()?.name(), "yes");
 /// # Ok::<(), mercer::Error>(())
 /// ```
@@ -335,6 +337,8 @@ impl KernelHebbianPca {
     /// assert_eq!(part.n_updates(), 30); // one pass and a half
     /// let learner = HebbianLearner::resume(checkpoint.path(), &points, MemoryBudget::Auto, None)?;
     /// assert_eq!(learner.coefficients(), part.coefficients());
+    /// let rest = settings.updates(50).checkpoint(checkpoint.resume(true)).keep_every(10).fit(&points)?;
+    /// assert_eq!(rest.resumed_after_updates(), Some(30));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
