@@ -292,15 +292,17 @@ class KernelPCA(Files):
         self, X: Any, points: Any, memory_limit: str | None, time_limit: float | None, started: float
     ) -> _mercer.Model:
         exact, rough = self._wanted_fits(len(points), points.dtype, memory_limit)
+        # Either of the two is asked for.
+        asked = exact or rough or {}
         # A pickle needs the function, whatever the parameter is by then.
-        self._function = (exact or rough or {}).get("kernel") if callable(self.kernel) else None
+        self._function = asked["kernel"] if callable(self.kernel) else None
 
         def keep(model: _mercer.Model) -> None:
             self._adopt(model, X)
 
         with _progress.bar(self.progress) as report:
-            if exact is None and rough is not None:
-                return _mercer.Model.fit_nystrom(points, rough, time_limit=time_limit, progress=report)
+            if exact is None:
+                return _mercer.Model.fit_nystrom(points, asked, time_limit=time_limit, progress=report)
             left = time_limit
             if rough is not None:
                 model = _mercer.Model.fit_to_accuracy(points, rough, time_limit=time_limit, progress=report)

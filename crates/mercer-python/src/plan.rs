@@ -41,7 +41,7 @@ pub(crate) fn plan(
     let scaling = scaling.clone();
     let wanted = match (exact, rough) {
         (Some(exact), None) => Wanted::Exact(exact.kernel_pca()?),
-        (Some(exact), Some(rough)) => Wanted::ToAccuracy(exact.kernel_pca()?, rough.pca()?),
+        (Some(exact), Some(rough)) => Wanted::ToAccuracy(Box::new((exact.kernel_pca()?, rough.pca()?))),
         (None, Some(rough)) => Wanted::Landmarks(rough.pca()?),
         (None, None) => return Err(PyValueError::new_err("settings of a fit are needed")),
     };
@@ -69,7 +69,7 @@ pub(crate) fn plan(
 enum Wanted {
     Exact(KernelPca),
     Landmarks(NystromPca),
-    ToAccuracy(KernelPca, NystromPca),
+    ToAccuracy(Box<(KernelPca, NystromPca)>),
 }
 
 impl Wanted {
@@ -77,7 +77,7 @@ impl Wanted {
         match self {
             Self::Exact(exact) => exact.plan_watched(points, watch),
             Self::Landmarks(rough) => Ok(rough.plan_record(points, watch)?.plan),
-            Self::ToAccuracy(exact, rough) => Ok(rough.plan_record_to_accuracy(exact, points, watch)?.plan),
+            Self::ToAccuracy(both) => Ok(both.1.plan_record_to_accuracy(&both.0, points, watch)?.plan),
         }
     }
 
@@ -87,7 +87,7 @@ impl Wanted {
             Self::Exact(exact) if dtype == "uint8" => exact.plan_bytes(n, d),
             Self::Exact(exact) => exact.plan_shape(n, d, precision),
             Self::Landmarks(rough) => rough.plan_shape(n, d, precision),
-            Self::ToAccuracy(exact, rough) => rough.plan_shape_to_accuracy(exact, n, d, precision),
+            Self::ToAccuracy(both) => both.1.plan_shape_to_accuracy(&both.0, n, d, precision),
         }
     }
 }

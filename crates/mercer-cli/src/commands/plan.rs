@@ -80,7 +80,7 @@ struct PlanBody<'a> {
 /// Plans a fit and shows the plan.
 pub(super) fn show(planned: &Planned<'_>, data: &Data, mut session: Session<'_>) -> Result<ExitStatus> {
     let record = session.timed("planning", |_| planned.record(&data.points).map_err(Failure::in_data(&data.name)))?;
-    finish(record, planned.flags.solve, session)
+    finish(record, planned.flags.solve, &session)
 }
 
 /// Plans a fit over landmarks from a file that is read block by block, and shows the plan.
@@ -88,10 +88,10 @@ pub(super) fn show_blocks(flags: Flags<'_>, mut session: Session<'_>) -> Result<
     let start = Instant::now();
     let record = nystrom::plan_in_blocks(flags, &mut session)?;
     session.add_seconds("planning", start.elapsed().as_secs_f64());
-    finish(record, flags.solve, session)
+    finish(record, flags.solve, &session)
 }
 
-fn finish(mut record: PlanRecord, solve: &SolveArgs, session: Session<'_>) -> Result<ExitStatus> {
+fn finish(mut record: PlanRecord, solve: &SolveArgs, session: &Session<'_>) -> Result<ExitStatus> {
     record.warnings.extend(limits(&record, solve));
     let body = PlanBody { record: &record, seconds: session.all_seconds(), peak_memory_bytes: mercer::peak_memory() };
     session.finish_with(ExitStatus::Done, &body, &table(&record))

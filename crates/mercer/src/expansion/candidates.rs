@@ -6,7 +6,7 @@ use super::mixture::Mixture;
 use super::near::Near;
 use super::polynomial::Terms;
 use super::region::{Region, least_radius, radius};
-use super::series::Order;
+use super::series::{Order, ROUNDING};
 use super::{COLUMNS_AT_ONCE, Features, Monomials, Targets, Wanted, costs};
 use crate::choices::ExpansionMethod;
 use crate::data::Points;
@@ -142,7 +142,7 @@ fn series(problem: &Problem<'_>) -> std::result::Result<Candidate, String> {
         format!("the points reach {bandwidths:.1} bandwidths or more from their centre, which takes too many terms")
     };
     let order = |radius: f64| {
-        let order = Order::for_radius(gamma, radius, wanted.tolerance)?;
+        let order = Order::for_radius(gamma, radius, wanted.tolerance - ROUNDING)?;
         let terms = Monomials::count(d, order.terms - 1).filter(|&terms| fits(problem, terms))?;
         Some((order, terms))
     };

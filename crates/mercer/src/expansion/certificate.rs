@@ -122,11 +122,15 @@ pub fn exact_rows(
 
 /// What rounding costs an entry that tiles compute in double precision, relative to the largest entry: distances come from norms and inner
 /// products about the mean, so their error is in proportion to the points' squared spread.
-pub(super) fn tile_rounding(kernel: &Kernel, points: &Points) -> f64 {
+pub(super) fn tile_rounding(kernel: &Kernel, points: &Points, targets: Targets<'_>) -> f64 {
     let epsilon = f64::EPSILON;
     let center = Region::new(points, Targets::Sources, 0.0).center();
-    // The mean lies somewhere in the box.
-    let spread = 4.0 * radius(points, &center).powi(2);
+    // The mean lies somewhere in the box of the points.
+    let farthest = match targets {
+        Targets::Known(queries) => radius(points, &center).max(radius(queries, &center)),
+        Targets::Sources | Targets::Any => radius(points, &center),
+    };
+    let spread = 4.0 * farthest.powi(2);
     let gamma = kernel.parameter(Parameter::Gamma).unwrap_or(0.0);
     let of_distances = match kernel {
         Kernel::Gaussian(_) | Kernel::RationalQuadratic(_) => 4.0 * epsilon * gamma * spread,

@@ -4,6 +4,7 @@
 //! measured to take ([`costs`](super::costs)).
 
 use super::candidates::{Candidate, Problem, candidate};
+use super::certificate::tile_rounding;
 use super::clusters::Clusters;
 use super::grid::Grid;
 use super::mixture::Mixture;
@@ -102,7 +103,11 @@ fn pick(problem: &Problem<'_>, context: &Context<'_>) -> Result<std::result::Res
         }
     }
     let Some(best) = best else { return Ok(Err(reasons.join("; "))) };
-    if wanted.may_be_tiled && wanted.method == ExpansionMethod::Auto && best.cost() > problem.direct_cost() {
+    let may_be_tiled = wanted.may_be_tiled && wanted.method == ExpansionMethod::Auto;
+    if may_be_tiled
+        && best.cost() > problem.direct_cost()
+        && tile_rounding(problem.kernel, points, wanted.targets) <= wanted.tolerance
+    {
         return Ok(Err(format!("for {} points they cost less", points.n_samples())));
     }
     Ok(Ok(best))
@@ -161,8 +166,7 @@ fn build(
             let again = series::features(gamma, center.clone(), order.terms)?;
             let cover = Cover::Ball { center, radius };
             let fast = Fast { features: Some(again), ..fast(Box::new(features), cover) };
-            // Rounding is never less than this.
-            Choice::Fast(Box::new(fast), ExpansionMethod::Series, terms, order.bound.max(64.0 * f64::EPSILON))
+            Choice::Fast(Box::new(fast), ExpansionMethod::Series, terms, order.bound + series::ROUNDING)
         }
         Candidate::Clusters(plan) => {
             let Some(clusters) = Clusters::new(&plan, points, context)? else {

@@ -191,7 +191,7 @@ impl Expansion {
             }
             Choice::Tiles(reason) => {
                 let gram = context.threads.run(|| KernelGram::<f64>::new(points, kernel, None))?;
-                let bound = certificate::tile_rounding(kernel, points);
+                let bound = certificate::tile_rounding(kernel, points, wanted.targets);
                 let warning = format!("tiles are computed instead of an expansion: {reason}");
                 (Made::Tiles(Box::new(gram)), "tiled", 0, bound, vec![warning])
             }
@@ -390,18 +390,6 @@ impl Expansion {
             }
         }
         Ok(worst / self.scale)
-    }
-}
-
-#[cfg(test)]
-impl Expansion {
-    /// The same without what is summed up between neighbours: an expansion that does not keep to its bound.
-    pub(crate) fn without_neighbours(mut self) -> Self {
-        match &mut self.made {
-            Made::Fast { fast, .. } => assert!(fast.near.take().is_some(), "this kernel has a corner"),
-            Made::Tiles(_) => panic!("an expansion was asked for"),
-        }
-        self
     }
 }
 

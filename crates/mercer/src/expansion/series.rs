@@ -47,6 +47,8 @@ pub enum TruncationBound {
     Optimal,
 }
 
+/// What rounding adds to the error of an entry, whose bound is attained.
+pub(super) const ROUNDING: f64 = 64.0 * f64::EPSILON;
 /// More terms than this are never asked for.
 const MAX_ORDER: usize = 2000;
 /// Nor are points farther from a centre, in bandwidths: `e^{-r²/2}`, which their features begin with, is no number of full precision beyond 37.

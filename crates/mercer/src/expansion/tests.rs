@@ -1,10 +1,21 @@
 //! What the measurement of an expansion sees.
 
-use super::{Expansion, Wanted};
+use super::{Expansion, Made, Wanted};
 use crate::choices::ExpansionMethod;
 use crate::data::Points;
 use crate::kernel::Kernel;
 use crate::watch::{Context, Phase, Threads, Watch};
+
+impl Expansion {
+    /// The same without what is summed up between neighbours: an expansion that does not keep to its bound.
+    pub(crate) fn without_neighbours(mut self) -> Self {
+        match &mut self.made {
+            Made::Fast { fast, .. } => assert!(fast.near.take().is_some(), "this kernel has a corner"),
+            Made::Tiles(_) => panic!("an expansion was asked for"),
+        }
+        self
+    }
+}
 
 #[test]
 fn a_sum_over_a_grid_that_is_not_mended_nearby_is_found_out() {

@@ -177,3 +177,29 @@ fn a_kernel_absurdly_narrow_is_told_from_a_grid_at_once() {
     // Minutes before; a second even on a machine that is busy.
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
+
+#[test]
+fn tiles_that_may_round_by_more_than_the_tolerance_are_not_taken_because_they_are_cheap() {
+    // Copies of a few points: a corner makes roots of the rounding of squared distances.
+    let values: Vec<f64> = (0..60).map(|i| 10.0 + f64::from(i % 6) / 6.0).collect();
+    let points = Points::from_f64(values, 60, 1).unwrap();
+    let (kernel, u) = (Kernel::exponential(130.0).unwrap(), vectors(60, 1, 9));
+    let product = KernelProduct::new(kernel.clone()).gram(GramChoice::Expansion);
+    let (_, loose) = product.clone().tolerance(1e-4).multiply(&points, u.as_ref(), None, &Watch::new()).unwrap();
+    assert!(loose.method == "tiled" && loose.bound.unwrap() > 1e-10, "{loose:?}");
+    let (found, tight) = product.tolerance(1e-10).multiply(&points, u.as_ref(), None, &Watch::new()).unwrap();
+    assert_eq!(tight.method, "grid");
+    let wrong = error(&found, &direct(&kernel, &points, &points, u.as_ref()), u.as_ref());
+    assert!(wrong <= tight.bound.unwrap() && tight.bound.unwrap() <= 1e-10, "{wrong}: {tight:?}");
+}
+
+#[test]
+fn one_point_has_a_grid_however_slowly_the_kernel_falls() {
+    let points = Points::from_f64(vec![0.3, -0.7], 1, 2).unwrap();
+    for alpha in [1e-3, 0.01, 1.0] {
+        let kernel = Kernel::rational_quadratic(1e7, alpha).unwrap();
+        let found = expansion(&kernel, &points, ExpansionMethod::Grid, 1e-9);
+        let sum = apply(&found, Mat::full(1, 1, 2.0).as_ref(), 1)[(0, 0)];
+        assert!((sum - 2.0).abs() <= 2e-9, "{alpha}: {sum} by {}", found.method());
+    }
+}

@@ -177,3 +177,22 @@ fn explicit_features_multiply_to_the_kernel_matrix() {
     let expansion = expansion(&indefinite, &points, ExpansionMethod::Polynomial, 1e-6);
     assert!(expansion.features(&context(1)).unwrap().is_none());
 }
+
+#[test]
+fn a_bound_that_is_attained_leaves_room_for_rounding() {
+    // Two points at the rim of the series' ball, and a tolerance near rounding.
+    let points = Points::from_f64(vec![-1.0, 1.0], 2, 1).unwrap();
+    let u = Mat::full(2, 1, 1.0);
+    let kernel = Kernel::gaussian(0.05).unwrap();
+    let exact = direct(&kernel, &points, &points, u.as_ref());
+    for exponent in 3..13 {
+        let tolerance = 10.0_f64.powi(-exponent);
+        let expansion = expansion(&kernel, &points, ExpansionMethod::Series, tolerance);
+        let error = error(&apply(&expansion, u.as_ref(), 1), &exact, u.as_ref());
+        assert!(
+            error <= expansion.bound() && expansion.bound() <= tolerance,
+            "{tolerance}: {error} {}",
+            expansion.bound()
+        );
+    }
+}

@@ -89,7 +89,7 @@ impl Spectrum {
             let plain: f64 = plain.map(|(&(weight, s), _)| weight * (-wave * wave / s).exp()).sum();
             plain + self.tails.get(k).copied().unwrap_or(0.0)
         };
-        let (mut low, mut high) = (0, most.ceil() as usize + self.tails.len());
+        let (mut low, mut high) = (0, most.min(BEYOND).ceil() as usize + self.tails.len());
         while low < high {
             let middle = low + (high - low) / 2;
             if left(middle) > tolerance { low = middle + 1 } else { high = middle }
@@ -155,7 +155,8 @@ impl Taper {
     }
 }
 
-/// More waves than this are more than any grid has.
+/// More waves than this are more than any grid has; of what is cut off, more than there can be.
+const BEYOND: f64 = 1e12;
 const LARGEST: f64 = 4096.0;
 
 /// The error function, by a series of positive terms.
