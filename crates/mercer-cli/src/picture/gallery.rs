@@ -32,22 +32,32 @@ const CAPTION: f64 = 28.0;
 /// Shades of grey: bands of equal values can be seen.
 const SHADES: usize = 16;
 
+impl Map<'_> {
+    /// How tall it is drawn.
+    fn height(&self) -> f64 {
+        let width = self.width.max(1);
+        SIZE * self.values.len().div_ceil(width) as f64 / width as f64
+    }
+}
+
 impl Gallery<'_> {
     /// The picture.
     pub(crate) fn to_svg(self) -> String {
         let columns = self.maps.len().clamp(1, IN_A_ROW) as f64;
         let rows = self.maps.len().div_ceil(IN_A_ROW).max(1) as f64;
         let width = (2.0 * LEFT + columns * SIZE + (columns - 1.0) * GAP).max(640.0);
-        let height = TOP + rows * (SIZE + CAPTION + GAP);
+        // Pictures are equally wide; captions stand below the tallest.
+        let tallest = self.maps.iter().map(Map::height).fold(0.0, f64::max);
+        let height = TOP + rows * (tallest + CAPTION + GAP);
         let mut svg = Svg::new(width, height, self.title, &format!("{} pictures.", self.maps.len()));
         svg.text((LEFT, 40.0), self.title, Style { size: 22.0, color: INK, bold: true, anchor: Anchor::Start });
         let soft = Style { size: 13.0, color: SOFT_INK, bold: false, anchor: Anchor::Start };
         svg.text((LEFT, 64.0), self.subtitle, soft);
         for (at, map) in self.maps.iter().enumerate() {
             let x = LEFT + (at % IN_A_ROW) as f64 * (SIZE + GAP);
-            let y = TOP + (at / IN_A_ROW) as f64 * (SIZE + CAPTION + GAP);
+            let y = TOP + (at / IN_A_ROW) as f64 * (tallest + CAPTION + GAP);
             svg.shades((x, y), SIZE, map.width, &shades(map.values), SHADES);
-            svg.text((x, y + SIZE + 18.0), map.caption, Style { size: 14.0, color: INK, ..soft });
+            svg.text((x, y + tallest + 18.0), map.caption, Style { size: 14.0, color: INK, ..soft });
         }
         svg.finish()
     }
@@ -82,5 +92,12 @@ mod tests {
         assert_eq!(svg.matches(">first</text>").count(), 7);
         assert!(svg.matches("fill=\"#000000\"").count() == 7 && svg.matches("fill=\"#ffffff\"").count() >= 7);
         assert!(Gallery { title: "T", subtitle: "S", maps: &[] }.to_svg().ends_with("</svg>\n"));
+    }
+
+    #[test]
+    fn a_caption_stands_below_a_picture_that_is_taller_than_wide() {
+        let tall = Map { caption: "tall", width: 2, values: &[0.0, 1.0, 1.0, 0.0, 1.0, 0.0] };
+        let svg = Gallery { title: "T", subtitle: "S", maps: &[tall] }.to_svg();
+        assert!(svg.contains(&format!("y=\"{}\"", TOP + 1.5 * SIZE + 18.0)), "{svg}");
     }
 }
