@@ -102,12 +102,16 @@ fn a_dry_run_reads_what_the_fit_would_go_on_from_or_start_with() {
         refused(&format!("--solver {solver} --checkpoint state --resume"), "not a");
     }
     // A dry run leaves the state, and says where it stands.
-    for (solver, flags) in [("lanczos", "--max-passes 3"), ("hebbian", "--passes 3 --tolerance 1e-9 --eta0 0.1")] {
+    let stands = [
+        ("lanczos", "--max-passes 3", "goes on after pass "),
+        ("hebbian", "--passes 3 --tolerance 1e-9 --eta0 0.1", "goes on after 36 updates "),
+    ];
+    for (solver, flags, where_it_stands) in stands {
         let fit = format!("fit points.csv --label half -n 2 --solver {solver} --checkpoint {solver} {flags}");
         directory.run(&format!("{fit} --checkpoint-every 1ms -o x.mercer"));
         let before = std::fs::read(directory.path(solver)).unwrap();
         let outcome = directory.run(&format!("{fit} --resume --dry-run")).done();
-        assert!(outcome.stdout.contains("goes on after pass "), "{solver}: {}", outcome.stdout);
+        assert!(outcome.stdout.contains(where_it_stands), "{solver}: {}", outcome.stdout);
         assert_eq!(std::fs::read(directory.path(solver)).unwrap(), before);
     }
     directory.run("fit points.csv --label half -n 2 -o start.mercer --quiet").done();

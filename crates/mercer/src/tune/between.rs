@@ -74,9 +74,10 @@ impl Layout {
     /// Every kernel from nodes, a quarter of the way from one to the next, where values and slopes are both nearly as wrong as they get (in the middle
     /// slopes are right). Gives the inverse widths too, in increasing order, with `low` and `high` between them.
     pub(super) fn at_its_worst(low: f64, high: f64) -> (Self, Vec<f64>) {
-        let nodes = Nodes::around(&[low, high]);
         let quarter = 2.0_f64.powf(0.25 / PER_OCTAVE);
-        let gammas: Vec<f64> = (0..nodes.count)
+        // From the node before `low` on: beyond the first that has others on both sides errors are larger than anywhere in a scan.
+        let nodes = Nodes::around(&[low / quarter.powi(4), high]);
+        let gammas: Vec<f64> = (MARGIN..nodes.count)
             .map(|node| quarter * nodes.gamma(node))
             .take_while(|gamma| *gamma <= high * quarter.powi(4))
             .collect();
