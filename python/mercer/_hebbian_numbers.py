@@ -21,10 +21,10 @@ def gain(owner: str, name: str, value: Any, *, above: bool) -> float | None:
 
 def share(owner: str, name: str, value: Any) -> float:
     """A number from 0 to 1."""
-    fits = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and 0 <= value <= 1
-    if not fits:
+    number = float(value) if isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) else math.nan
+    if not 0 <= number <= 1:
         raise _checks.refuse(owner, name, "a float in the range [0, 1]", value)
-    return float(value)
+    return number
 
 
 def coefficients_of(values: Any) -> Any:

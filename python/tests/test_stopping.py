@@ -189,9 +189,9 @@ def test_an_exception_of_the_progress_function_stops_the_fit_and_keeps_what_ther
     with pytest.raises(RuntimeError, match="enough"):
         model.fit(X)
     assert not model.converged_
-    assert model.transform(X[:5]).shape[0] == 5
     assert {phase for phase, *_ in seen} <= {"packing", "starting", "solving"}
     assert all(0 <= fraction <= 1 for *_, fraction, _ in seen)
+    assert model.transform(X[:5]).shape[0] == 5
 
 
 def test_a_progress_function_hears_the_latest_state_in_the_calling_thread():
@@ -313,6 +313,8 @@ def test_a_fit_that_is_stopped_while_it_learns_the_way_back_has_not_converged():
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert model.converged_ is False and model.record_["converged"] is True
+    # On a busy machine a transform reports, too.
+    model.set_params(progress=False)
     assert not hasattr(model, "dual_coef_") and model.transform(X[:5]).shape == (5, 2)
 
 
