@@ -1,6 +1,9 @@
 //! What the numbers of a set of points have in common: columns that do not vary, bytes in the guise of floating-point numbers.
 
+use rayon::prelude::*;
+
 use super::{Points, RowsRef, Values};
+use crate::watch::is_on_a_pool;
 
 /// How a byte is written as a number in single precision. Pictures mostly come so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +42,19 @@ impl Guise {
         (times + 8_388_608.0).to_bits() as u8
     }
 
-    /// Whether all numbers are bytes. Whatever is not between 0 and 255 is taken for one of them, which it is not.
+    /// Whether all numbers are bytes. Whatever is not between 0 and 255 is taken for one of them, which it is not. On a thread of a pool all of
+    /// its threads look.
     fn fits(self, values: &[f32]) -> bool {
         #[expect(clippy::float_cmp, reason = "a number is a byte or it is none")]
-        fn all(values: &[f32], guise: Guise, number: impl Fn(f32) -> f32) -> bool {
+        fn all(values: &[f32], guise: Guise, number: impl Fn(f32) -> f32 + Sync) -> bool {
             const CHUNK: usize = 4096;
-            values
-                .chunks(CHUNK)
-                .all(|some| some.iter().fold(true, |all, &x| all & (number(f32::from(guise.byte(x))) == x)))
+            let are_bytes =
+                |some: &[f32]| some.iter().fold(true, |all, &x| all & (number(f32::from(guise.byte(x))) == x));
+            if is_on_a_pool() {
+                values.par_chunks(CHUNK).all(are_bytes)
+            } else {
+                values.chunks(CHUNK).all(are_bytes)
+            }
         }
         match self {
             Self::Whole => all(values, self, |byte| byte),

@@ -381,10 +381,17 @@ impl<'a> RowsRef<'a> {
 
     /// The values in double precision.
     pub fn to_f64(&self) -> Vec<f64> {
+        let mut all = vec![0.0; self.len()];
+        self.copy_to_f64(&mut all);
+        all
+    }
+
+    /// Writes the values in double precision, as many as there is room for.
+    pub(crate) fn copy_to_f64(&self, out: &mut [f64]) {
         match *self {
-            Self::F32(values) => values.iter().map(|&x| f64::from(x)).collect(),
-            Self::F64(values) => values.to_vec(),
-            Self::U8 { values, scale } => values.iter().map(|&x| f64::from(x) * scale).collect(),
+            Self::F32(values) => out.iter_mut().zip(values).for_each(|(to, &x)| *to = f64::from(x)),
+            Self::F64(values) => out.iter_mut().zip(values).for_each(|(to, &x)| *to = x),
+            Self::U8 { values, scale } => out.iter_mut().zip(values).for_each(|(to, &x)| *to = f64::from(x) * scale),
         }
     }
 }

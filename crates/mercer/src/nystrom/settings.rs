@@ -221,7 +221,7 @@ impl Nystrom {
         if points.n_samples() == 0 {
             return Err(Error::TooFewRows { needed: 1, found: 0 });
         }
-        points.check_finite()?;
+        points.check_finite_on(context.threads)?;
         let (kernel, told) = match &self.kernel {
             KernelChoice::Known(kernel) => (kernel.clone(), Vec::new()),
             KernelChoice::Spec(spec) => spec.resolve_told(points, self.seed, context.threads, context.watch)?,

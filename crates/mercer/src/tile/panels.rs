@@ -214,30 +214,35 @@ fn for_each_panel<A: Send, B: Send>(
 
 /// Packs a panel of the points from row `first` on, and zeros where there are none; whether their squared norms are finite.
 fn pack_panel<T: Scalar>(points: &Points, first: usize, packing: &Packing, values: &mut [T], terms: &mut [T]) -> bool {
-    let lanes = terms.len();
+    let (lanes, d) = (terms.len(), values.len() / terms.len());
     let mut is_finite = true;
+    // Row by row, and then turned: numbers that go to one place in every panel's row are written one by one, and slowly.
+    let mut lines = vec![T::default(); values.len()];
+    let mut x = vec![0.0; points.n_features()];
     for (lane, term) in terms.iter_mut().enumerate() {
         let row = first + lane;
         if row >= points.n_samples() {
-            values.iter_mut().skip(lane).step_by(lanes).for_each(|value| *value = T::default());
             *term = T::default();
             continue;
         }
-        let mut x = points.row(row);
+        points.rows(row..row + 1).copy_to_f64(&mut x);
         packing.prepare(&mut x);
         // The norm is that of what is stored.
         for x in &mut x {
             *x = T::from_f64(*x).to_f64();
         }
         let sum = sum_of_squares(&x);
-        let places = values.iter_mut().skip(lane).step_by(lanes);
+        let line = lines[lane * d..(lane + 1) * d].iter_mut();
         match &packing.columns {
-            None => places.zip(&x).for_each(|(value, &x)| *value = T::from_f64(x)),
-            Some(columns) => places.zip(columns).for_each(|(value, &column)| *value = T::from_f64(x[column])),
+            None => line.zip(&x).for_each(|(value, &x)| *value = T::from_f64(x)),
+            Some(columns) => line.zip(columns).for_each(|(value, &column)| *value = T::from_f64(x[column])),
         }
         // Inner products of finite norms are finite, so this one check keeps NaN out of every tile.
         is_finite &= T::from_f64(4.0 * sum).to_f64().is_finite();
         *term = if packing.pairing == Pairing::SquaredDistance { T::from_f64(-0.5 * sum) } else { T::default() };
+    }
+    for (k, places) in values.chunks_exact_mut(lanes).enumerate() {
+        places.iter_mut().zip(lines[k..].iter().step_by(d)).for_each(|(place, value)| *place = *value);
     }
     is_finite
 }
@@ -304,31 +309,24 @@ impl BytePanels {
     ) -> Self {
         let geometry = Geometry::of::<f32>(isa);
         let (group, bias) = isa.run(ByteFormat);
+        let interleave = if group == 4 { interleave::<4> } else { interleave::<2> };
         let (n, d, lanes) = (points.n_samples(), points.n_features(), geometry.lanes);
-        let columns = packing.columns.clone().unwrap_or_else(|| (0..d).collect());
         let constants = packing.constant_bytes(d, scale);
-        let (padded, padded_features) = (geometry.padded(n), columns.len().next_multiple_of(group));
+        let (padded, padded_features) = (geometry.padded(n), packing.n_packed(d).next_multiple_of(group));
         let mut values = Buffer::<u8>::zeroed(padded * padded_features);
         let mut terms = vec![(0_i32, 0_i32); padded];
         for_each_panel((&mut values[..], lanes * padded_features), (&mut terms[..], lanes), |panel, values, terms| {
+            let (mut bytes, mut packed) = (vec![0; d], vec![0; padded_features]);
             let rows = rows.chunks_exact(d).skip(panel * lanes).zip(terms);
-            for (lane, (row, (row_term, column_term))) in rows.enumerate() {
-                let (mut sum, mut square) = (0_i32, 0_i32);
-                for (k, &column) in columns.iter().enumerate() {
-                    let x = byte(row[column]);
-                    values[(k / group * lanes + lane) * group + k % group] = x;
-                    sum += i32::from(x);
-                    square += i32::from(x) * i32::from(x);
+            for (lane, (row, terms)) in rows.enumerate() {
+                bytes.iter_mut().zip(row).for_each(|(to, &x)| *to = byte(x));
+                match &packing.columns {
+                    None => packed[..d].copy_from_slice(&bytes),
+                    Some(columns) => packed.iter_mut().zip(columns).for_each(|(to, &column)| *to = bytes[column]),
                 }
-                // What is accumulated is a = Σ x (y - bias), so <x, y> = a + bias Σ x.
-                (*row_term, *column_term) = match packing.pairing {
-                    Pairing::SquaredDistance => {
-                        let apart = constants.iter().map(|&(column, c)| (i32::from(byte(row[column])) - c).pow(2));
-                        let square = square + apart.sum::<i32>();
-                        (square.wrapping_sub(sum.wrapping_mul(2 * bias)), square)
-                    }
-                    _ => (sum.wrapping_mul(bias), 0),
-                };
+                interleave(&packed, lane, lanes, values);
+                let apart = constants.iter().map(|&(column, c)| (i32::from(bytes[column]) - c).pow(2));
+                *terms = byte_terms(&packed, apart.sum(), bias, packing.pairing);
             }
         });
         let (row_terms, column_terms) = terms.into_iter().unzip();
@@ -344,6 +342,26 @@ impl BytePanels {
     pub(crate) fn size(n: usize, d: usize, isa: Isa) -> u64 {
         let padded = Geometry::of::<f32>(isa).padded(n) as u64;
         padded * (d.next_multiple_of(isa.run(ByteFormat).0) as u64 + 8)
+    }
+}
+
+/// Puts the bytes of one row among those of its panel, in groups.
+fn interleave<const GROUP: usize>(row: &[u8], lane: usize, lanes: usize, panel: &mut [u8]) {
+    let (groups, places) = (row.as_chunks::<GROUP>().0, panel.as_chunks_mut::<GROUP>().0);
+    places.iter_mut().skip(lane).step_by(lanes).zip(groups).for_each(|(place, group)| *place = *group);
+}
+
+/// What is added to the accumulated products of a row, as a row and as a column; `apart` is its squared distance from the others in columns
+/// that are not packed.
+fn byte_terms(packed: &[u8], apart: i32, bias: i32, pairing: Pairing) -> (i32, i32) {
+    let sum: i32 = packed.iter().map(|&x| i32::from(x)).sum();
+    // What is accumulated is a = Σ x (y - bias), so <x, y> = a + bias Σ x.
+    match pairing {
+        Pairing::SquaredDistance => {
+            let square = packed.iter().map(|&x| i32::from(x) * i32::from(x)).sum::<i32>() + apart;
+            (square.wrapping_sub(sum.wrapping_mul(2 * bias)), square)
+        }
+        _ => (sum.wrapping_mul(bias), 0),
     }
 }
 
