@@ -44,6 +44,8 @@ pub struct Speeds {
 const PROBE_POINTS: usize = 960;
 /// A product with one vector that is over sooner has mostly been waiting for threads: then there are twice the points.
 const PROBE_SECONDS: f64 = 2e-3;
+/// The same for the wide product: the four blocks of rows that [`PROBE_POINTS`] have leave threads without work between rounds.
+const WIDE_PROBE_SECONDS: f64 = 6e-3;
 /// Columns of the wide product of the measurement.
 const PROBE_COLUMNS: usize = 64;
 /// Memory that has never been used is slower than memory that was freed a moment ago; the estimate takes the middle.
@@ -73,12 +75,17 @@ impl Speeds {
                 }
             }
         };
-        let mut n = points.n_samples().min(PROBE_POINTS);
-        let measured = seconds(n, &[1, PROBE_COLUMNS])?;
+        let most = points.n_samples();
+        let mut n = most.min(PROBE_POINTS);
+        let mut measured = seconds(n, &[1, PROBE_COLUMNS])?;
+        while measured[1] < WIDE_PROBE_SECONDS && 2 * n <= most {
+            n *= 2;
+            measured = seconds(n, &[1, PROBE_COLUMNS])?;
+        }
         let (mut narrow, wide) = (measured[0], measured[1]);
         let per_column = ((wide - narrow) / (PROBE_COLUMNS as f64 - 1.0)).max(1e-9);
         let multiply_adds = (n * n) as f64 / per_column;
-        while narrow < PROBE_SECONDS && 2 * n <= points.n_samples() {
+        while narrow < PROBE_SECONDS && 2 * n <= most {
             n *= 2;
             narrow = seconds(n, &[1])?[0];
         }
