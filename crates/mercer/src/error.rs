@@ -172,6 +172,18 @@ pub enum Error {
         columns: usize,
     },
 
+    /// The kernel matrix of landmarks has significant negative eigenvalues, for which an approximation has no place.
+    #[error(
+        "the {kernel} kernel has significant negative eigenvalues on the landmarks ({ratio:.1e} of the largest), and features have none; \
+         an exact fit can clip or flip them"
+    )]
+    IndefiniteLandmarks {
+        /// The kernel's name.
+        kernel: String,
+        /// The most negative one, relative to the largest.
+        ratio: f64,
+    },
+
     /// The kernel matrix has significant negative eigenvalues and they were not allowed.
     #[error(
         "there are significant negative eigenvalues ({ratio:.1e} of the largest): the kernel is not positive \
@@ -424,6 +436,7 @@ impl Error {
             | Self::VarianceInRounding { .. }
             | Self::NotSquare { .. }
             | Self::NegativeEigenvalues { .. }
+            | Self::IndefiniteLandmarks { .. }
             | Self::UnsuitableKernel { .. }
             | Self::ZeroDegree { .. }
             | Self::TooFewDistinct { .. }

@@ -132,14 +132,17 @@ impl NystromPca {
         let (whole, threads) = (Stopwatch::start(), self.nystrom.thread_pool()?);
         let context = Context::new(&threads, watch, Phase::Starting);
         self.check(points.n_samples())?;
-        let points = &self.as_taken(points);
-        let (kernel, warnings) = self.kernel_for(points, &context)?;
-        let precision = self.nystrom.precision_of(points);
-        let chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
-        let seconds = BTreeMap::from([("choosing".to_owned(), whole.seconds())]);
-        let (n, probed) = (points.n_samples(), self.probed(points, &chosen));
-        let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: true, seconds, warnings };
-        self.learn(task, &mut points.clone(), whole, &context)
+        // On the pool from here on: its threads are awake for the next step while they are at work on this one.
+        threads.run(|| {
+            let points = &self.as_taken(points);
+            let (kernel, warnings) = self.kernel_for(points, &context)?;
+            let precision = self.nystrom.precision_of(points);
+            let chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
+            let seconds = BTreeMap::from([("choosing".to_owned(), whole.seconds())]);
+            let (n, probed) = (points.n_samples(), self.probed(points, &chosen));
+            let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: true, seconds, warnings };
+            self.learn(task, &mut points.clone(), whole, &context)
+        })
     }
 
     /// Learns the components of rows that come block by block, in two passes over them.
@@ -247,7 +250,7 @@ impl NystromPca {
         let landmarks = (task.kernel, &task.chosen.points);
         let Steady { factor, shift } =
             steady::factorise::<T>(square, landmarks, &task.probed, task.precision, &context)?;
-        refuse_indefinite(task.kernel, &factor, task.precision)?;
+        refuse_indefinite(&task, &factor, &context)?;
         if factor.rank() == 0 {
             return Err(Error::NoVariance { n_samples: task.n });
         }
@@ -381,11 +384,18 @@ pub(super) fn refuse_precomputed(kernel: &Kernel) -> Result<()> {
     Ok(())
 }
 
-fn refuse_indefinite(kernel: &Kernel, factor: &Factor, precision: Precision) -> Result<()> {
-    match factor.most_negative {
-        Some(ratio) if !kernel.is_positive_definite() && -ratio > significant_negative(precision) => {
-            Err(Error::NegativeEigenvalues { ratio: -ratio })
-        }
-        _ => Ok(()),
+/// Refuses a kernel whose matrix over the landmarks has significant negative eigenvalues.
+fn refuse_indefinite(task: &Task<'_>, factor: &Factor, context: &Context<'_>) -> Result<()> {
+    let significant = significant_negative(task.precision);
+    if task.kernel.is_positive_definite() || !factor.most_negative.is_some_and(|pivot| -pivot > significant) {
+        return Ok(());
+    }
+    // A pivot tells that there are some, and not how large they are beside the largest.
+    let square = square_matrix(task.kernel, &task.chosen.points, context)?;
+    let (values, _) = context.threads.run(|| small_eigen(square.as_ref(), Order::Algebraic))?;
+    let ratio = |lowest: &f64| -lowest / values[0].max(f64::MIN_POSITIVE);
+    match values.last().map(ratio).filter(|&ratio| ratio > significant) {
+        Some(ratio) => Err(Error::IndefiniteLandmarks { kernel: task.kernel.name().to_owned(), ratio }),
+        None => Ok(()),
     }
 }
