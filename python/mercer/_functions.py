@@ -115,7 +115,8 @@ def kernel_product(
         Points that the rows of the matrix belong to, instead of ``X``.
     gram : {"auto", "tiled", "stored", "expansion"}
         Whether the matrix is recomputed or kept when there are more vectors than are multiplied at a time, or expanded: then the
-        product takes time proportional to the number of points, and ``tolerance`` bounds its error.
+        product takes time proportional to the number of points, and ``tolerance`` bounds its error. With ``"auto"`` and a
+        ``tolerance``, 20 000 points and more are multiplied by an expansion where that costs much less.
     method : {"auto", "polynomial", "series", "clusters", "grid"}
         With ``gram="expansion"``, which expansion; by default the cheapest that reaches the tolerance, tiles among them.
     tolerance : float, optional

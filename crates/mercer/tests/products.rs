@@ -237,6 +237,33 @@ fn queries_keep_to_the_budget_and_keep_no_tiles() {
 }
 
 #[test]
+fn an_expansion_is_found_where_an_error_is_allowed_and_it_pays() {
+    let n = 20_000;
+    // Golden ratios in three directions: spread evenly, no two alike.
+    let spread = |i: usize| [0.618_034, 0.754_878, 0.819_173].map(|step| (i as f64 * step).fract());
+    let x = Points::from_f64((0..n).flat_map(spread).collect::<Vec<_>>(), n, 3).unwrap();
+    let (queries, v) = (x.slice(0..50), vectors(n, 1));
+    let plain = KernelProduct::new(Kernel::gaussian(5.0).unwrap());
+    let exact = plain.clone().multiply(&x, v.as_ref(), Some(&queries), &Watch::new()).unwrap().0;
+    let gram = |product: &KernelProduct| {
+        let (found, record) = product.multiply(&x, v.as_ref(), Some(&queries), &Watch::new()).unwrap();
+        assert!((found - &exact).norm_max() <= 1e-5 * v.col(0).norm_l1(), "{record:?}");
+        record.gram
+    };
+    // Fifty rows are not worth a grid, and without a tolerance nobody has allowed an error; nor has whoever asks for tiles or a precision.
+    let allowed = plain.clone().tolerance(1e-5);
+    assert_eq!([gram(&plain), gram(&allowed)].map(|gram| gram == "expansion"), [false, false]);
+    let whole = |product: &KernelProduct| {
+        let (found, record) = product.multiply(&x, v.as_ref(), None, &Watch::new()).unwrap();
+        assert!((found.subrows(0, 50) - &exact).norm_max() <= 1e-5 * v.col(0).norm_l1(), "{record:?}");
+        record.gram
+    };
+    assert_eq!(whole(&allowed), "expansion");
+    assert_eq!(whole(&allowed.clone().gram(GramChoice::Tiled)), "tiled");
+    assert_eq!(whole(&allowed.precision(Precision::F64)), "tiled");
+}
+
+#[test]
 fn tiles_that_cannot_promise_the_tolerance_say_so() {
     // Distances of 1e8 bandwidths: their rounding alone is beyond the tolerance.
     let far = Points::from_f64(values(90, 3, 0).iter().map(|x| 1e4 * x).collect::<Vec<_>>(), 90, 3).unwrap();

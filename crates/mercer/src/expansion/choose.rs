@@ -51,6 +51,18 @@ pub(crate) struct Prediction {
     pub(crate) bytes: u64,
 }
 
+/// Points from which on an expansion is looked for without anybody asking for one.
+pub(crate) const LOOK_FROM_POINTS: usize = 20_000;
+/// What it may cost then, as a share of what tiles cost.
+const WORTH: f64 = 0.25;
+
+impl Prediction {
+    /// Whether it is taken without anybody asking for it.
+    pub(crate) fn is_worth_while(&self) -> bool {
+        self.cost <= WORTH * self.direct
+    }
+}
+
 /// What [`choose`] would come to; why tiles, if it is they.
 pub(super) fn predict(
     kernel: &Kernel,

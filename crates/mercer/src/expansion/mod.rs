@@ -33,7 +33,7 @@ use faer::{Mat, MatMut, MatRef};
 pub(crate) use self::certificate::checked_rows;
 use self::certificate::nearest_rows;
 pub use self::certificate::{CHECKED_ROWS, exact_rows};
-pub(crate) use self::choose::Prediction;
+pub(crate) use self::choose::{LOOK_FROM_POINTS, Prediction};
 use self::choose::{Choice, Fast};
 use self::features::Features;
 pub use self::monomials::Monomials;

@@ -14,16 +14,12 @@ use crate::choices::{Center, ExpansionMethod, GramChoice, SolverChoice};
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome, Request, small_eigen};
 use crate::error::{Error, Result};
-use crate::expansion::{self, CHECKED_ROWS, Expansion, LEAST_TOLERANCE, Prediction, Targets, Wanted};
+use crate::expansion::{self, CHECKED_ROWS, Expansion, LEAST_TOLERANCE, LOOK_FROM_POINTS, Prediction, Targets, Wanted};
 use crate::kernel::Kernel;
 use crate::plan::{Plan, Task};
 use crate::record::ExpansionRecord;
 use crate::watch::{Context, Phase, Watch};
 
-/// From this many points on the plan looks for an expansion by itself.
-const FROM_POINTS: usize = 20_000;
-/// And takes it if a product costs less than this share of one by tiles.
-const WORTH: f64 = 0.25;
 /// Up to this many features their own eigenproblem is the fastest way.
 const MOST_FEATURES: usize = 1024;
 
@@ -61,7 +57,7 @@ impl Prepared {
             let wanted = wanted(self.tolerance, COLUMNS, memory);
             threads.run(|| expansion::predict(&self.kernel, points, &wanted, &context))
         };
-        let is_worth = |found: &Prediction| asked || found.cost <= WORTH * found.direct;
+        let is_worth = |found: &Prediction| asked || found.is_worth_while();
         let best = match predict(u64::MAX)? {
             Ok(found) if is_worth(&found) => found,
             Ok(_) => return Ok(()),
@@ -119,12 +115,12 @@ impl Prepared {
         let (n, d) = (points.n_samples(), points.n_features());
         plan.method = Some(found.method.name().to_owned());
         plan.reasons.retain(|reason| !reason.starts_with("tiles are recomputed"));
-        plan.reasons.push(format!(
-            "expansion by {} with {} terms, because {n} points with {d} features cost {:.0} times less than by tiles",
-            found.method,
-            found.terms,
-            found.direct / found.cost
-        ));
+        let (times, what) = (found.direct / found.cost, format!("{n} points with {d} features"));
+        plan.reasons.push(format!("expansion by {} with {} terms, ", found.method, found.terms) + &if times >= 1.0 {
+            format!("because {what} cost {times:.1} times less than by tiles")
+        } else {
+            format!("as asked for, though {what} cost {:.1} times more than by tiles", 1.0 / times)
+        });
         plan.expected_memory_bytes += found.bytes;
         if self.has_features(settings, n) {
             SolverChoice::Dense.name().clone_into(&mut plan.solver);
@@ -155,7 +151,7 @@ impl Prepared {
 /// Whether a plan looks for an expansion without being told to.
 fn may_be_expanded(settings: &KernelPca, kernel: &Kernel, n: usize, d: usize) -> bool {
     let solver = matches!(settings.solver, SolverChoice::Auto | SolverChoice::Krylov | SolverChoice::Lanczos);
-    settings.gram == GramChoice::Auto && solver && n >= FROM_POINTS && expansion::knows(kernel, d)
+    settings.gram == GramChoice::Auto && solver && n >= LOOK_FROM_POINTS && expansion::knows(kernel, d)
 }
 
 /// What a plan for a shape alone leaves open: the terms of an expansion depend on how far the points reach.

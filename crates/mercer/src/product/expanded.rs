@@ -4,10 +4,10 @@ use faer::{Mat, MatRef};
 
 use super::check::CHECK_SEED;
 use super::{KernelProduct, ProductRecord, subtract_column_means};
-use crate::choices::Center;
+use crate::choices::{Center, GramChoice};
 use crate::data::Points;
 use crate::error::{Error, Result, short};
-use crate::expansion::{Expansion, Targets, Wanted, checked_rows, exact_rows};
+use crate::expansion::{self, Expansion, LOOK_FROM_POINTS, Targets, Wanted, checked_rows, exact_rows};
 use crate::gram::SymmetricOperator;
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
@@ -32,25 +32,9 @@ impl KernelProduct {
         if centered {
             subtract_column_means(&mut vectors);
         }
-        // Centring subtracts a mean, whose error is at most as large again.
-        let doubled = if centered { 2.0 } else { 1.0 };
-        let tolerance = self.tolerance.unwrap_or(DEFAULT_TOLERANCE);
-        let budget = self.memory.bytes();
+        let (tolerance, doubled) = (self.tolerance.unwrap_or(DEFAULT_TOLERANCE), self.errors_of_a_product());
         let rows = queries.map_or(n, Points::n_samples);
-        let held = (8 * (2 * n + rows) * b) as u64;
-        if held > budget {
-            let what = format!("a product of {n} points with {b} vectors");
-            let advice = format!("a budget of {} would do", crate::error::bytes(2 * held));
-            return Err(Error::OverBudget { what, needed: held, budget, advice });
-        }
-        let wanted = Wanted {
-            method: self.method,
-            tolerance: tolerance / doubled,
-            targets: queries.map_or(Targets::Sources, Targets::Known),
-            columns: b,
-            memory: budget - held,
-            may_be_tiled: true,
-        };
+        let wanted = self.wanted(points, b, queries)?;
         let expansion = Expansion::new(&self.kernel, points, &wanted, context)?;
         let (mut product, own_mean) = match queries {
             None => {
@@ -112,11 +96,57 @@ impl KernelProduct {
             checked_rows,
             kernel_entries: expansion.entries_computed() + direct,
             seconds,
-            memory_budget_bytes: budget,
+            memory_budget_bytes: self.memory.bytes(),
             threads: context.threads.count(),
             warnings,
         };
         Ok((product, record))
+    }
+
+    /// Whether the product is made by an expansion that nobody asked for: an error is allowed, and it costs much less than tiles do.
+    pub(super) fn is_worth_expanding(
+        &self,
+        points: &Points,
+        columns: usize,
+        queries: Option<&Points>,
+        context: &Context<'_>,
+    ) -> Result<bool> {
+        let is_open = self.gram == GramChoice::Auto && self.tolerance.is_some() && self.precision.is_none();
+        let (n, d) = (points.n_samples(), points.n_features());
+        if !is_open || n < LOOK_FROM_POINTS || !expansion::knows(&self.kernel, d) {
+            return Ok(false);
+        }
+        let wanted = match self.wanted(points, columns, queries) {
+            // Tiles take less.
+            Err(Error::OverBudget { .. }) => return Ok(false),
+            wanted => wanted?,
+        };
+        let found = context.threads.run(|| expansion::predict(&self.kernel, points, &wanted, context))?;
+        Ok(found.is_ok_and(|found| found.is_worth_while()))
+    }
+
+    /// Errors of an expansion that add up in the product: centring subtracts a mean, whose error is at most as large again.
+    fn errors_of_a_product(&self) -> f64 {
+        if self.center == Center::Yes { 2.0 } else { 1.0 }
+    }
+
+    /// What is asked of an expansion; refused if vectors and products alone do not fit the budget.
+    fn wanted<'a>(&self, points: &Points, columns: usize, queries: Option<&'a Points>) -> Result<Wanted<'a>> {
+        let (n, budget) = (points.n_samples(), self.memory.bytes());
+        let held = (8 * (2 * n + queries.map_or(n, Points::n_samples)) * columns) as u64;
+        if held > budget {
+            let what = format!("a product of {n} points with {columns} vectors");
+            let advice = format!("a budget of {} would do", crate::error::bytes(2 * held));
+            return Err(Error::OverBudget { what, needed: held, budget, advice });
+        }
+        Ok(Wanted {
+            method: self.method,
+            tolerance: self.tolerance.unwrap_or(DEFAULT_TOLERANCE) / self.errors_of_a_product(),
+            targets: queries.map_or(Targets::Sources, Targets::Known),
+            columns,
+            memory: budget - held,
+            may_be_tiled: true,
+        })
     }
 
     /// The largest error of some rows, relative to the sum of the vector's absolute values and the kernel's largest value.

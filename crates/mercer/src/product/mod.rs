@@ -126,6 +126,9 @@ impl KernelProduct {
     }
 
     /// Sets what the measured error must not exceed (for an expansion, 1e-6 if nothing is said).
+    ///
+    /// Where an error is allowed, and no precision is asked for, products of many points in few dimensions are made by an expansion if that
+    /// costs much less than tiles do.
     #[must_use]
     pub fn tolerance(mut self, tolerance: f64) -> Self {
         self.tolerance = Some(tolerance);
@@ -164,7 +167,8 @@ impl KernelProduct {
         self.check(points, vectors, queries)?;
         let threads = self.threads.map_or_else(Threads::all, Threads::new)?;
         let context = Context::new(&threads, watch, Phase::Multiplying);
-        if self.gram == GramChoice::Expansion {
+        let (columns, asked) = (vectors.ncols(), self.gram == GramChoice::Expansion);
+        if asked || self.is_worth_expanding(points, columns, queries, &context)? {
             return self.multiply_expanded(points, vectors, queries, &context);
         }
         let data = points.precision();

@@ -107,6 +107,13 @@ fn the_plan_finds_an_expansion_by_itself_where_it_pays() {
     let plan = pca.plan(&many).unwrap();
     assert_eq!((plan.gram.as_str(), plan.method.as_deref()), ("expansion", Some("grid")));
     assert!(plan.reasons.iter().any(|reason| reason.starts_with("expansion by grid")), "{:?}", plan.reasons);
+    let told = |reasons: &[String], what: &str| reasons.iter().any(|reason| reason.contains(what));
+    assert!(told(&plan.reasons, "times less than by tiles"), "{:?}", plan.reasons);
+    // One that does not pay is made where it is asked for, and the plan says so.
+    let few = pca.clone().gram(GramChoice::Expansion).plan(&in_box(500, &[1.0; 3], 5)).unwrap();
+    assert_eq!(few.gram, "expansion");
+    let asked = "as asked for, though 500 points with 3 features cost ";
+    assert!(told(&few.reasons, asked) && told(&few.reasons, "times more than by tiles"), "{:?}", few.reasons);
     // In ten dimensions there is none that pays, and a hundred points need none.
     let wide = in_box(30_000, &[1.0; 10], 5);
     assert_eq!(pca.plan(&wide).unwrap().gram, "tiled");
