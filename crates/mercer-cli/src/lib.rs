@@ -16,6 +16,7 @@ mod output;
 mod picture;
 mod progress;
 mod records;
+mod report;
 mod spelling;
 
 use std::ffi::OsString;

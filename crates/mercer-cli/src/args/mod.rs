@@ -15,6 +15,7 @@ mod info;
 mod man;
 mod numbers;
 mod nystrom;
+mod page;
 mod plan;
 mod reconstruct;
 mod report;
@@ -43,6 +44,7 @@ pub(crate) use info::InfoArgs;
 pub(crate) use man::ManArgs;
 pub(crate) use numbers::join_negative_values;
 pub(crate) use nystrom::{FitGram, NystromArgs};
+pub(crate) use page::PageArgs;
 pub(crate) use plan::PlanArgs;
 pub(crate) use reconstruct::ReconstructArgs;
 pub(crate) use report::{ProgressChoice, ReportArgs};
@@ -117,6 +119,8 @@ pub(crate) enum Command {
     Reproduce(ReproduceArgs),
     /// What a model file holds
     Info(InfoArgs),
+    /// The record of a run as a page with pictures
+    Report(PageArgs),
     /// Kernel PCA of bundled handwritten digits, from nothing to pictures
     Demo(DemoArgs),
     /// A script that makes a shell complete commands and flags

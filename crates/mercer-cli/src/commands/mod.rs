@@ -18,6 +18,7 @@ mod man;
 mod nystrom;
 mod plan;
 mod reconstruct;
+mod report;
 mod reproduce;
 mod score;
 mod session;
@@ -48,6 +49,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus> {
         Command::Classify(args) => classify::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

@@ -19,3 +19,4 @@ pub(crate) use scan::{Panel, Scan};
 pub(crate) use scatter::{Scatter, ScatterPoint};
 pub(crate) use scree::Scree;
 pub(crate) use sticks::{Pose, Poses, Stick};
+pub(crate) use svg::escaped;

@@ -166,7 +166,7 @@ fn number(x: f64) -> String {
 }
 
 /// Text that means itself between tags and in attributes; characters that XML does not allow are replaced.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::support::{Directory, bent_line, mercer};
 
 /// Every command, as `mercer --help` lists them.
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "fit",
     "plan",
     "transform",
@@ -24,6 +24,7 @@ const COMMANDS: [&str; 19] = [
     "classify",
     "reproduce",
     "info",
+    "report",
     "demo",
     "completions",
     "man",

@@ -28,6 +28,7 @@ mod nystrom;
 mod plan;
 mod reconstruct;
 mod records;
+mod report;
 mod reproduce;
 mod score;
 mod stream;
