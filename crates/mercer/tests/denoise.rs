@@ -71,6 +71,54 @@ fn grey_and_colour_pictures_get_better_at_every_noise_level() {
     }
 }
 
+/// Three channels of a grey picture with noise of which so much of the variance is the same in all, and the picture without noise.
+fn grey_as_colour(side: usize, level: f64, common: f64) -> (Vec<f64>, Vec<f64>) {
+    let (mut clean, mut noisy, mut random) = (Vec::new(), Vec::new(), Random::new(23));
+    for x in scene(side, side, 1) {
+        let shared = random.normal();
+        for _ in 0..3 {
+            clean.push(x);
+            noisy.push(x + level * (common.sqrt() * shared + (1.0 - common).sqrt() * random.normal()));
+        }
+    }
+    (clean, noisy)
+}
+
+#[test]
+fn a_grey_picture_that_is_stored_as_colour_is_denoised_as_well_as_grey() {
+    let side = 64;
+    let (clean, noisy) = grey_as_colour(side, 0.15, 1.0);
+    let colour = Image::new(noisy.clone(), side, side, 3).unwrap();
+    let grey = Image::new(noisy.iter().step_by(3).copied().collect(), side, side, 1).unwrap();
+    for settings in [Denoiser::new(), Denoiser::new().noise(0.15), Denoiser::new().refine(false)] {
+        let of_grey = denoised(&settings, &grey, Grid::default());
+        let of_colour = denoised(&settings, &colour, Grid::default());
+        let expected = snr(&clean.iter().step_by(3).copied().collect::<Vec<_>>(), &of_grey).unwrap();
+        let found = snr(&clean, &of_colour).unwrap();
+        // Landmarks and the noise that scores are measured with are others.
+        assert!((found - expected).abs() < 0.1, "{settings:?}: {found:.2} dB as colour, {expected:.2} dB as grey");
+        for pixel in of_colour.chunks_exact(3) {
+            assert!((pixel[0] - pixel[1]).abs().max((pixel[0] - pixel[2]).abs()) < 1e-4, "{pixel:?}");
+        }
+    }
+}
+
+#[test]
+fn the_less_of_the_noise_channels_share_the_better_a_picture_gets() {
+    let side = 64;
+    let after = |common: f64, settings: &Denoiser| {
+        let (clean, noisy) = grey_as_colour(side, 0.15, common);
+        let found = denoised(settings, &Image::new(noisy, side, side, 3).unwrap(), Grid::default());
+        snr(&clean, &found).unwrap()
+    };
+    for settings in [Denoiser::new(), Denoiser::new().noise(0.15)] {
+        let found = [1.0, 0.7, 0.3, 0.0].map(|common| after(common, &settings));
+        // From a grey picture to one whose channels are three looks at the same thing.
+        assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "{settings:?}: {found:.2?} dB");
+        assert!(found[3] - found[0] < 2.0, "{settings:?}: {found:.2?} dB");
+    }
+}
+
 #[test]
 fn brightness_and_contrast_pass_through() {
     let noisy = with_noise(&scene(24, 30, 1), 0.1, 5);

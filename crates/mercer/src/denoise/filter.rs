@@ -51,8 +51,15 @@ impl<'a> Filter<'a> {
             None
         } else {
             let some = points.select(&sample_rows(points.n_samples(), MEASURED_AT, settings.seed.wrapping_add(1)));
-            let center = |noise: &mut [f64]| subject.patches.subtract_means(noise, &mut Vec::new());
-            let mut of_scores = noise_of_scores(model, &some, noise, settings.seed, center, &threads, watch)?;
+            let mut random = Random::new(settings.seed.wrapping_add(2));
+            let draw = |patch: &mut [f64]| {
+                match &subject.mixing {
+                    Some(mixing) => mixing.draw(noise, &mut random, patch),
+                    None => patch.fill_with(|| noise * random.normal()),
+                }
+                subject.patches.subtract_means(patch, &mut Vec::new());
+            };
+            let mut of_scores = noise_of_scores(model, &some, draw, &threads, watch)?;
             for (noise, value) in of_scores.iter_mut().zip(model.eigenvalues()) {
                 // A component that points spread over no farther than noise does is noise at every point.
                 if (value / points.n_samples() as f64).sqrt() < subject.least_spread * *noise {
@@ -150,18 +157,14 @@ impl DenoiseRecord {
 fn noise_of_scores(
     model: &Model,
     points: &Points,
-    noise: f64,
-    seed: u64,
-    center: impl Fn(&mut [f64]),
+    mut draw: impl FnMut(&mut [f64]),
     threads: &Threads,
     watch: &Watch<'_>,
 ) -> Result<Vec<f64>> {
     let (n, d) = (points.n_samples(), points.n_features());
-    let mut random = Random::new(seed.wrapping_add(2));
-    let mut values = Vec::with_capacity(n * d);
+    let (mut values, mut added) = (Vec::with_capacity(n * d), vec![0.0; d]);
     for row in 0..n {
-        let mut added: Vec<f64> = (0..d).map(|_| noise * random.normal()).collect();
-        center(&mut added);
+        draw(&mut added);
         values.extend(points.row(row).iter().zip(&added).map(|(x, noise)| x + noise));
     }
     let before = model.transform_watched(points, threads, watch)?;

@@ -16,7 +16,7 @@
 //! 1. Patches are taken on a [`Grid`], with all channels of a pixel: edges are in the same place in all of them, so that what
 //!    one channel shows of an edge helps the others.
 //! 2. Components are learned from a sample of the points, over landmarks ([`nystrom`](crate::nystrom)).
-//! 3. `τ_j` is measured: a part of the sample is given as much noise again, and its scores are compared.
+//! 3. `τ_j` is measured: a part of the sample is given as much noise again, as much of it shared by the channels of a pixel, and its scores are compared.
 //! 4. Scores that are not larger than `t τ_j` are taken for noise and set to zero. So the number of components comes from the noise level, for
 //!    each point by itself: a flat patch keeps none, one with an edge keeps a few.
 //! 5. The pre-image of what is left ([`preimage`](crate::preimage), fixed point \[MSS99\]) is the point without noise; a
@@ -34,7 +34,9 @@
 //! therefore sees neighbours where there are none, and the default for pictures is ten times as wide. Components are then nearly those of the covariance,
 //! and keeping scores by their size is the shrinkage of \[DSD11\]. Rows of measurements have less noise and lie on something bent: for them the
 //! default is as wide as they are far apart. The noise of a picture is the median absolute deviation \[DJ94\] of its second
-//! differences in both directions \[I96\], which does not see slopes and is not moved by the few pixels on edges.
+//! differences in both directions \[I96\], which does not see slopes and is not moved by the few pixels on edges. What the noise of two channels has in
+//! common is found from the same differences of their sum and of their difference \[GK72\]: in a grey picture that is stored as colour it is the same in all
+//! three, and what it does to a score is up to three times in variance what independent noise does.
 //!
 //! # References
 //!
@@ -43,7 +45,9 @@
 //! - \[DSD11\] Keeping coefficients of patches under PCA by their size.
 //! - \[DJ94\] The median absolute deviation as a measure of noise.
 //! - \[I96\] The filter that it is taken of.
+//! - \[GK72\] Robust correlations from sums and differences.
 
+mod channels;
 mod filter;
 mod image;
 mod noise;

@@ -27,25 +27,31 @@ const PICTURE_GAIN: f64 = 6.0;
 ///
 /// If the picture has fewer than three rows or columns.
 pub fn image_noise(image: &Image) -> Result<f64> {
-    let (height, width, channels) = (image.height(), image.width(), image.channels());
-    if height < 3 || width < 3 {
+    let Some(levels) = channel_levels(image) else {
         let requirement = "given for a picture of fewer than 3 rows or columns, of which it cannot be told";
         return Err(Error::invalid("noise", requirement, "left out"));
+    };
+    let squares: f64 = levels.iter().map(|level| level * level).sum();
+    Ok((squares / levels.len() as f64).sqrt())
+}
+
+/// The standard deviation of the noise in each channel; nothing for a picture of fewer than three rows or columns.
+pub(super) fn channel_levels(image: &Image) -> Option<Vec<f64>> {
+    let is_large = image.height() >= 3 && image.width() >= 3;
+    let of_channel = |channel: usize| level(image, |row, column| image.at(row, column, channel));
+    is_large.then(|| (0..image.channels()).map(of_channel).collect())
+}
+
+/// The standard deviation of the noise in numbers that are made of the pixels of a picture of at least three rows and columns.
+pub(super) fn level(image: &Image, at: impl Fn(usize, usize) -> f64) -> f64 {
+    let (height, width) = (image.height(), image.width());
+    let mut differences = Vec::with_capacity((height - 2) * (width - 2));
+    for row in 1..height - 1 {
+        // The second difference down the columns, of which that along the row is taken.
+        let down = |column: usize| at(row - 1, column) - 2.0 * at(row, column) + at(row + 1, column);
+        differences.extend((1..width - 1).map(|at| (down(at - 1) - 2.0 * down(at) + down(at + 1)).abs()));
     }
-    let squares = (0..channels).map(|channel| {
-        let mut differences = Vec::with_capacity((height - 2) * (width - 2));
-        for row in 1..height - 1 {
-            // The second difference down the columns, of which that along the row is taken.
-            let down = |column: usize| {
-                image.at(row - 1, column, channel) - 2.0 * image.at(row, column, channel)
-                    + image.at(row + 1, column, channel)
-            };
-            differences.extend((1..width - 1).map(|at| (down(at - 1) - 2.0 * down(at) + down(at + 1)).abs()));
-        }
-        let level = median(&mut differences) / (MEDIAN_DEVIATION * PICTURE_GAIN);
-        level * level
-    });
-    Ok((squares.sum::<f64>() / channels as f64).sqrt())
+    median(&mut differences) / (MEDIAN_DEVIATION * PICTURE_GAIN)
 }
 
 /// The standard deviation of the noise in rows that follow one another in time, from their second differences; the root of the mean square over

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::channels::Mixing;
 use super::filter::{Filter, Tally};
 use super::image::Image;
 use super::patches::{Overlap, Patches};
@@ -14,6 +15,8 @@ use crate::watch::{Context, Phase, Watch};
 pub(super) struct Subject<'a> {
     pub(super) image: &'a Image,
     pub(super) patches: Patches,
+    /// How the noise of the channels belongs together; nothing if each has its own.
+    pub(super) mixing: Option<Mixing>,
     /// The width of the kernel where none is given, in units of how far patches are from their mean.
     pub(super) width: f64,
     /// How many times farther than noise patches must spread over a component for it to count.

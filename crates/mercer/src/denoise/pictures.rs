@@ -1,5 +1,6 @@
 //! Pictures without noise.
 
+use super::channels::Mixing;
 use super::image::Image;
 use super::noise::image_noise;
 use super::passes::{Subject, without_noise};
@@ -43,8 +44,9 @@ impl Denoiser {
         self.check()?;
         let patches = Patches::squares(image, grid)?;
         let noise = self.noise_or(|| image_noise(image))?;
+        let mixing = noise.filter(|&noise| noise > 0.0).map(|noise| Mixing::of(image, noise, self.noise.is_some()));
         // A patch with a rare edge may be all there is of a component: each patch decides by itself.
-        let subject = Subject { image, patches, width: RELATIVE_WIDTH, least_spread: 0.0 };
+        let subject = Subject { image, patches, mixing, width: RELATIVE_WIDTH, least_spread: 0.0 };
         let (image, record) = without_noise(self, &subject, noise, watch)?;
         Ok(DenoisedImage { image, record })
     }

@@ -67,7 +67,8 @@ impl Denoiser {
         let noise = self.noise_or(|| row_noise(rows))?;
         // The first component that is learned from as many points of nothing but noise is so many times longer than the noise itself.
         let of_noise = 1.0 + (patches.n_features() as f64 / patches.len() as f64).sqrt();
-        let subject = Subject { image: &image, patches, width: RELATIVE_WIDTH, least_spread: LEAST_SPREAD * of_noise };
+        let least_spread = LEAST_SPREAD * of_noise;
+        let subject = Subject { image: &image, patches, mixing: None, width: RELATIVE_WIDTH, least_spread };
         let (found, record) = without_noise(self, &subject, noise, watch)?;
         Ok(DenoisedRows { rows: Mat::from_fn(n, d, |i, k| found.at(i, 0, k)), record })
     }
