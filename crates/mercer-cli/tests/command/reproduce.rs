@@ -234,8 +234,12 @@ fn autoencoders_are_compared_on_a_folder_in_the_layout_of_the_data() {
 
     mnist(&directory, 400);
     let record = record(&directory, "akpca --data . --out out");
-    assert_eq!(verdicts(&record).len(), 17);
-    assert_eq!(record["figures"].as_array().unwrap().len(), 27);
+    assert_eq!(verdicts(&record).len(), 18);
+    let figures = record["figures"].as_array().unwrap();
+    assert_eq!(figures.len(), 27);
+    // Two of them show digits of the data.
+    let of_data: Vec<&Value> = figures.iter().filter(|one| one["shows_data"] == true).map(|one| &one["file"]).collect();
+    assert_eq!(of_data, ["akpca-gaussian-digits.svg", "akpca-speckle-digits.svg"]);
     // Two numbers of components, four ways of encoding on the first set and three on the others.
     let series = record["series"].as_array().unwrap();
     assert_eq!(series.len(), 20);

@@ -45,6 +45,15 @@ struct Faces {
     tested: Vec<Image>,
 }
 
+/// What became of the test pictures: blocks of equal pixels, those projected on the components, interpolation, and `mercer upscale`.
+#[derive(Default)]
+struct Enlarged {
+    blocks: Vec<Vec<f64>>,
+    projected: Vec<Vec<f64>>,
+    interpolated: Vec<Vec<f64>>,
+    ours: Vec<Vec<f64>>,
+}
+
 pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     let mut findings = Findings::new("face-superresolution", TITLE, PAPER, stage.quick);
     let faces = faces(stage)?;
@@ -67,21 +76,39 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     }
     judge(&mut findings, &results);
 
+    let made = enlarge(&faces, &best, stage)?;
+    let early = early(&problem, &made.blocks, stage)?;
+    judge_pictures(&mut findings, &faces, &made, &early)?;
+    findings.note(
+        "The paper has 5000 faces of 60 x 60 pixels, and bandwidth 1 for a scale of grey values that it does not state. Here the bandwidth is the root of the total \
+         variance of the faces.",
+    );
+    findings.figure("excess", "Figure 6, right: excess relative error on faces.");
+    findings.figure_of_data("faces", "Figure 9: faces, made small, projected by both rules after 1 and 4 passes and by exact components, and by mercer upscale.");
+    Ok((findings, vec![picture("Excess error, faces", PAPER, &results), gallery(&faces, &made, &early)]))
+}
+
+/// Makes all test pictures small and large again.
+fn enlarge(faces: &Faces, best: &Model, stage: &Stage<'_>) -> Result<Enlarged> {
     stage.begin("test pictures");
-    let (mut blocks, mut projected, mut interpolated, mut ours) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut made = Enlarged::default();
     let upscaler = Upscaler::new().threads(stage.threads);
     let space = stage.watched(|watch| upscaler.learn(&faces.known, (HEIGHT, WIDTH, 1), watch))?;
     for face in &faces.tested {
         let small = reduced(face, FACTOR)?;
         let block = |at: usize| small.at(at / WIDTH / FACTOR, at % WIDTH / FACTOR, 0);
         let coarse: Vec<f64> = (0..HEIGHT * WIDTH).map(block).collect();
-        projected.push(projection(&best, &coarse, stage)?);
-        blocks.push(coarse);
-        interpolated.push(enlarged(&small, FACTOR)?.values().to_vec());
-        ours.push(stage.watched(|watch| space.upscale(&small, watch))?.image.values().to_vec());
+        made.projected.push(projection(best, &coarse, stage)?);
+        made.blocks.push(coarse);
+        made.interpolated.push(enlarged(&small, FACTOR)?.values().to_vec());
+        made.ours.push(stage.watched(|watch| space.upscale(&small, watch))?.image.values().to_vec());
     }
+    Ok(made)
+}
+
+/// How good the pictures are, and whether that is what the paper says.
+fn judge_pictures(findings: &mut Findings, faces: &Faces, made: &Enlarged, early: &[Vec<Vec<f64>>]) -> Result<()> {
     let mean = |found: &[Vec<f64>]| mean_snr(&faces.tested, found);
-    let early = early(&problem, &blocks, stage)?;
     let after = early.iter().map(|found| mean(found)).collect::<Result<Vec<f64>>>()?;
     findings.claim(
         "after one pass, pictures by KHA-SMD show better detail than those by constant gain",
@@ -94,7 +121,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
         after[2] > after[0],
     );
     findings.series("signal to noise in dB: constant gain after 1 and 4 passes, smd after 1 and 4", after);
-    let decibel = [mean(&blocks)?, mean(&projected)?, mean(&interpolated)?, mean(&ours)?];
+    let decibel = [mean(&made.blocks)?, mean(&made.projected)?, mean(&made.interpolated)?, mean(&made.ours)?];
     findings.claim(
         "pictures projected on the components show more detail than the small ones",
         "by eye",
@@ -106,17 +133,16 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
         decibel[1] > decibel[0],
     );
     findings.series("signal to noise in dB: blocks, projection, cubic interpolation, mercer upscale", decibel.to_vec());
-    findings.note(
-        "The paper has 5000 faces of 60 x 60 pixels, and bandwidth 1 for a scale of grey values that it does not state. Here the bandwidth is the root of the total \
-         variance of the faces.",
-    );
-    findings.figure("excess", "Figure 6, right: excess relative error on faces.");
-    findings.figure_of_data("faces", "Figure 9: faces, made small, projected by both rules after 1 and 4 passes and by exact components, and by mercer upscale.");
+    Ok(())
+}
+
+/// Some of the test pictures, and what became of them.
+fn gallery(faces: &Faces, made: &Enlarged, early: &[Vec<Vec<f64>>]) -> String {
     let names = EARLY.map(|(rule, passes)| format!("{}, pass {passes}", RULES[rule].gain));
-    let rows: Vec<(&str, Option<&Vec<Vec<f64>>>)> = [("original", None), ("small", Some(&blocks))]
+    let rows: Vec<(&str, Option<&Vec<Vec<f64>>>)> = [("original", None), ("small", Some(&made.blocks))]
         .into_iter()
         .chain(names.iter().map(String::as_str).zip(early.iter().map(Some)))
-        .chain([("exact components", Some(&projected)), ("upscale", Some(&ours))])
+        .chain([("exact components", Some(&made.projected)), ("upscale", Some(&made.ours))])
         .collect();
     let maps: Vec<Map<'_>> = rows
         .iter()
@@ -125,8 +151,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
             (0..SHOWN.min(faces.tested.len())).map(move |at| Map { caption, width: WIDTH, values: values(at) })
         })
         .collect();
-    let shown = Gallery { title: TITLE, subtitle: PAPER, maps: &maps }.to_svg();
-    Ok((findings, vec![picture("Excess error, faces", PAPER, &results), shown]))
+    Gallery { title: TITLE, subtitle: PAPER, maps: &maps }.to_svg()
 }
 
 fn judge(findings: &mut Findings, results: &Results) {
@@ -171,12 +196,15 @@ fn judge(findings: &mut Findings, results: &Results) {
         reached.map_or(f64::NAN, |pass| (pass + 1) as f64)
     };
     let others = [EigenvalueStar, Eigenvalue, MetaDescentStar].map(passes).into_iter().fold(f64::INFINITY, f64::min);
+    // A level that constant gain reaches as well is not the one that is meant.
+    let is_meant = worst < constant;
+    let level = format!("this level is {worst:.1e}, of constant gain {constant:.1e}");
     findings.claim(
         "KHA-SMD is substantially faster than the others at reaching this level",
         "substantially faster",
         passes(MetaDescent) / others,
-        format!("after {} passes, the next one after {others}", passes(MetaDescent)),
-        passes(MetaDescent) < others,
+        format!("after {} passes, the next one after {others}; {level}", passes(MetaDescent)),
+        is_meant && passes(MetaDescent) < others,
     );
 }
 
@@ -241,4 +269,30 @@ fn faces(stage: &Stage<'_>) -> Result<Faces> {
     // In double precision, as all of the experiment is.
     let (n, d) = (known.n_samples(), known.n_features());
     Ok(Faces { known: Points::from_f64(known.rows(0..n).to_f64(), n, d)?, tested })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether KHA-SMD counts as faster, which it is at reaching what the worst of its rivals ends with.
+    fn is_faster(worst: f64, constant: f64) -> bool {
+        let results: Results = vec![
+            (GainRule::Constant, vec![1.0, constant]),
+            (GainRule::Annealed, vec![1.0, 0.5]),
+            (GainRule::EigenvalueStar, vec![1.0, 1e-4]),
+            (GainRule::Eigenvalue, vec![1.0, worst]),
+            (GainRule::MetaDescentStar, vec![1.0, 1e-4]),
+            (GainRule::MetaDescent, vec![1e-4, 1e-4]),
+        ];
+        let mut findings = Findings::new("face-superresolution", TITLE, PAPER, true);
+        judge(&mut findings, &results);
+        findings.claims.last().unwrap().agrees
+    }
+
+    #[test]
+    fn nobody_is_fast_at_reaching_what_constant_gain_reaches() {
+        assert!(is_faster(1e-3, 0.3));
+        assert!(!is_faster(0.7, 0.3));
+    }
 }

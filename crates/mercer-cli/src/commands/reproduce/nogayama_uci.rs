@@ -83,7 +83,8 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     }
     judge(&mut findings, &outcomes);
     findings.note(
-        "The paper compares with a support vector machine; docs/benchmarks.md has that comparison, as tune_tasks.",
+        "The paper compares with a support vector machine, which this experiment does not have: the benchmark tune_tasks (docs/benchmarks.md) makes that \
+         comparison.",
     );
     for outcome in &outcomes {
         findings.series(format!("{}: variance of the first component", outcome.name), outcome.variances.clone());

@@ -170,6 +170,10 @@ mod tests {
     #[test]
     fn noise_is_as_strong_as_it_is_called() {
         let points = Points::from_f64(vec![0.5; 20_000], 100, 200).unwrap();
+        for none in [Noise::Gaussian(0.0), Noise::Speckle(0.0)] {
+            let same = with_noise(&points, none).unwrap();
+            assert!((0..100).all(|i| same.row(i) == points.row(i)), "{none:?}");
+        }
         let noisy = with_noise(&points, Noise::Gaussian(0.1)).unwrap();
         let square: f64 = (0..100).flat_map(|i| noisy.row(i)).map(|x| (x - 0.5).powi(2)).sum();
         assert!((square / 20_000.0 / 0.01 - 1.0).abs() < 0.05);

@@ -79,9 +79,14 @@ pub(super) fn measure(
 ) -> Result<Entry> {
     // The reference is always the picture that was encoded: nobody has the clean one.
     let error = |seen: &Points, clean: &Points| -> Result<f64> { Ok(distance(&codec.reconstruct(seen)?, clean)) };
+    let held_out = error(&set.held_out, &set.held_out)?;
     let denoised = |noise: fn(f64) -> Noise, levels: &[f64]| -> Result<Vec<f64>> {
         let levels = if is_denoised { levels } else { &[] };
-        levels.iter().map(|&level| error(&with_noise(&set.held_out, noise(level))?, &set.held_out)).collect()
+        let at = |&level: &f64| -> Result<f64> {
+            // No noise is no noise, of whatever kind.
+            if level == 0.0 { Ok(held_out) } else { error(&with_noise(&set.held_out, noise(level))?, &set.held_out) }
+        };
+        levels.iter().map(at).collect()
     };
     let encoded = codec.encode(&set.classified)?;
     Ok(Entry {
@@ -89,7 +94,7 @@ pub(super) fn measure(
         method: at.1,
         k: codec.n_components(),
         training: error(&set.learned, &set.learned)?,
-        held_out: error(&set.held_out, &set.held_out)?,
+        held_out,
         gaussian: denoised(Noise::Gaussian, &GAUSSIAN)?,
         speckle: denoised(Noise::Speckle, &SPECKLE)?,
         few: accuracy(&encoded, &set.labels, dealt.few, false, dealt.looks, threads)?,

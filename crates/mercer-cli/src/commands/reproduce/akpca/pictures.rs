@@ -90,7 +90,7 @@ impl Pages<'_> {
         levels: &[f64],
     ) -> Result<()> {
         const DIGITS: usize = 3;
-        self.findings.figure(suffix, caption);
+        self.findings.figure_of_data(suffix, caption);
         let blurred: Vec<_> =
             levels.iter().map(|&level| with_noise(&set.held_out, noise(level))).collect::<Result<_>>()?;
         let (mut values, mut captions) = (Vec::new(), Vec::new());

@@ -8,7 +8,7 @@ use super::super::convergence::{Results, curve, last, picture};
 use super::super::findings::Findings;
 use super::super::rules::{Problem, Rule, excess};
 use super::super::stage::Stage;
-use super::{PAPER, QUARTERS};
+use super::{NEAR, PAPER, QUARTERS};
 use crate::failure::Result;
 use crate::picture::{Curve, Curves};
 
@@ -115,23 +115,26 @@ impl Factors {
         self.judge_meta_gains(findings, [(MetaDescentOnly, s, 0..2), (MetaDescentStar, tes, 2..4)]);
     }
 
-    /// Whether the largest meta-gain of a rule leads to the smallest excess: each is given with that excess and the places of the smaller meta-gains.
+    /// Whether the largest meta-gain of a rule leads to the smallest excess, and the next one to little more: each is given with that excess and the
+    /// places of the smaller meta-gains.
     fn judge_meta_gains(&self, findings: &mut Findings, rules: [(GainRule, f64, Range<usize>); 2]) {
         for (rule, largest, milder) in rules {
             let ends: Vec<f64> =
                 self.milder[milder.clone()].iter().map(|curve| curve.last().copied().unwrap_or(f64::NAN)).collect();
             let best = ends.iter().copied().fold(f64::INFINITY, f64::min);
+            let lead = best / largest;
+            let ahead = if lead >= 1.0 { format!(", the next one {lead:.1} times as large") } else { String::new() };
             let mus: Vec<String> = MILDER[milder].iter().map(|rule| rule.mu.to_string()).collect();
             findings.claim(
                 format!("{rule}: the largest meta-gain that does not diverge converges fastest"),
                 "fastest, by little",
                 largest / best,
                 format!(
-                    "excess {largest:.1e}, with mu = {} {}",
+                    "excess {largest:.1e}, with mu = {} {}{ahead}",
                     mus.join(" and "),
                     ends.iter().map(|end| format!("{end:.1e}")).collect::<Vec<_>>().join(" and ")
                 ),
-                largest <= best,
+                (1.0..=NEAR).contains(&lead),
             );
         }
     }
@@ -153,5 +156,26 @@ impl Factors {
         let lines: Vec<Curve<'_>> = lines.iter().map(|(name, points)| Curve { name, points }).collect();
         let (title, axes) = ("Excess error, meta-gains", ("passes over the data", "excess relative error"));
         [left, Curves { title, subtitle: PAPER, axes, logarithmic: true, level: None, lines: &lines }.to_svg()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_meta_gain_is_fastest_by_little_if_the_next_one_is_near() {
+        let agrees = |s: [f64; 2]| {
+            let milder = vec![vec![s[0]], vec![s[1]], vec![1.0], vec![1.0]];
+            let factors = Factors { others: Results::new(), milder };
+            let mut findings = Findings::new("lena-denoising", "t", PAPER, true);
+            let rules = [(GainRule::MetaDescentOnly, 1.0, 0..2), (GainRule::MetaDescentStar, 1.0, 2..4)];
+            factors.judge_meta_gains(&mut findings, rules);
+            (findings.claims[0].agrees, findings.claims[0].found.clone())
+        };
+        assert!(agrees([1.9, 4.0]).0);
+        assert!(!agrees([0.9, 1.9]).0);
+        let (is_so, found) = agrees([3.5, 11.0]);
+        assert!(!is_so && found.ends_with("the next one 3.5 times as large"), "{found}");
     }
 }

@@ -14,7 +14,6 @@ use self::measure::{Measured, Product, break_even, cube, growth};
 use super::findings::{Findings, Found};
 use super::stage::Stage;
 use crate::failure::Result;
-use crate::output::summary::seconds;
 use crate::picture::{Curve, Curves};
 
 const TITLE: &str = "Products with kernel matrices by expansion";
@@ -269,6 +268,14 @@ fn log(n: usize) -> f64 {
     (n as f64).log10()
 }
 
+/// Seconds in milliseconds, with three digits that say something.
+fn milliseconds(seconds: f64) -> String {
+    let value = 1000.0 * seconds;
+    // Digits before the point are as many as the logarithm has whole parts, and one more.
+    let digits = if value > 0.0 { (2.0 - value.log10().floor()).clamp(0.0, 6.0) as usize } else { 0 };
+    format!("{value:.digits$}")
+}
+
 /// Whether the fast way is ahead, and how both grow.
 fn judge_times(findings: &mut Findings, what: &str, runs: &[Measured]) {
     let thousand = runs.iter().find(|one| one.n == 1000).unwrap_or(&runs[runs.len() - 1]);
@@ -278,7 +285,11 @@ fn judge_times(findings: &mut Findings, what: &str, runs: &[Measured]) {
         format!("{what}: the fast product is faster for 1000 points"),
         "faster",
         gain,
-        format!("{} against {}, {gain:.1} times; ahead {even}", seconds(thousand.fast), seconds(thousand.direct)),
+        format!(
+            "{} against {} ms, {gain:.1} times; ahead {even}",
+            milliseconds(thousand.fast),
+            milliseconds(thousand.direct)
+        ),
         gain > 1.0,
     );
     // Below a thousand points starting threads takes longer than multiplying.
@@ -314,4 +325,17 @@ fn errors(title: &str, runs: &[Measured], level: Option<f64>) -> String {
 fn picture(title: &str, axes: (&str, &str), logarithmic: bool, curves: &[(String, Vec<(f64, f64)>)]) -> String {
     let lines: Vec<Curve<'_>> = curves.iter().map(|(name, points)| Curve { name, points }).collect();
     Curves { title, subtitle: PAPER, axes, logarithmic, level: None, lines: &lines }.to_svg()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_times_have_three_digits() {
+        assert_eq!(
+            [1.23873e-4, 1.089_795e-3, 0.035_457, 1.5, 0.0].map(milliseconds),
+            ["0.124", "1.09", "35.5", "1500", "0"]
+        );
+    }
 }
