@@ -344,6 +344,20 @@ fn a_point_without_a_degree_is_named() {
 }
 
 #[test]
+fn rows_far_from_all_others_are_counted_in_a_warning() {
+    let mut values: Vec<f64> = (0..20).map(|i| f64::from(i % 10) * 0.1 + f64::from(i / 10) * 2.0).collect();
+    let clustering = SpectralClustering::new(Kernel::gaussian(1.0).unwrap(), 2);
+    let warnings = |values: &[f64]| {
+        let points = Points::from_f64(values.to_vec(), values.len(), 1).unwrap();
+        clustering.fit(&points).unwrap().record().warnings.clone()
+    };
+    assert!(warnings(&values).is_empty());
+    values.extend([1e3, -1e3]);
+    let found = warnings(&values);
+    assert!(found.iter().any(|warning| warning.starts_with("2 of 22 rows have nearly no neighbours")), "{found:?}");
+}
+
+#[test]
 fn a_new_point_that_no_old_one_knows_is_named() {
     let (points, clustering) = four_heaps();
     let model = clustering.fit(&points).unwrap();

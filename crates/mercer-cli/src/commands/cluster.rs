@@ -137,9 +137,6 @@ fn as_column(labels: &[usize]) -> Mat<f64> {
 
 /// Refuses flags that have no effect on clusters, or with the solver that was asked for.
 fn check_flags(args: &ClusterArgs) -> Result<()> {
-    if args.n_clusters < 2 {
-        return Err(Failure::usage(format!("--n-clusters must be at least 2, but it is {}", args.n_clusters)));
-    }
     let others = [
         ("--variance", args.solve.variance.is_some(), "give the number of eigenvectors with --n-components"),
         ("--no-center", args.kernel.no_center, "the matrix is never centred"),

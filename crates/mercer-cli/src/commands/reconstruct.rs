@@ -78,6 +78,10 @@ pub(super) fn run(args: &ReconstructArgs) -> Result<ExitStatus> {
 fn of_kernel_pca(args: &ReconstructArgs, model: &Model, mut session: Session<'_>) -> Result<ExitStatus> {
     let method = args.method.unwrap_or_else(|| default_method(model.kernel()));
     let settings = settings(args, method);
+    let known = model.basis().n_samples();
+    if let Some(asked) = args.neighbors.filter(|&asked| method == PreimageMethod::Distance && asked > known) {
+        session.warn(format!("--neighbors is {asked}, but the model has {known} points: all of them are used"));
+    }
     let rows = rows(args, session.query_options(&args.data, model)?, scale_of_bytes(model.basis(), model.scaling()))?;
     let d = model.n_features();
     let mut tally = Tally { n_not_converged: Some(0), ..Tally::default() };

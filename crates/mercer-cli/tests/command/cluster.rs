@@ -78,7 +78,7 @@ fn bad_calls_and_bad_points_are_named_and_leave_nothing() {
     directory.write("twice.csv", "x\n1\n1\n2\n2\n");
     directory.write("matrix.csv", "1,0,0\n0,0,0\n0,0,1\n");
     for (words, message) in [
-        ("heaps.csv --label side -k 1", "--n-clusters must be at least 2, but it is 1"),
+        ("heaps.csv --label side -k 0", "--n-clusters must be between 1 and the number of samples (10), but it is 0"),
         ("heaps.csv --label side -k 11", "--n-clusters must be between 1 and the number of samples (10), but it is 11"),
         ("heaps.csv --label side -k 2 --restarts 0", "--restarts must be at least 1, but it is 0"),
         (
@@ -99,6 +99,12 @@ fn bad_calls_and_bad_points_are_named_and_leave_nothing() {
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
         assert!(!directory.path("out.csv").exists(), "{words}");
     }
+}
+
+#[test]
+fn all_rows_are_in_one_cluster_if_one_is_asked_for() {
+    let outcome = directory().run("cluster heaps.csv -k 1 --drop side --gamma 1").done();
+    assert_eq!(outcome.stdout, format!("cluster\n{}", "0\n".repeat(10)));
 }
 
 #[test]

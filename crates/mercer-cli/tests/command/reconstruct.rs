@@ -61,6 +61,18 @@ fn points_that_have_not_converged_end_with_code_one() {
 }
 
 #[test]
+fn more_neighbours_than_there_are_points_are_said_to_be_all_of_them() {
+    let directory = fitted();
+    let said = |neighbors: usize| {
+        let words = format!("reconstruct points.mercer new.csv -o out.csv --method distance --neighbors {neighbors}");
+        directory.run(&words).stderr
+    };
+    let warning = "warning: --neighbors is 500, but the model has 12 points: all of them are used";
+    assert!(said(500).contains(warning), "{}", said(500));
+    assert!(!said(12).contains("warning"), "{}", said(12));
+}
+
+#[test]
 fn settings_that_a_method_does_not_read_are_refused() {
     let directory = fitted();
     for (flags, message) in [

@@ -15,7 +15,8 @@ use crate::choices::SolverChoice;
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome, Request};
 use crate::error::{Error, Result};
-use crate::gram::{Counted, Element, Normalized, Store, scale_rows};
+use crate::gram::{Counted, Element, Normalized, Store, diagonal, scale_rows};
+use crate::kernel::Kernel;
 use crate::kmeans::{KMeans, Partition};
 use crate::memory;
 use crate::model::{
@@ -25,6 +26,9 @@ use crate::plan::Plan;
 use crate::record::{ExpansionRecord, KernelRecord, RECORD_VERSION};
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Watch};
+
+/// A row has nearly no neighbours where its kernel values with all other rows, together, are this share of the one with itself or less.
+const ALONE: f64 = 1e-6;
 
 /// Eigenvectors of the normalised matrix, and what they took.
 pub(super) struct Solved {
@@ -89,6 +93,7 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
     seconds.insert("total".to_owned(), stopwatch.seconds());
 
     warn_if_not_converged(&solved.pairs, &mut prepared.warnings);
+    warn_of_rows_alone(&prepared.kernel, points, &solved.degrees, &mut prepared.warnings)?;
     let record = record(settings, points, &prepared, &solved, &partition, seconds);
     let Solved { pairs, degrees, .. } = solved;
     Ok(ClusterModel::new(prepared.kernel, points, pairs.vectors, degrees, partition.labels, partition.centers, record))
@@ -113,6 +118,21 @@ fn warn_if_not_converged(pairs: &EigenPairs, warnings: &mut Vec<String>) {
         pairs.converged.min(pairs.values.len()),
         pairs.values.len()
     ));
+}
+
+/// Each row that has nothing to do with the others is a cluster of its own to the eigenvectors, which leaves none for those that were looked for.
+fn warn_of_rows_alone(kernel: &Kernel, points: &Points, degrees: &[f64], warnings: &mut Vec<String>) -> Result<()> {
+    let own = diagonal(kernel, points)?;
+    let is_alone = |(own, degree): (&f64, &f64)| (degree - own).abs() <= ALONE * own;
+    let alone = own.iter().zip(degrees).filter(|&row| is_alone(row)).count();
+    if alone > 0 {
+        let n = points.n_samples();
+        warnings.push(format!(
+            "{alone} of {n} rows have nearly no neighbours: their kernel values with all others together are at most {ALONE} of that with themselves; \
+             a wider kernel reaches farther, and rows that lie far from all others may be left out"
+        ));
+    }
+    Ok(())
 }
 
 fn record(
