@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::denoise::{Comparison, denoiser, sentence, status};
 use super::learn::watched;
 use super::session::Session;
-use crate::args::DenoiseRowsArgs;
+use crate::args::{DenoiseRowsArgs, Format};
 use crate::failure::{ExitStatus, Failure, InputError, Result};
 use crate::input::Data;
 use crate::output::{self, OutputFile, ScoreWriter, Words};
@@ -66,14 +66,7 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
             Some(Comparison::new(reference.name.clone(), &values(&reference)?, &values(&data)?, &all(&clean))?)
         }
     };
-    session.timed("write", |_| {
-        let names = data.column_names(&[]);
-        let file = OutputFile::create(&args.output)?;
-        let mut writer = ScoreWriter::new(file, format, names, Some(n), &data)?;
-        let values = all(&clean);
-        writer.write(Mat::from_fn(n, d, |i, k| values[i * d + k]).as_ref(), Words::of(&data, 0..n))?;
-        writer.finish()
-    })?;
+    session.timed("write", |_| write(&args.output, format, &clean, &data))?;
     session.wrote(&args.output);
 
     let written =
@@ -93,6 +86,15 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
         reference: compared,
     };
     session.finish(status, &body, None)
+}
+
+/// Writes rows under the names of the columns that they came from.
+fn write(output: &Path, format: Format, rows: &Points, data: &Data) -> Result<()> {
+    let (n, d) = (rows.n_samples(), rows.n_features());
+    let mut writer = ScoreWriter::new(OutputFile::create(output)?, format, data.column_names(&[]), Some(n), data)?;
+    let values = all(rows);
+    writer.write(Mat::from_fn(n, d, |i, k| values[i * d + k]).as_ref(), Words::of(data, 0..n))?;
+    writer.finish()
 }
 
 /// Points in the units of the file that they came from.

@@ -89,21 +89,13 @@ pub(super) fn run(args: &UpscaleArgs) -> Result<ExitStatus> {
     let inputs: Vec<(&str, &Path)> = args.images.iter().map(|image| ("picture", image.as_path())).collect();
     session.check_outputs(outputs.iter().map(PathBuf::as_path), &inputs)?;
     let tasks = session.timed("read", |_| tasks(args, outputs))?;
-    let flags = DataArgs {
-        id: Some(ColumnName("file".to_owned())),
-        pixels: args.pixels,
-        resize: args.resize,
-        ..DataArgs::default()
-    };
-    let known = session.read(&args.known, &flags, 0)?;
+    let known = session.read(&args.known, &flags_of_known(args), 0)?;
     check_known(&known, args, &tasks)?;
     let size = size_of(&known, args)?;
     let channels = if args.pixels == Some(Pixels::Color) { 3 } else { 1 };
     let shape = (size.height as usize, size.width as usize, channels);
 
-    let settings = args.n_components.into_iter().fold(Upscaler::new(), Upscaler::n_components);
-    let settings = args.bandwidth.into_iter().fold(settings, Upscaler::bandwidth);
-    let settings = args.threads.into_iter().fold(settings, Upscaler::threads);
+    let settings = upscaler(args);
     let space = session.timed("fit", |session| {
         Ok(watched_in(session, &known.name, None, |watch| settings.learn(&known.points, shape, watch))?.0)
     })?;
@@ -143,6 +135,19 @@ pub(super) fn run(args: &UpscaleArgs) -> Result<ExitStatus> {
         pictures,
     };
     session.finish(status, &body, None)
+}
+
+/// How known pictures are read: each with the name of its file.
+fn flags_of_known(args: &UpscaleArgs) -> DataArgs {
+    let id = Some(ColumnName("file".to_owned()));
+    DataArgs { id, pixels: args.pixels, resize: args.resize, ..DataArgs::default() }
+}
+
+/// The settings that the flags mean.
+fn upscaler(args: &UpscaleArgs) -> Upscaler {
+    let settings = args.n_components.into_iter().fold(Upscaler::new(), Upscaler::n_components);
+    let settings = args.bandwidth.into_iter().fold(settings, Upscaler::bandwidth);
+    args.threads.into_iter().fold(settings, Upscaler::threads)
 }
 
 /// Refuses to write among the known pictures: one of the same name would be replaced, and others be taken for known ones the next time.

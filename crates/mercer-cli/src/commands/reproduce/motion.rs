@@ -91,32 +91,41 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
         format!("{:.1} % (exact components: {:.1} %)", 100.0 * of_star, 100.0 * of_exact),
         of_star >= CLAIMED,
     );
-    let mut own = Vec::new();
-    for window in [1, 5] {
-        let denoiser = Denoiser::new().threads(stage.threads);
-        let found = stage.watched(|watch| denoiser.rows(&points, window, watch))?;
-        let values: Vec<f64> = (0..frames * width).map(|at| found.rows[(at / width, at % width)]).collect();
-        own.push(noise_removed(&clean, &noisy, &values)?);
-    }
-    findings.series("share removed by denoise-rows with its defaults, windows of 1 and 5 frames", own);
+    let own = [1, 5].map(|window| removed_by_default(&clean, &points, window, stage)).into_iter();
+    findings.series(
+        "share removed by denoise-rows with its defaults, windows of 1 and 5 frames",
+        own.collect::<Result<_>>()?,
+    );
     findings.note(
         "The walk is another one than the paper's (316 frames, 27 parts with a direction of their own, instead of 343 and 30), and the paper says neither \
          whether two degrees are a standard deviation or a variance nor how frames are found from scores: here a standard deviation, and the fixed point.",
     );
     findings.figure("excess", "Figure 11: excess relative error on the frames of a walk.");
     findings.figure("frame", "Figure 12: a frame as it was, with the noisy one over it, and with the denoised one.");
-    let frame = |values: &[f64]| walk.pose(&values[frames / 2 * width..][..width]);
-    let (original, with_noise, without) = (frame(&clean), frame(&noisy), frame(&by_star));
-    let poses = [
-        Pose { caption: "original", sticks: &original, over: &[] },
-        Pose { caption: "with noise", sticks: &original, over: &with_noise },
-        Pose { caption: "denoised by KHA/et*", sticks: &original, over: &without },
-    ];
-    let shown = Poses { title: "A frame of the walk", subtitle: PAPER, side_by_side: &poses }.to_svg();
+    let shown = walk.shown([&clean, &noisy, &by_star].map(|values| &values[frames / 2 * width..][..width]));
     Ok((findings, vec![picture("Excess error, frames of a walk", PAPER, &results), shown]))
 }
 
+/// The share of the noise's variance that `denoise-rows` takes off with its defaults.
+fn removed_by_default(clean: &[f64], noisy: &Points, window: usize, stage: &Stage<'_>) -> Result<f64> {
+    let denoiser = Denoiser::new().threads(stage.threads);
+    let found = stage.watched(|watch| denoiser.rows(noisy, window, watch))?.rows;
+    let values: Vec<f64> = found.row_iter().flat_map(|row| row.iter().copied()).collect();
+    Ok(noise_removed(clean, &noisy.rows(0..noisy.n_samples()).to_f64(), &values)?)
+}
+
 impl Walk {
+    /// A frame as it was, with the noisy one over it, and with the denoised one.
+    fn shown(&self, frames: [&[f64]; 3]) -> String {
+        let [original, with_noise, without] = frames.map(|frame| self.pose(frame));
+        let poses = [
+            Pose { caption: "original", sticks: &original, over: &[] },
+            Pose { caption: "with noise", sticks: &original, over: &with_noise },
+            Pose { caption: "denoised by KHA/et*", sticks: &original, over: &without },
+        ];
+        Poses { title: "A frame of the walk", subtitle: PAPER, side_by_side: &poses }.to_svg()
+    }
+
     /// The body of a frame seen from the side: forwards is to the right.
     fn pose(&self, directions: &[f64]) -> Vec<Stick> {
         let mut joints = [[0.0; 3]; PARENTS.len()];

@@ -72,12 +72,8 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     findings.setting("width of the Gaussian kernel", width);
     findings.setting("component that lies across the annulus, for each width", tried.join("; "));
     let words = |at: usize| {
-        format!(
-            "component {}: radius {:.0} %, angle {:.0} %",
-            at + 1,
-            100.0 * shares[at].radius,
-            100.0 * shares[at].angle
-        )
+        let Shares { radius, angle } = shares[at];
+        format!("component {}: radius {:.0} %, angle {:.0} %", at + 1, 100.0 * radius, 100.0 * angle)
     };
     findings.claim(
         "the fourth and the fifth component are the axes along the annulus and perpendicular to it",

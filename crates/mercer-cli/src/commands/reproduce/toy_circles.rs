@@ -38,25 +38,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
     let plain = fit(&kernel, Center::No, 3)?;
     let centered = fit(&kernel, Center::Yes, 3)?;
 
-    let gap = gap(&linear.training_scores());
-    let words = format!("classes overlap by {:.3}", -gap);
-    findings.claim("PCA to one dimension does not separate the classes", "not separated", gap, words, gap <= 0.0);
-    let gap_plain = self::gap(&plain.training_scores());
-    findings.claim(
-        "projected on the first component in feature space, the classes are separated",
-        "separated",
-        gap_plain,
-        format!("gap of {gap_plain:.3} between the classes, without centring"),
-        gap_plain > 0.0,
-    );
-    let gap_centered = self::gap(&centered.training_scores());
-    findings.claim(
-        "the same with points centred in feature space, as PCA has it",
-        "separated",
-        gap_centered,
-        format!("gap of {gap_centered:.3}: {}", place_of_class(&centered.training_scores())),
-        gap_centered > 0.0,
-    );
+    judge(&mut findings, [&linear, &plain, &centered].map(Model::training_scores));
     for (name, model) in [("eigenvalues", &plain), ("eigenvalues, centred", &centered)] {
         findings.series(name, model.eigenvalues().iter().map(|value| value / (2 * each) as f64).collect());
     }
@@ -64,26 +46,54 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Found> {
         "The paper's map has 2 x1 x2 where the kernel has sqrt(2) x1 x2: with the factor 2 the first eigenvalue is another one.",
     );
 
-    let scatter = |title: &str, axes: (&str, &str), at: &dyn Fn(usize) -> (f64, f64)| {
-        let drawn: Vec<ScatterPoint<'_>> = (0..2 * each)
-            .map(|i| {
-                let (x, y) = at(i);
-                ScatterPoint { x, y, label: Some(NAMES[i % 2]) }
-            })
-            .collect();
-        Scatter { title, subtitle: PAPER, axes, legend: "circle", points: &drawn }.to_svg()
-    };
     findings.figure("data", "The points: no line separates the circles.");
     findings.figure("components", "The first two components in feature space, without centring.");
     let scores = plain.training_scores();
     let figures = vec![
-        scatter("Two circles", ("x1", "x2"), &|i| {
+        scatter("Two circles", ("x1", "x2"), 2 * each, |i| {
             let row = points.row(i);
             (row[0], row[1])
         }),
-        scatter("In feature space", ("component 1", "component 2"), &|i| (scores[(i, 0)], scores[(i, 1)])),
+        scatter("In feature space", ("component 1", "component 2"), 2 * each, |i| (scores[(i, 0)], scores[(i, 1)])),
     ];
     Ok((findings, figures))
+}
+
+/// Whether scores separate the classes: those of PCA, and of kernel PCA without and with centring.
+fn judge(findings: &mut Findings, [linear, plain, centered]: [Mat<f64>; 3]) {
+    let gaps = [&linear, &plain, &centered].map(gap);
+    findings.claim(
+        "PCA to one dimension does not separate the classes",
+        "not separated",
+        gaps[0],
+        format!("classes overlap by {:.3}", -gaps[0]),
+        gaps[0] <= 0.0,
+    );
+    findings.claim(
+        "projected on the first component in feature space, the classes are separated",
+        "separated",
+        gaps[1],
+        format!("gap of {:.3} between the classes, without centring", gaps[1]),
+        gaps[1] > 0.0,
+    );
+    findings.claim(
+        "the same with points centred in feature space, as PCA has it",
+        "separated",
+        gaps[2],
+        format!("gap of {:.3}: {}", gaps[2], place_of_class(&centered)),
+        gaps[2] > 0.0,
+    );
+}
+
+/// The points of both circles in turn.
+fn scatter(title: &str, axes: (&str, &str), n: usize, at: impl Fn(usize) -> (f64, f64)) -> String {
+    let drawn: Vec<ScatterPoint<'_>> = (0..n)
+        .map(|i| {
+            let (x, y) = at(i);
+            ScatterPoint { x, y, label: Some(NAMES[i % 2]) }
+        })
+        .collect();
+    Scatter { title, subtitle: PAPER, axes, legend: "circle", points: &drawn }.to_svg()
 }
 
 /// How far the classes are apart along the first column; less than zero where they overlap.
