@@ -68,27 +68,19 @@ pub(super) fn descend(
             let slope: f64 = gradients.col(point).iter().map(|g| g * g).sum();
             let moved = steps[point] * slope.sqrt();
             let is_lower = next.values[c] <= values[point] - DECREASE * steps[point] * slope;
-            if moved <= limits.tolerance * size {
-                // Too small a step to be told from none, whether it went down or not.
-                found.converged[point] = true;
-                if !is_lower {
-                    continue;
+            // Too small a step to be told from none, whether it goes down or not.
+            found.converged[point] = moved <= limits.tolerance * size;
+            if is_lower {
+                let change: f64 =
+                    (0..d).map(|k| -gradients[(k, point)] * (next.gradients[(k, c)] - gradients[(k, point)])).sum();
+                steps[point] = next_step(steps[point], slope, change);
+                values[point] = next.values[c];
+                for k in 0..d {
+                    found.z[(k, point)] = trial[(k, c)];
+                    gradients[(k, point)] = next.gradients[(k, c)];
                 }
-            }
-            if !is_lower {
+            } else {
                 steps[point] *= 0.25;
-                going_on.push(point);
-                continue;
-            }
-            // Barzilai and Borwein: s·s / s·y with s the step and y the change of the gradient.
-            let change: f64 =
-                (0..d).map(|k| -gradients[(k, point)] * (next.gradients[(k, c)] - gradients[(k, point)])).sum();
-            let longer = if change > 0.0 { steps[point] * slope / change } else { 4.0 * steps[point] };
-            steps[point] = longer.clamp(0.1 * steps[point], 10.0 * steps[point]);
-            values[point] = next.values[c];
-            for k in 0..d {
-                found.z[(k, point)] = trial[(k, c)];
-                gradients[(k, point)] = next.gradients[(k, c)];
             }
             if !found.converged[point] {
                 going_on.push(point);
@@ -97,6 +89,12 @@ pub(super) fn descend(
         active = going_on;
     }
     Ok(found)
+}
+
+/// The step after one that went down: `s·s / s·y` of Barzilai and Borwein, with `s` the step and `y` the change of the gradient.
+fn next_step(step: f64, slope: f64, change: f64) -> f64 {
+    let longer = if change > 0.0 { step * slope / change } else { 4.0 * step };
+    longer.clamp(0.1 * step, 10.0 * step)
 }
 
 /// The root of the mean squared norm of the basis points (less their mean, where the kernel does not see it); one if they are all zero.
