@@ -93,6 +93,31 @@ def test_ctrl_c_ends_a_dense_decomposition_too():
     assert rest == "True\n"
 
 
+# Forms of so many columns that the losses of all rows take ten seconds or more.
+LONG_LOSSES = LONG + """
+X = np.random.default_rng(0).normal(size=(30_000, 400))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
+def test_ctrl_c_ends_the_losses_of_an_autoencoder():
+    delay, rest = interrupted(
+        """
+        model = mercer.AutoencoderKernelPCA(40, epochs=0, start="random").fit(X[:100])
+        print("started", flush=True)
+        try:
+            model.loss(X)
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        print(threads_after(3.0) - before)
+        """,
+        after=1.0,
+        begin=LONG_LOSSES + THREADS,
+    )
+    assert delay < 2.0
+    assert rest == "0\n"
+
+
 # Few enough rows for a search over all pairs, and so many columns that one pass over those takes seconds however fast the machine is.
 LONG_SEARCH = LONG + """
 X = np.random.default_rng(0).normal(size=(10_000, 4_000))

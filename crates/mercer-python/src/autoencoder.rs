@@ -218,9 +218,9 @@ impl Autoencoder {
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (points, model) = (points(x)?, Arc::clone(&self.0));
-        let losses = run_through(py, None, None, move |_| match threads {
-            Some(threads) => (*model).clone().with_threads(threads).losses(&points),
-            None => model.losses(&points),
+        let losses = run_through(py, None, None, move |watch| {
+            let threads = threads.map_or_else(Threads::all, Threads::new)?;
+            model.losses_watched(&points, &threads, watch)
         })?;
         Ok(vector(py, &losses, Precision::F64))
     }

@@ -121,7 +121,7 @@ fn of_autoencoder(args: &ReconstructArgs, model: &Autoencoder, mut session: Sess
         let reference = (model.sign() == Sign::Nearest).then_some(points);
         let codes = model.encode_watched(points, &threads, watch)?;
         let decoded = model.decode_watched(codes.as_ref(), reference, &threads, watch)?;
-        let losses = model.losses(points)?;
+        let losses = model.losses_watched(points, &threads, watch)?;
         tally.add(&losses);
         Ok(Mat::from_fn(losses.len(), d + 1, |i, k| if k < d { decoded[(i, k)] } else { losses[i] }))
     })?;

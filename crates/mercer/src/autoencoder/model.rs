@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Codec;
 use super::fit::{columns, go_on};
-use super::parameters::Parameters;
+use super::parameters::{Parameters, chunk_of_forms};
 use super::settings::{Gradient, Optimizer, Sign, SpanChoice};
-use super::train::{REPORTED, start_vectors};
+use super::train::{AT_ONCE, REPORTED, start_vectors};
 use crate::data::Points;
 use crate::eigen::many::Until;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ pub struct HistoryEntry {
     pub updates: usize,
     /// The step of the next update.
     pub rate: f64,
-    /// The mean loss over the rows learned from, or over a sample of 2000 of them if there are more.
+    /// The mean loss over the rows learned from, or over a sample of 1000 of them if there are more; of the start over fewer if the run was stopped there.
     pub loss: f64,
     /// The mean loss over the rows held out, if there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,6 +102,7 @@ pub(super) struct Info {
 /// let codes = model.encode_watched(&points, &threads, &watch)?;
 /// assert_eq!(codes, model.encode(&points)?);
 /// assert_eq!(model.decode_watched(codes.as_ref(), Some(&points), &threads, &watch)?, again);
+/// assert_eq!(model.losses_watched(&points, &threads, &watch)?, loss);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -284,14 +285,25 @@ impl Autoencoder {
     ///
     /// If the points have another width than those learned from, or hold values that are not finite.
     pub fn losses(&self, points: &Points) -> Result<Vec<f64>> {
+        self.losses_watched(points, &self.threads()?, &Watch::new())
+    }
+
+    /// As [`losses`](Self::losses), with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`losses`](Self::losses), and [`Error::Interrupted`].
+    pub fn losses_watched(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Vec<f64>> {
         self.check(points)?;
-        let threads = self.threads()?;
+        let context = Context::new(threads, watch, Phase::Reconstructing);
         let n = points.n_samples();
         let mut losses = Vec::with_capacity(n);
-        for first in (0..n).step_by(BLOCK) {
-            let x = columns(points, first, BLOCK.min(n - first), self.scale);
+        for first in (0..n).step_by(AT_ONCE) {
+            context.check()?;
+            context.report_fraction(first as f64 / n as f64);
+            let x = columns(points, first, AT_ONCE.min(n - first), self.scale);
             let start = start_vectors(&x);
-            losses.extend(self.parameters.slopes(x.as_ref(), start.as_ref(), REPORTED, &threads).losses);
+            losses.extend(self.parameters.losses(x.as_ref(), start.as_ref(), REPORTED, threads));
         }
         for loss in &mut losses {
             *loss *= self.scale * self.scale;
@@ -393,13 +405,16 @@ impl Autoencoder {
         self.check_codes(codes, reference)?;
         let context = Context::new(threads, watch, Phase::Reconstructing);
         let (n, d, units) = (codes.nrows(), self.n_features(), self.scale * self.scale);
-        let parts = in_chunks(n, self.parameters.chunk(), &context, |first, count| {
+        let forms = self.parameters.forms_to_decode(n, threads, &|| context.check())?;
+        let chunk = forms.as_ref().map_or(self.parameters.chunk(), |_| chunk_of_forms(d));
+        let parts = in_chunks(n, chunk, &context, |first, count| {
             let near = match reference {
                 Some(reference) => columns(reference, first, count, 1.0),
                 None => Mat::from_fn(d, count, |k, _| self.mean[k]),
             };
             let scaled = Mat::from_fn(codes.ncols(), count, |j, c| codes[(first + c, j)] / units);
-            let (values, vectors) = self.parameters.decode(scaled.as_ref(), start_vectors(&near).as_ref(), DECODED);
+            let start = start_vectors(&near);
+            let (values, vectors) = self.parameters.decode(forms.as_ref(), scaled.as_ref(), start.as_ref(), DECODED);
             Mat::from_fn(d, count, |k, c| {
                 vectors[(k, c)] * self.scale * values[c].max(0.0).sqrt() * self.side(&vectors, &near, c)
             })
@@ -423,9 +438,6 @@ impl Autoencoder {
         if decides < 0.0 { -1.0 } else { 1.0 }
     }
 }
-
-/// Points that are worked on at a time where all threads share the work on each.
-const BLOCK: usize = 1024;
 
 /// Calls `work` for chunks of `n` columns on all threads; what each gives, with its first column.
 fn in_chunks(

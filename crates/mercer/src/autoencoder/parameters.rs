@@ -25,6 +25,7 @@ use rayon::prelude::*;
 use super::forms::{Forms, Layout, contiguous, packed_product};
 use super::settings::Gradient;
 use super::span::{SPLIT, Span};
+use super::start::forms_of;
 use crate::eigen::Order;
 use crate::eigen::many::{Family, Until, add, dot, extremes};
 use crate::error::Result;
@@ -66,6 +67,31 @@ pub(super) enum Parameters {
 const MATRIX_NUMBERS: usize = 1 << 23;
 /// Samples that a thread works on at a time, at most and at least.
 const CHUNK: (usize, usize) = (32, 4);
+/// Products that decoding a code takes, about.
+const PRODUCTS: f64 = 20.0;
+/// Numbers of forms that are made only to decode with, at most: 256 MiB.
+const FORM_NUMBERS: f64 = (1_u32 << 25) as f64;
+
+/// Samples that are worked on together if each takes so many numbers.
+fn chunk_of(each: usize) -> usize {
+    (MATRIX_NUMBERS / each.max(1)).clamp(CHUNK.1, CHUNK.0)
+}
+
+/// As [`chunk_of`], where each has a matrix of `d` rows.
+pub(super) fn chunk_of_forms(d: usize) -> usize {
+    chunk_of(d.saturating_mul(d))
+}
+
+/// Codes of samples, and the leading pair of the matrix of each.
+struct Pairs {
+    codes: Mat<f64>,
+    losses: Vec<f64>,
+    /// Of the eigenvalues; ones for singular values.
+    signs: Vec<f64>,
+    vectors: Mat<f64>,
+    /// Left singular vectors of forms, or kernel values of the samples over a span.
+    beside: Mat<f64>,
+}
 
 impl Parameters {
     pub(super) fn n_features(&self) -> usize {
@@ -84,11 +110,10 @@ impl Parameters {
 
     /// Samples that are worked on together: their matrices, or their weights over the span, stay in the cache's reach.
     pub(super) fn chunk(&self) -> usize {
-        let each = match self {
-            Self::Full { .. } => self.n_features().pow(2),
-            Self::Data { span, .. } => 4 * span.points.ncols(),
-        };
-        (MATRIX_NUMBERS / each.max(1)).clamp(CHUNK.1, CHUNK.0)
+        match self {
+            Self::Full { .. } => chunk_of_forms(self.n_features()),
+            Self::Data { span, .. } => chunk_of(4 * span.points.ncols()),
+        }
     }
 
     /// Codes of samples: one column each.
@@ -99,10 +124,33 @@ impl Parameters {
         }
     }
 
-    /// The leading pair of the symmetric part of `Σ_j code_j B_j` for each column of codes, with the eigenvalue that is largest.
-    pub(super) fn decode(&self, codes: MatRef<'_, f64>, start: MatRef<'_, f64>, until: Until) -> (Vec<f64>, Mat<f64>) {
-        let pairs = match self {
-            Self::Full { decoder, .. } => {
+    /// The decoder over a span as forms, if it takes less to make them and decode so many codes with them; nothing with full span, where forms are there.
+    pub(super) fn forms_to_decode(
+        &self,
+        n_codes: usize,
+        threads: &Threads,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<Option<Forms>> {
+        let Self::Data { span, decoder, .. } = self else { return Ok(None) };
+        let (m, d, k, n) =
+            (span.points.ncols() as f64, span.points.nrows() as f64, decoder.ncols() as f64, n_codes as f64);
+        let over_span = n * PRODUCTS * 4.0 * m * d;
+        let by_forms = 2.0 * k * m * d * d + n * (k + 2.0 * PRODUCTS) * d * d;
+        let is_worth_it = m > d && by_forms < over_span && k * d * (d + 1.0) / 2.0 <= FORM_NUMBERS;
+        is_worth_it.then(|| forms_of(&span.points, decoder, threads, check)).transpose()
+    }
+
+    /// The leading pair of the symmetric part of `Σ_j code_j B_j` for each column of codes, with the eigenvalue that is largest; over a span by forms if
+    /// there are some.
+    pub(super) fn decode(
+        &self,
+        forms: Option<&Forms>,
+        codes: MatRef<'_, f64>,
+        start: MatRef<'_, f64>,
+        until: Until,
+    ) -> (Vec<f64>, Mat<f64>) {
+        match (self, forms) {
+            (Self::Full { decoder, .. }, _) | (Self::Data { .. }, Some(decoder)) => {
                 let sums = decoder.combine(codes);
                 let mut found = (Vec::new(), Mat::zeros(start.nrows(), start.ncols()));
                 for c in 0..codes.ncols() {
@@ -113,33 +161,80 @@ impl Parameters {
                     found.0.push(pair.values[0]);
                     found.1.col_mut(c).copy_from(pair.vectors.col(0));
                 }
-                return found;
+                found
             }
-            Self::Data { span, decoder, .. } => {
+            (Self::Data { span, decoder, .. }, None) => {
                 let weights = product(decoder.as_ref(), codes);
                 let family = WeightedCovariances { points: span.points.as_ref(), weights: weights.as_ref() };
-                extremes(&family, start, Order::Algebraic, until)
+                let pairs = extremes(&family, start, Order::Algebraic, until);
+                (pairs.values, pairs.vectors)
             }
-        };
-        (pairs.values, pairs.vectors)
+        }
+    }
+
+    /// Losses of samples, from start vectors for the eigenvectors.
+    pub(super) fn losses(
+        &self,
+        x: MatRef<'_, f64>,
+        start: MatRef<'_, f64>,
+        until: Until,
+        threads: &Threads,
+    ) -> Vec<f64> {
+        self.in_chunks(x, start, threads, |x, start| self.pairs(x, start, until).losses).concat()
     }
 
     /// Losses of samples and how they pull, from start vectors for the eigenvectors.
     pub(super) fn slopes(&self, x: MatRef<'_, f64>, start: MatRef<'_, f64>, until: Until, threads: &Threads) -> Slopes {
+        join(&self.in_chunks(x, start, threads, |x, start| self.slopes_of_chunk(x, start, until)))
+    }
+
+    /// Works on chunks of samples and their start vectors, on all threads.
+    fn in_chunks<R: Send>(
+        &self,
+        x: MatRef<'_, f64>,
+        start: MatRef<'_, f64>,
+        threads: &Threads,
+        work: impl Fn(MatRef<'_, f64>, MatRef<'_, f64>) -> R + Sync,
+    ) -> Vec<R> {
         let (n, chunk) = (x.ncols(), self.chunk());
-        let parts: Vec<Slopes> = threads.run(|| {
+        threads.run(|| {
             (0..n.div_ceil(chunk))
                 .into_par_iter()
                 .map(|part| {
                     let (first, count) = (part * chunk, chunk.min(n - part * chunk));
-                    self.slopes_of_chunk(x.subcols(first, count), start.subcols(first, count), until)
+                    work(x.subcols(first, count), start.subcols(first, count))
                 })
                 .collect()
-        });
-        join(&parts)
+        })
     }
 
     fn slopes_of_chunk(&self, x: MatRef<'_, f64>, start: MatRef<'_, f64>, until: Until) -> Slopes {
+        let Pairs { codes, losses, signs, vectors, beside } = self.pairs(x, start, until);
+        match self {
+            Self::Full { decoder, .. } => {
+                let mut pulls = decoder.inner(beside.as_ref(), vectors.as_ref());
+                let mut weights = codes;
+                for (c, sign) in signs.iter().enumerate() {
+                    pulls.col_mut(c).iter_mut().for_each(|pull| *pull *= sign);
+                    weights.col_mut(c).iter_mut().for_each(|code| *code *= sign);
+                }
+                Slopes { losses, vectors, pulls, weights, sides: Sides::Forms(beside) }
+            }
+            Self::Data { span, decoder, .. } => {
+                // ∂f/∂z = s (X v)²
+                let mut slope = product(span.points.transpose(), vectors.as_ref());
+                for (c, sign) in signs.iter().enumerate() {
+                    slope.col_mut(c).iter_mut().for_each(|along| *along = sign * *along * *along);
+                }
+                let pulls = product(decoder.transpose(), slope.as_ref());
+                Slopes { losses, vectors, pulls, weights: codes, sides: Sides::Span { kernel: beside, slope } }
+            }
+        }
+    }
+
+    /// Codes of samples, and the leading pairs of their matrices.
+    fn pairs(&self, x: MatRef<'_, f64>, start: MatRef<'_, f64>, until: Until) -> Pairs {
+        let sign = |value: f64| if value < 0.0 { -1.0 } else { 1.0 };
         match self {
             Self::Full { encoder, decoder } => {
                 let codes = encoder.inner(x, x);
@@ -154,18 +249,12 @@ impl Parameters {
                     let sample: Vec<f64> = x.col(c).iter().copied().collect();
                     let one = One { d, matrix, sample: Some(&sample), isa: Isa::detect() };
                     let found = one.leading(start.subcols(c, 1), until);
-                    losses.push(found.loss);
-                    signs.push(found.sign);
+                    losses.push(found.value.abs());
+                    signs.push(sign(found.value));
                     left.col_mut(c).iter_mut().zip(&found.left).for_each(|(to, from)| *to = *from);
                     right.col_mut(c).iter_mut().zip(&found.right).for_each(|(to, from)| *to = *from);
                 }
-                let mut pulls = decoder.inner(left.as_ref(), right.as_ref());
-                let mut weights = codes;
-                for (c, sign) in signs.iter().enumerate() {
-                    pulls.col_mut(c).iter_mut().for_each(|pull| *pull *= sign);
-                    weights.col_mut(c).iter_mut().for_each(|code| *code *= sign);
-                }
-                Slopes { losses, vectors: right, pulls, weights, sides: Sides::Forms(left) }
+                Pairs { codes, losses, signs, vectors: right, beside: left }
             }
             Self::Data { span, encoder, decoder, .. } => {
                 let kernel = span.kernel(x);
@@ -173,18 +262,12 @@ impl Parameters {
                 let z = product(decoder.as_ref(), codes.as_ref());
                 let covariances = WeightedCovariances { points: span.points.as_ref(), weights: z.as_ref() };
                 let found = extremes(&Residuals { covariances, samples: x }, start, Order::Modulus, until);
-                // ∂f/∂z = s (X v)²
-                let mut slope = product(span.points.transpose(), found.vectors.as_ref());
-                for (c, value) in found.values.iter().enumerate() {
-                    let sign = if *value < 0.0 { -1.0 } else { 1.0 };
-                    slope.col_mut(c).iter_mut().for_each(|along| *along = sign * *along * *along);
-                }
-                Slopes {
+                Pairs {
+                    codes,
                     losses: found.values.iter().map(|value| value.abs()).collect(),
+                    signs: found.values.iter().map(|&value| sign(value)).collect(),
                     vectors: found.vectors,
-                    pulls: product(decoder.transpose(), slope.as_ref()),
-                    weights: codes,
-                    sides: Sides::Span { kernel, slope },
+                    beside: kernel,
                 }
             }
         }
@@ -273,10 +356,9 @@ enum Matrix<'a> {
     Whole(MatRef<'a, f64>),
 }
 
-/// The leading singular pair of one matrix.
+/// The leading singular pair of one matrix, with the sign of the eigenvalue if it is symmetric.
 struct Leading {
-    loss: f64,
-    sign: f64,
+    value: f64,
     left: Vec<f64>,
     right: Vec<f64>,
 }
@@ -307,8 +389,7 @@ impl One<'_> {
         let value = pair.values[0];
         let right: Vec<f64> = pair.vectors.col(0).iter().copied().collect();
         if is_symmetric {
-            let sign = if value < 0.0 { -1.0 } else { 1.0 };
-            return Leading { loss: value.abs(), sign, left: right.clone(), right };
+            return Leading { value, left: right.clone(), right };
         }
         let mut left: Vec<f64> = self.multiply(pair.vectors.as_ref(), false).col(0).iter().copied().collect();
         let loss = dot(&left, &left).sqrt();
@@ -317,7 +398,7 @@ impl One<'_> {
                 *u /= loss;
             }
         }
-        Leading { loss, sign: 1.0, left, right }
+        Leading { value: loss, left, right }
     }
 }
 
@@ -388,5 +469,61 @@ fn join(parts: &[Slopes]) -> Slopes {
         pulls: beside(parts, |part| &part.pulls),
         weights: beside(parts, |part| &part.weights),
         sides,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers without structure, from -1 to 1.
+    fn random(n: usize, columns: usize, seed: usize) -> Mat<f64> {
+        Mat::from_fn(n, columns, |i, j| ((i * i * 7 + i * j * 5 + 13 * j + 29 * seed) as f64 * 0.9).sin())
+    }
+
+    #[test]
+    fn codes_over_a_span_are_decoded_by_forms_where_that_takes_less_and_to_the_same_points() {
+        let (d, k, threads) = (40, 3, Threads::new(2).expect("two threads"));
+        let over = |m: usize| Parameters::Data {
+            span: Arc::new(Span::new(random(d, m, 1))),
+            encoder: random(m, k, 2),
+            decoder: random(m, k, 3),
+            gradient: Gradient::Functional,
+        };
+        let forms = |parameters: &Parameters, n: usize| {
+            parameters.forms_to_decode(n, &threads, &|| Ok(())).expect("nobody stops it")
+        };
+        let parameters = over(200);
+        assert!(forms(&parameters, 1).is_none(), "one code is not worth it");
+        assert!(forms(&over(40), 1000).is_none(), "no more points than columns");
+        let made = forms(&parameters, 1000).expect("many codes are");
+        let (codes, start) = (random(k, 5, 4), random(d, 5, 5));
+        let until = Until { tolerance: 1e-11, max_steps: 300 };
+        let (values, vectors) = parameters.decode(Some(&made), codes.as_ref(), start.as_ref(), until);
+        let (expected, along) = parameters.decode(None, codes.as_ref(), start.as_ref(), until);
+        for c in 0..5 {
+            assert!((values[c] - expected[c]).abs() < 1e-10 * expected[c].abs(), "code {c}");
+            let cosine: f64 = vectors.col(c).iter().zip(along.col(c).iter()).map(|(a, b)| a * b).sum();
+            assert!(cosine.abs() > 1.0 - 1e-9, "code {c}: {cosine}");
+        }
+    }
+
+    #[test]
+    fn losses_alone_are_those_that_come_with_slopes() {
+        let (d, k, threads) = (36, 2, Threads::new(2).expect("two threads"));
+        let span = Arc::new(Span::new(random(d, 50, 1)));
+        let data = Parameters::Data {
+            span,
+            encoder: random(50, k, 2),
+            decoder: random(50, k, 3),
+            gradient: Gradient::Functional,
+        };
+        let forms = |seed| Forms::new(Layout::Packed, d, random(Layout::Packed.len(d), k, seed));
+        let full = Parameters::Full { encoder: forms(2), decoder: forms(3) };
+        let (x, until) = (random(d, 70, 4), Until { tolerance: 1e-8, max_steps: 300 });
+        for parameters in [data, full] {
+            let alone = parameters.losses(x.as_ref(), x.as_ref(), until, &threads);
+            assert_eq!(alone, parameters.slopes(x.as_ref(), x.as_ref(), until, &threads).losses);
+        }
     }
 }

@@ -85,7 +85,7 @@ impl Given {
         let gamma = model.kernel().parameter(Parameter::Gamma).unwrap_or(1.0);
         let coefficients = model.dual_coefficients();
         let coefficients = Mat::from_fn(x.ncols(), n_components, |i, j| gamma * coefficients[(i, j)]);
-        let forms = forms_of(&x, &coefficients, threads).to_matrices();
+        let forms = forms_of(&x, &coefficients, threads, &|| Ok(()))?.to_matrices();
         Ok(Self { encoder: forms.clone(), decoder: forms })
     }
 }
@@ -124,7 +124,7 @@ pub(super) fn start(
                         sample_rows(rows.len(), SAMPLE, settings.seed).into_iter().map(|at| rows[at]).collect();
                     let x = gather(points, &some, scale);
                     let coefficients = kernel_pca(settings, &x, watch)?;
-                    let mut forms = forms_of(&x, &coefficients, threads);
+                    let mut forms = forms_of(&x, &coefficients, threads, &|| Ok(()))?;
                     let deviation = EMPTY / (forms.values.nrows() as f64).sqrt();
                     fill_empty(&mut forms.values, deviation, settings.seed);
                     (forms.clone(), forms)
@@ -190,11 +190,17 @@ fn fill_empty(values: &mut Mat<f64>, deviation: f64, seed: u64) {
     }
 }
 
-/// `Σ_i a_ij x_i x_iᵀ` for each column of coefficients.
-fn forms_of(x: &Mat<f64>, coefficients: &Mat<f64>, threads: &Threads) -> Forms {
+/// `Σ_i a_ij x_i x_iᵀ` for each column of coefficients; `check` may end it before each.
+pub(super) fn forms_of(
+    x: &Mat<f64>,
+    coefficients: &Mat<f64>,
+    threads: &Threads,
+    check: &dyn Fn() -> Result<()>,
+) -> Result<Forms> {
     let (d, k) = (x.nrows(), coefficients.ncols());
     let mut values = Mat::zeros(Layout::Packed.len(d), k);
     for j in 0..k {
+        check()?;
         let weighted = Mat::from_fn(d, x.ncols(), |r, i| x[(r, i)] * coefficients[(i, j)]);
         let mut matrix = Mat::zeros(d, d);
         threads.run(|| {
@@ -210,12 +216,12 @@ fn forms_of(x: &Mat<f64>, coefficients: &Mat<f64>, threads: &Threads) -> Forms {
             .collect();
         values.col_mut(j).copy_from(Forms::from_matrices(Layout::Packed, &entries, d).values.col(0));
     }
-    Forms::new(Layout::Packed, d, values)
+    Ok(Forms::new(Layout::Packed, d, values))
 }
 
 fn forms_given(given: &Given, k: usize, d: usize) -> Result<(Forms, Forms)> {
     let layout = {
-        check_given(given, k * d * d, &format!("{k} matrices of {d} x {d}"))?;
+        check_given(given, k.saturating_mul(d).saturating_mul(d), &format!("{k} matrices of {d} x {d}"))?;
         match (Layout::of(&given.encoder, d), Layout::of(&given.decoder, d)) {
             (Layout::Packed, Layout::Packed) => Layout::Packed,
             _ => Layout::Square,
@@ -226,7 +232,7 @@ fn forms_given(given: &Given, k: usize, d: usize) -> Result<(Forms, Forms)> {
 
 /// Coefficients over points that are divided by `scale` are `scale²` times those over the points themselves.
 fn coefficients_given(given: &Given, k: usize, m: usize, scale: f64) -> Result<(Mat<f64>, Mat<f64>)> {
-    check_given(given, k * m, &format!("{k} x {m} coefficients, one column per point of the span"))?;
+    check_given(given, k.saturating_mul(m), &format!("{k} x {m} coefficients, one column per point of the span"))?;
     let transposed = |values: &[f64]| Mat::from_fn(m, k, |i, j| scale * scale * values[j * m + i]);
     Ok((transposed(&given.encoder), transposed(&given.decoder)))
 }

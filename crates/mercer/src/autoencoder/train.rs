@@ -18,12 +18,15 @@ use crate::eigen::many::Until;
 use crate::error::Result;
 use crate::watch::{Context, Phase, Threads, Watch};
 
-/// Samples whose losses are computed at a time.
-const AT_ONCE: usize = 1024;
+/// Samples whose losses are computed at a time; then somebody may stop it.
+pub(super) const AT_ONCE: usize = 256;
 /// How much of the sample, and of everything, is mixed into a start vector.
 const MIXED: (f64, f64) = (0.3, 0.02);
-/// How exact losses are that are reported.
+/// How exact losses are that somebody asks for.
 pub(super) const REPORTED: Until = Until { tolerance: 1e-6, max_steps: 300 };
+/// How exact losses are that are looked at between epochs. An eigenvalue is off by at most its residual, a ten-thousandth, and by about the square of it where
+/// others are not near; the mean over a sample of a thousand rows is off by a hundredth. Steps that make more of it would be half the time of a look.
+const LOOKED: Until = Until { tolerance: 1e-4, max_steps: 300 };
 
 /// What an epoch works with.
 pub(super) struct Trainer<'a> {
@@ -53,6 +56,9 @@ pub(super) struct Progressed {
     /// What steps are divided by: how many times larger the squares of rows are than those that the rate is for.
     pub(super) divisor: f64,
 }
+
+/// Where an epoch with reduced variance begins, and the mean gradient there; nothing for plain gradients.
+pub(super) struct Reference(Option<(Parameters, Parameters)>);
 
 impl Progressed {
     /// The step of the next update.
@@ -95,13 +101,29 @@ impl<'a> Trainer<'a> {
         limit: f64,
         context: &Context<'_>,
     ) -> Result<Ended> {
-        let reference = match self.optimizer {
-            Optimizer::Sgd => None,
-            Optimizer::Svrg => match self.mean_gradient(&state.parameters)? {
-                Some(mean) => Some((state.parameters.clone(), mean)),
-                None => return Ok(Ended::Stopped),
-            },
-        };
+        match self.reference(&state.parameters)? {
+            Some(reference) => self.updates(state, order, limit, &reference, context),
+            None => Ok(Ended::Stopped),
+        }
+    }
+
+    /// What an epoch from here on refers to; nothing if the run was stopped.
+    pub(super) fn reference(&self, parameters: &Parameters) -> Result<Option<Reference>> {
+        if self.optimizer == Optimizer::Sgd {
+            return Ok(Some(Reference(None)));
+        }
+        Ok(self.mean_gradient(parameters)?.map(|mean| Reference(Some((parameters.clone(), mean)))))
+    }
+
+    /// As [`epoch`](Self::epoch), with a reference that has been made.
+    pub(super) fn updates(
+        &mut self,
+        state: &mut Progressed,
+        order: &[usize],
+        limit: f64,
+        reference: &Reference,
+        context: &Context<'_>,
+    ) -> Result<Ended> {
         let n_batches = order.len().div_ceil(self.batch_size);
         for (b, rows) in order.chunks(self.batch_size).enumerate() {
             if self.watch.is_stopped() {
@@ -115,7 +137,7 @@ impl<'a> Trainer<'a> {
                 return Ok(Ended::Diverged);
             }
             let rate = state.step();
-            if let Some((snapshot, mean_gradient)) = &reference {
+            if let Some((snapshot, mean_gradient)) = &reference.0 {
                 let there = self.slopes(snapshot, rows, &batch);
                 state.parameters.step(&batch, &there, -rate, self.threads)?;
                 state.parameters.add(mean_gradient, -rate);
@@ -144,17 +166,26 @@ impl<'a> Trainer<'a> {
 
     /// The mean loss over some rows, for points divided by their scale; nothing if the run was stopped.
     pub(super) fn loss(&self, parameters: &Parameters, rows: &[usize]) -> Option<f64> {
-        let mut sum = 0.0;
+        if self.watch.is_stopped() {
+            return None;
+        }
+        let (loss, n_seen) = self.loss_so_far(parameters, rows);
+        (n_seen == rows.len()).then_some(loss)
+    }
+
+    /// As [`loss`](Self::loss), over the rows that there was time for, which are some even if the run was stopped long ago; and how many they are.
+    pub(super) fn loss_so_far(&self, parameters: &Parameters, rows: &[usize]) -> (f64, usize) {
+        let (mut sum, mut n_seen) = (0.0, 0);
         for rows in rows.chunks(AT_ONCE) {
-            if self.watch.is_stopped() {
-                return None;
+            if n_seen > 0 && self.watch.is_stopped() {
+                break;
             }
             let batch = self.batch(rows);
             let start = self.starts(rows, &batch.x);
-            sum +=
-                parameters.slopes(batch.x.as_ref(), start.as_ref(), REPORTED, self.threads).losses.iter().sum::<f64>();
+            sum += parameters.losses(batch.x.as_ref(), start.as_ref(), LOOKED, self.threads).iter().sum::<f64>();
+            n_seen += rows.len();
         }
-        Some(sum / rows.len().max(1) as f64)
+        (sum / n_seen.max(1) as f64, n_seen)
     }
 
     /// What losses are held against: that of the start, or of parameters that are zero, which is the mean squared norm.
