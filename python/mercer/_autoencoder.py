@@ -70,14 +70,15 @@ class AutoencoderKernelPCA(Estimator):
     progress : bool or callable, default=False
         Whether to show a bar, or a function ``f(phase, epoch, epochs, fraction, loss)`` to call instead.
     time_limit : float, default=None
-        Seconds after which what has been learned so far is returned, with a ``ConvergenceWarning``.
+        Seconds after which what has been learned so far is returned, with ``converged_ = False`` and a ``ConvergenceWarning``; before the
+        first epoch that is where learning starts.
 
     Attributes
     ----------
     encoder_, decoder_ : ndarray of shape (n_components, n_features, n_features) or (n_components, n_span)
         The forms ``A_j`` and ``B_j``, or the coefficients ``H`` and ``G`` over ``span_points_``.
     loss_history_ : ndarray
-        Mean loss of the points learned from (of 2000 of them if there are more) at the start and after every epoch.
+        Mean loss of the points learned from (of 1000 of them if there are more) at the start and after every epoch.
     history_ : list of dict
         The same with ``epoch``, ``updates``, ``rate``, ``seconds``, and ``validation_loss`` if points were held out.
     span_points_ : ndarray of shape (n_span, n_features) or None
@@ -90,6 +91,8 @@ class AutoencoderKernelPCA(Estimator):
         Mean of the points learned from.
     n_updates_ : int
         Updates so far.
+    converged_ : bool
+        Whether learning went on to its end: ``False`` if it was stopped or has diverged.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
@@ -294,6 +297,7 @@ class AutoencoderKernelPCA(Estimator):
         self.scale_ = model.scale
         self.mean_ = model.mean()
         self.n_updates_ = model.n_updates
+        self.converged_ = not (model.was_stopped or model.diverged)
 
     def _warn(self) -> None:
         if self._model.diverged and isinstance(self.learning_rate, str):

@@ -219,6 +219,18 @@ def test_a_time_limit_is_a_warning(pictures):
         AutoencoderKernelPCA(3, learning_rate=0.01, epochs=100_000, batch_size=1, time_limit=1.5).fit(pictures)
 
 
+def test_a_fit_that_is_out_of_time_before_its_first_epoch_keeps_its_start(pictures):
+    with pytest.warns(ConvergenceWarning, match="stopped by its time limit after 0 updates"):
+        model = AutoencoderKernelPCA(3, start="random", time_limit=1e-9).fit(pictures)
+    assert model.converged_ is False
+    assert model.n_updates_ == 0 and model.loss_history_.shape == (1,)
+    whole = AutoencoderKernelPCA(3, start="random", epochs=0).fit(pictures)
+    assert whole.converged_ is True
+    np.testing.assert_array_equal(model.encoder_, whole.encoder_)
+    assert model.set_params(time_limit=None).partial_fit(pictures).n_updates_ > 0
+    assert model.converged_
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -239,7 +251,7 @@ def test_a_time_limit_is_a_warning(pictures):
         ({"order": [[0, 1]], "epochs": 2}, "order must have one row per epoch"),
         ({"order": [0, 1, 2], "epochs": 2}, "order must fall into 2 epochs of equal length"),
         ({"gradient": "plain"}, "`gradient` must be left out"),
-        ({"landmarks": 5}, "`landmarks` must be left out"),
+        ({"landmarks": 5}, '`landmarks` must be left out with span = "full", which has none, but it is 5'),
         ({"span": "data", "landmarks": 151}, "`landmarks` must be between 1 and"),
         ({"sign": "positive"}, "'sign' parameter"),
         ({"validation_fraction": 1.0}, "'validation_fraction' parameter of AutoencoderKernelPCA must be a float in the range"),

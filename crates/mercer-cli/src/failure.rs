@@ -237,6 +237,7 @@ fn concerns_data(error: &mercer::Error) -> bool {
             | E::NotFinite { .. }
             | E::TooLarge { .. }
             | E::CodeOverflow { .. }
+            | E::CodeUnderflow { .. }
             | E::AllZero { .. }
             | E::KernelOverflow { .. }
             | E::NoVariance { .. }

@@ -117,6 +117,22 @@ pub enum Error {
         row: usize,
     },
 
+    /// Points are so small that their codes would lose digits.
+    #[error(
+        "all {n_samples} rows are too small for codes, which are squares of points: the largest number is {}, and f64 cannot hold its {} to all digits; \
+         scale the data",
+        short(*.largest),
+        if *.power == 2 { "square" } else { "fourth power" }
+    )]
+    CodeUnderflow {
+        /// Rows of the data.
+        n_samples: usize,
+        /// The largest modulus in them.
+        largest: f64,
+        /// The power of points that underflows: 2 for codes, 4 for kernel values.
+        power: u32,
+    },
+
     /// All points are zero, so there is nothing to learn a code of.
     #[error("all {n_samples} rows are zero: there is nothing to learn a code of")]
     AllZero {
@@ -430,6 +446,7 @@ impl Error {
             | Self::TooLarge { .. }
             | Self::TooClose { .. }
             | Self::CodeOverflow { .. }
+            | Self::CodeUnderflow { .. }
             | Self::AllZero { .. }
             | Self::KernelOverflow { .. }
             | Self::NoVariance { .. }

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Codec, HistoryEntry, StartFrom};
+use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Codec, Gradient, HistoryEntry, SpanChoice, StartFrom};
 use mercer::watch::Threads;
-use mercer::{GramChoice, Negative, SolverChoice};
+use mercer::{GramChoice, Negative, SolverChoice, Watch};
 use serde::Serialize;
 
 use super::learn::watched;
@@ -113,7 +113,27 @@ pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
             "{flag} is not for --method autoencoder: --span data learns over a part of the rows, --span-points says how many"
         )));
     }
-    Ok(())
+    let own = &args.autoencoder;
+    let over_span =
+        [("--span-points", own.span_points.is_some()), ("--gradient", own.gradient == Some(Gradient::Plain))];
+    match over_span.into_iter().find(|(_, given)| *given && own.span != Some(SpanChoice::Data)) {
+        Some((flag, _)) => Err(Failure::usage(format!("{flag} is for --span data only"))),
+        None => Ok(()),
+    }
+}
+
+/// The same error with flags as they are typed, where the library calls them otherwise.
+fn as_typed(error: mercer::Error) -> mercer::Error {
+    match error {
+        mercer::Error::InvalidParameter { name: "landmarks", requirement, value } => {
+            mercer::Error::InvalidParameter { name: "span_points", requirement, value }
+        }
+        mercer::Error::OverBudget { what, needed, budget, advice } => {
+            let advice = advice.replace("(span = \"data\")", "(--span data)");
+            mercer::Error::OverBudget { what, needed, budget, advice }
+        }
+        other => other,
+    }
 }
 
 /// Learns and saves.
@@ -121,8 +141,8 @@ pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> R
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let settings = settings(args);
     let time = session.time_left(args.solve.time_limit);
-    let (model, _) = session
-        .timed("fit", |session| watched(session, &data, time, |watch| settings.fit_watched(&data.points, watch)))?;
+    let learn = |watch: &Watch<'_>| settings.fit_watched(&data.points, watch).map_err(as_typed);
+    let (model, _) = session.timed("fit", |session| watched(session, &data, time, learn))?;
     let model = data.names.iter().cloned().try_fold(model, Autoencoder::with_feature_names)?;
     model.save(output)?;
     session.saved_model(output);

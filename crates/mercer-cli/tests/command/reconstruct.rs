@@ -126,6 +126,14 @@ fn flags_of_other_methods_are_refused() {
         ("--method autoencoder --n-landmarks 5", "--n-landmarks is not for --method autoencoder"),
         ("--epochs 3", "--epochs is for --method autoencoder only"),
         ("--method autoencoder -n 4", "--n-components must be between 1 and 3"),
+        ("--method autoencoder --span-points 3", "--span-points is for --span data only"),
+        ("--method autoencoder --span full --span-points 3", "--span-points is for --span data only"),
+        ("--method autoencoder --gradient plain", "--gradient is for --span data only"),
+        (
+            "--method autoencoder --span data --span-points 1000",
+            "--span-points must be between 1 and the number of rows (12), but it is 1000",
+        ),
+        ("--method autoencoder --patience 3", "--patience must be left out where no rows are held out"),
     ] {
         let outcome = directory.run(&format!("fit points.csv --label half -o out.mercer {flags}"));
         assert_eq!(outcome.code, Some(2), "{flags}: {}", outcome.stderr);
@@ -146,6 +154,36 @@ fn flags_of_other_methods_are_refused() {
         assert_eq!(outcome.code, Some(2), "{words}");
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
     }
+}
+
+#[test]
+fn sizes_beyond_every_memory_end_with_code_three() {
+    let directory = fitted();
+    let header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 200000), }";
+    let mut wide = b"\x93NUMPY\x01\x00".to_vec();
+    wide.extend((128_u16 - 10).to_le_bytes());
+    wide.extend(header);
+    wide.resize(127, b' ');
+    wide.push(b'\n');
+    wide.extend(1.0_f64.to_le_bytes().repeat(200_000));
+    directory.write("wide.npy", &wide);
+    let outcome = directory.run("fit wide.npy --method autoencoder -n 30000000 -o out.mercer");
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("30000000 forms of 200000 columns needs"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("(--span data)"), "{}", outcome.stderr);
+}
+
+#[test]
+fn an_autoencoder_that_is_out_of_time_before_its_first_epoch_is_saved() {
+    let directory = fitted();
+    let fit = "fit points.csv --label half --method autoencoder --start random --time-limit 0.000001 -o start.mercer";
+    let outcome = directory.run(fit);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let said = "out of time: start.mercer holds what learning starts from: no epoch was finished";
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    directory.run("transform start.mercer points.csv --label half -o codes.csv").done();
+    let record: Value = serde_json::from_str(&directory.run("info start.mercer --json").done().stdout).unwrap();
+    assert_eq!((&record["autoencoder"]["was_stopped"], &record["autoencoder"]["updates"]), (&true.into(), &0.into()));
 }
 
 #[test]

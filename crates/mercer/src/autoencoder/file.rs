@@ -146,11 +146,15 @@ impl Autoencoder {
             learned: self.info().clone(),
             digest: String::new(),
         };
-        let parts = tensors.iter().map(|tensor| (tensor.name, tensor.shape.as_slice(), tensor.data.as_slice()));
-        let digest = digest(&header.sorted_json(path)?, parts);
-        let json = Header { digest, ..header }.sorted_json(path)?;
-        write(views_of(&tensors, path)?, HashMap::from([(KEY.to_owned(), json)]))
+        write(views_of(&tensors, path)?, signed(header, &tensors, path)?)
     }
+}
+
+/// The entries of a file's header, with the digest of everything.
+fn signed(header: Header, tensors: &[Tensor], path: &Path) -> Result<HashMap<String, String>> {
+    let parts = tensors.iter().map(|tensor| (tensor.name, tensor.shape.as_slice(), tensor.data.as_slice()));
+    let digest = digest(&header.sorted_json(path)?, parts);
+    Ok(HashMap::from([(KEY.to_owned(), Header { digest, ..header }.sorted_json(path)?)]))
 }
 
 /// A matrix as a tensor whose rows are its columns.
@@ -181,67 +185,113 @@ fn header_of(bytes: &[u8], path: &Path) -> Result<Header> {
     serde_json::from_str(json).map_err(unreadable)
 }
 
+/// The header and the tensors of a file whose digest is right.
+fn opened<'a>(bytes: &'a [u8], path: &'a Path) -> Result<(Header, Stored<'a>)> {
+    let header = header_of(bytes, path)?;
+    let tensors = SafeTensors::deserialize(bytes).map_err(|error| foreign(path, &error.to_string()))?;
+    let mut sorted: Vec<&str> = tensors.names();
+    sorted.sort_unstable();
+    let views: Vec<_> = sorted.iter().filter_map(|name| Some((*name, tensors.tensor(name).ok()?))).collect();
+    let unsigned = Header { digest: String::new(), ..header.clone() };
+    let parts = views.iter().map(|(name, view)| (*name, view.shape(), view.data()));
+    if digest(&unsigned.sorted_json(path)?, parts) != header.digest {
+        return Err(bad(path, "the file has been altered: its contents do not match its digest"));
+    }
+    Ok((header, Stored { tensors, path }))
+}
+
+/// The tensors of a file.
+struct Stored<'a> {
+    tensors: SafeTensors<'a>,
+    path: &'a Path,
+}
+
+impl Stored<'_> {
+    /// Shape and numbers of a tensor.
+    fn numbers(&self, name: &str) -> Result<(Vec<usize>, Vec<f64>)> {
+        let path = self.path;
+        let view = self.tensors.tensor(name).map_err(|_| bad(path, format!("the tensor \"{name}\" is missing")))?;
+        if view.dtype() != Dtype::F64 {
+            return Err(bad(path, format!("the tensor \"{name}\" has type {:?} instead of F64", view.dtype())));
+        }
+        let chunks = view.data().chunks_exact(8);
+        let values: Vec<f64> = chunks.map(|bytes| f64::from_le_bytes(bytes.try_into().expect("eight bytes"))).collect();
+        if values.iter().any(|x| !x.is_finite()) {
+            return Err(bad(path, format!("the tensor \"{name}\" holds numbers that are not finite")));
+        }
+        Ok((view.shape().to_vec(), values))
+    }
+
+    /// A matrix whose columns are the rows of a tensor of this shape.
+    fn matrix(&self, name: &str, shape: [usize; 2]) -> Result<Mat<f64>> {
+        let (found, values) = self.numbers(name)?;
+        if found != shape {
+            return Err(bad(self.path, format!("the tensor \"{name}\" is {found:?} instead of {shape:?}")));
+        }
+        Ok(Mat::from_fn(shape[1], shape[0], |i, j| values[j * shape[1] + i]))
+    }
+
+    fn parameters(&self, header: &Header) -> Result<Parameters> {
+        let (d, k) = (header.n_features, header.n_components);
+        if let Some(layout) = header.layout {
+            let p = layout.len(d);
+            let forms = |name: &str| self.matrix(name, [k, p]).map(|values| Forms::new(layout, d, values));
+            return Ok(Parameters::Full { encoder: forms("encoder")?, decoder: forms("decoder")? });
+        }
+        let (shape, _) = self.numbers("span")?;
+        let &[m, _] = shape.as_slice() else { return Err(bad(self.path, "the tensor \"span\" is not a matrix")) };
+        if m == 0 {
+            return Err(bad(self.path, "the span has no points"));
+        }
+        Ok(Parameters::Data {
+            span: Arc::new(Span::new(self.matrix("span", [m, d])?)),
+            encoder: self.matrix("encoder", [k, m])?,
+            decoder: self.matrix("decoder", [k, m])?,
+            gradient: header.learned.gradient,
+        })
+    }
+}
+
 impl Autoencoder {
     pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Self> {
-        let header = header_of(bytes, path)?;
-        let tensors = SafeTensors::deserialize(bytes).map_err(|error| foreign(path, &error.to_string()))?;
-        let mut sorted: Vec<&str> = tensors.names();
-        sorted.sort_unstable();
-        let views: Vec<_> = sorted.iter().filter_map(|name| Some((*name, tensors.tensor(name).ok()?))).collect();
-        let unsigned = Header { digest: String::new(), ..header.clone() };
-        let parts = views.iter().map(|(name, view)| (*name, view.shape(), view.data()));
-        if digest(&unsigned.sorted_json(path)?, parts) != header.digest {
-            return Err(bad(path, "the file has been altered: its contents do not match its digest"));
-        }
+        let (header, stored) = opened(bytes, path)?;
         let (d, k) = (header.n_features, header.n_components);
         if d == 0 || k == 0 || !(header.scale > 0.0 && header.scale.is_finite()) {
             return Err(bad(path, "its header does not describe an autoencoder"));
         }
-        let tensor = |name: &str| -> Result<(Vec<usize>, Vec<f64>)> {
-            let view = tensors.tensor(name).map_err(|_| bad(path, format!("the tensor \"{name}\" is missing")))?;
-            if view.dtype() != Dtype::F64 {
-                return Err(bad(path, format!("the tensor \"{name}\" has type {:?} instead of F64", view.dtype())));
-            }
-            let chunks = view.data().chunks_exact(8);
-            let values: Vec<f64> =
-                chunks.map(|bytes| f64::from_le_bytes(bytes.try_into().expect("eight bytes"))).collect();
-            if values.iter().any(|x| !x.is_finite()) {
-                return Err(bad(path, format!("the tensor \"{name}\" holds numbers that are not finite")));
-            }
-            Ok((view.shape().to_vec(), values))
-        };
-        let matrix = |name: &str, shape: [usize; 2]| -> Result<Mat<f64>> {
-            let (found, values) = tensor(name)?;
-            if found != shape {
-                return Err(bad(path, format!("the tensor \"{name}\" is {found:?} instead of {shape:?}")));
-            }
-            Ok(Mat::from_fn(shape[1], shape[0], |i, j| values[j * shape[1] + i]))
-        };
-        let parameters = if let Some(layout) = header.layout {
-            let p = layout.len(d);
-            let forms = |name: &str| matrix(name, [k, p]).map(|values| Forms::new(layout, d, values));
-            Parameters::Full { encoder: forms("encoder")?, decoder: forms("decoder")? }
-        } else {
-            let (shape, _) = tensor("span")?;
-            let &[m, _] = shape.as_slice() else { return Err(bad(path, "the tensor \"span\" is not a matrix")) };
-            if m == 0 {
-                return Err(bad(path, "the span has no points"));
-            }
-            Parameters::Data {
-                span: Arc::new(Span::new(matrix("span", [m, d])?)),
-                encoder: matrix("encoder", [k, m])?,
-                decoder: matrix("decoder", [k, m])?,
-                gradient: header.learned.gradient,
-            }
-        };
-        let (_, mean) = tensor("mean")?;
+        // First of all: no file holds a mean of so many numbers that their squares could not be counted.
+        let (_, mean) = stored.numbers("mean")?;
         if mean.len() != d {
             return Err(bad(path, format!("the tensor \"mean\" has {} numbers instead of {d}", mean.len())));
         }
+        let parameters = stored.parameters(&header)?;
         let model = Autoencoder::new(parameters, header.scale, mean, header.sign, header.learned);
-        match names::read(&tensors, d, path)? {
+        match names::read(&stored.tensors, d, path)? {
             Some(names) => model.with_feature_names(names),
             None => Ok(model),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AutoencoderKernelPca;
+    use super::*;
+    use crate::data::Points;
+
+    #[test]
+    fn a_header_of_more_columns_than_can_be_squared_is_refused() {
+        let points = Points::from_f64(vec![1.0, 2.0, 3.0, 5.0], 2, 2).expect("points");
+        let model = AutoencoderKernelPca::new(1).epochs(0).fit(&points).expect("a model");
+        let path = Path::new(IN_MEMORY);
+        let bytes = model.to_bytes().expect("bytes");
+        let header = header_of(&bytes, path).expect("a header");
+        let header = Header { n_features: 1 << 40, digest: String::new(), ..header };
+        let one = |name| Tensor::from_f64(name, vec![1, 1], [1.0]);
+        let tensors = [one("decoder"), one("encoder"), Tensor::from_f64("mean", vec![1], [1.0])];
+        let metadata = signed(header, &tensors, path).expect("entries");
+        let bytes = safetensors::serialize(views_of(&tensors, path).expect("views"), Some(metadata)).expect("bytes");
+        let said = Autoencoder::from_bytes(&bytes).expect_err("a header that lies").to_string();
+        assert!(said.contains("\"mean\" has 1 numbers instead of 1099511627776"), "{said}");
     }
 }

@@ -16,8 +16,8 @@ use crate::eigen::many::Until;
 use crate::error::{Error, Result};
 use crate::watch::{Context, Stopwatch, Watch};
 
-/// Rows over which the loss of an epoch is computed, at most.
-const MONITORED: usize = 2000;
+/// Rows over which the loss of an epoch is computed, at most: their mean is off by a hundredth or so, and the same ones are looked at after every epoch.
+const MONITORED: usize = 1000;
 /// Products per eigenpair while learning from batches: what they have not told by then is not worth more.
 const STEPS: usize = 40;
 /// An epoch after which the loss is this many times the best is taken back, if the step is ours to halve.
@@ -44,56 +44,42 @@ pub(super) fn fit(settings: &AutoencoderKernelPca, points: &Points, watch: &Watc
     let (rows, held_out) = split(settings, n)?;
     let parameters = start(settings, points, &rows, scale, &threads, watch)?;
     let batch_size = settings.batch(n);
+    let rate = match settings.learning_rate {
+        LearningRate::Fixed(rate) => rate,
+        LearningRate::Auto => 0.0,
+    };
+    let decay = decay(settings, rows.len(), batch_size);
+    let state = Progressed { parameters, updates: 0, rate, decay, divisor: 1.0 };
+    let monitored = sample_rows(rows.len(), MONITORED, settings.seed).into_iter().map(|at| rows[at]).collect();
     let work = (settings.optimizer, batch_size, until(settings, batch_size));
-    let mut trainer = Trainer::new(points, scale, work, rows.clone(), &threads, watch);
+    let mut trainer = Trainer::new(points, scale, work, rows, &threads, watch);
     if settings.span == SpanChoice::Data {
-        for (place, row) in span_rows(settings, &rows).into_iter().enumerate() {
+        for (place, row) in span_rows(settings, &trainer.rows).into_iter().enumerate() {
             trainer.places[row] = Some(place);
         }
     }
-    let n_epochs = settings.order.as_ref().map_or(settings.epochs.unwrap_or(EPOCHS), Vec::len);
-    let per_epoch = rows.len().div_ceil(batch_size);
-    let decay = settings.decay.or(match settings.optimizer {
-        Optimizer::Sgd => Some((n_epochs * per_epoch) as f64 / 4.0).map(|quarter| quarter.max(1.0)),
-        Optimizer::Svrg => None,
-    });
-    let mut state = Progressed { parameters, updates: 0, rate: 0.0, decay, divisor: 1.0 };
-    let mut context = trainer.context();
-    context.progress.expected_passes = Some(n_epochs);
-    state.rate = match settings.learning_rate {
-        LearningRate::Fixed(rate) => rate,
-        LearningRate::Auto if n_epochs == 0 => 0.0,
-        LearningRate::Auto => {
-            let mut sample = rows.clone();
-            sample.shuffle(&mut stream(settings.seed, u64::MAX));
-            match tune::rate(&mut trainer, &state, &sample, &context) {
-                Err(error) if is_stop(&error) => return Err(error),
-                rate => rate?,
-            }
-        }
-    };
-    let monitored = sample_rows(rows.len(), MONITORED, settings.seed).into_iter().map(|at| rows[at]).collect();
     let mut run = Run { settings, trainer, state, monitored, held_out, stopwatch, history: Vec::new(), n_halved: 0 };
-    let outcome = run.go(n_epochs, &mut context)?;
-    let info = Info {
-        n_samples: n,
-        span: settings.span,
-        optimizer: settings.optimizer,
-        gradient: settings.gradient,
-        learning_rate: run.state.rate,
-        rate_was_found: settings.learning_rate == LearningRate::Auto,
-        decay: run.state.decay,
-        updates: run.state.updates,
-        batch_size,
-        tolerance: until(settings, batch_size).tolerance,
-        seed: settings.seed,
-        diverged: outcome == Ended::Diverged,
-        was_stopped: outcome == Ended::Stopped,
-        n_halved: run.n_halved,
-        history: run.history,
-    };
+    let outcome = run.go()?;
+    let (parameters, info) = run.finish(n, outcome);
     let mean = Moments::of(points).mean().to_vec();
-    Ok(Autoencoder::new(run.state.parameters, scale, mean, settings.sign, info))
+    Ok(Autoencoder::new(parameters, scale, mean, settings.sign, info))
+}
+
+/// Updates after which the step has halved: a quarter of all, if nothing else is said.
+fn decay(settings: &AutoencoderKernelPca, n_rows: usize, batch_size: usize) -> Option<f64> {
+    let per_epoch = |samples: usize| samples.div_ceil(batch_size) as f64;
+    let updates = match &settings.order {
+        Some(order) => order.iter().map(|epoch| per_epoch(epoch.len())).sum(),
+        None => n_epochs(settings) as f64 * per_epoch(n_rows),
+    };
+    settings.decay.or(match settings.optimizer {
+        Optimizer::Sgd => Some((updates / 4.0).max(1.0)),
+        Optimizer::Svrg => None,
+    })
+}
+
+fn n_epochs(settings: &AutoencoderKernelPca) -> usize {
+    settings.order.as_ref().map_or(settings.epochs.unwrap_or(EPOCHS), Vec::len)
 }
 
 /// A run of epochs.
@@ -109,12 +95,33 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Learns; afterwards the state is what is to be kept.
-    fn go(&mut self, n_epochs: usize, context: &mut Context<'_>) -> Result<Ended> {
-        let Some(first) = self.look(0) else { return Err(context.interrupted()) };
-        let limit = self.trainer.limit(first.loss / self.units(), &self.monitored);
-        let mut best = (first.judged(), self.state.parameters.clone());
+    /// Looks at the start, finds the step and learns; afterwards the state is what is to be kept.
+    fn go(&mut self) -> Result<Ended> {
+        let n_epochs = n_epochs(self.settings);
+        let mut context = self.trainer.context();
+        context.progress.expected_passes = Some(n_epochs);
+        let first = self.look_at_start();
         self.history.push(first);
+        // A start is a model, too: kernel PCA with a decoder.
+        if self.trainer.watch.is_stopped() {
+            return Ok(Ended::Stopped);
+        }
+        if self.settings.learning_rate == LearningRate::Auto && n_epochs > 0 {
+            let mut sample = self.trainer.rows.clone();
+            sample.shuffle(&mut stream(self.settings.seed, u64::MAX));
+            self.state.rate = match tune::rate(&mut self.trainer, &self.state, &sample, &context) {
+                Err(error) if is_stop(&error) => return Ok(Ended::Stopped),
+                rate => rate?,
+            };
+        }
+        self.history[0].rate = self.state.step();
+        self.learn(n_epochs, &mut context)
+    }
+
+    /// Epoch after epoch, from the start that has been looked at.
+    fn learn(&mut self, n_epochs: usize, context: &mut Context<'_>) -> Result<Ended> {
+        let limit = self.trainer.limit(self.history[0].loss / self.units(), &self.monitored);
+        let mut best = (self.history[0].judged(), self.state.parameters.clone());
         let is_ours = self.settings.learning_rate == LearningRate::Auto;
         let chooses = is_ours || !self.held_out.is_empty();
         // Where to go back to from an epoch that was taken back: the best, or the last one where rows held out say which is best.
@@ -175,8 +182,41 @@ impl Run<'_> {
             [] => None,
             rows => Some(self.units() * self.trainer.loss(&self.state.parameters, rows)?),
         };
+        Some(self.entry(epoch, loss, validation_loss))
+    }
+
+    /// As [`look`](Self::look), at what learning starts from; over some of the rows if the run was stopped before there was time for more.
+    fn look_at_start(&self) -> HistoryEntry {
+        let loss = |rows: &[usize]| self.units() * self.trainer.loss_so_far(&self.state.parameters, rows).0;
+        self.entry(0, loss(&self.monitored), (!self.held_out.is_empty()).then(|| loss(&self.held_out)))
+    }
+
+    fn entry(&self, epoch: usize, loss: f64, validation_loss: Option<f64>) -> HistoryEntry {
         let (updates, rate) = (self.state.updates, self.state.step());
-        Some(HistoryEntry { epoch, updates, rate, loss, validation_loss, seconds: self.stopwatch.seconds() })
+        HistoryEntry { epoch, updates, rate, loss, validation_loss, seconds: self.stopwatch.seconds() }
+    }
+
+    /// What was learned from `n_samples` rows, and how.
+    fn finish(self, n_samples: usize, outcome: Ended) -> (Parameters, Info) {
+        let (settings, state) = (self.settings, self.state);
+        let info = Info {
+            n_samples,
+            span: settings.span,
+            optimizer: settings.optimizer,
+            gradient: settings.gradient,
+            learning_rate: state.rate,
+            rate_was_found: settings.learning_rate == LearningRate::Auto,
+            decay: state.decay,
+            updates: state.updates,
+            batch_size: self.trainer.batch_size,
+            tolerance: self.trainer.until.tolerance,
+            seed: settings.seed,
+            diverged: outcome == Ended::Diverged,
+            was_stopped: outcome == Ended::Stopped,
+            n_halved: self.n_halved,
+            history: self.history,
+        };
+        (state.parameters, info)
     }
 
     /// What a loss of points divided by their scale is multiplied with.
@@ -210,8 +250,17 @@ fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
 /// The largest norm of a point; one if points are taken as they are.
 fn scale(settings: &AutoencoderKernelPca, points: &Points) -> Result<f64> {
     let largest = largest_square(points)?;
-    if largest == 0.0 {
-        return Err(Error::AllZero { n_samples: points.n_samples() });
+    // Codes are squares of points, and kernel values squares of squares, which are never made of points that are divided by their norm.
+    let (power, smallest) = if settings.scale { (2, largest) } else { (4, largest * largest) };
+    if smallest < f64::MIN_POSITIVE / f64::EPSILON {
+        let n_samples = points.n_samples();
+        let sizes = (0..n_samples).flat_map(|row| points.row(row)).map(f64::abs);
+        let largest = sizes.fold(0.0, f64::max);
+        return Err(if largest == 0.0 {
+            Error::AllZero { n_samples }
+        } else {
+            Error::CodeUnderflow { n_samples, largest, power }
+        });
     }
     Ok(if settings.scale { largest.sqrt() } else { 1.0 })
 }
@@ -245,25 +294,31 @@ fn split(settings: &AutoencoderKernelPca, n: usize) -> Result<(Vec<usize>, Vec<u
 
 /// Refuses what does not fit the budget, before anything is made.
 fn check_memory(settings: &AutoencoderKernelPca, n: usize, d: usize) -> Result<()> {
-    let (n, d, k) = (n as u64, d as u64, settings.n_components as u64);
+    let product = |factors: &[usize]| factors.iter().fold(8, |all: u64, &one| all.saturating_mul(one as u64));
+    let k = settings.n_components;
     // Parameters now and at their best; for reduced variance those of the epoch's start and the mean gradient; with rows held out those to go back to.
-    let copies = if settings.optimizer == Optimizer::Svrg { 4 } else { 2 } + u64::from(settings.validation > 0.0);
-    let warm = 4 * n * d;
-    let (what, needed) = match settings.span {
-        SpanChoice::Full => (format!("{k} forms of {d} columns"), 8 * 2 * copies * k * (d * (d + 1) / 2) + warm),
+    let copies = if settings.optimizer == Optimizer::Svrg { 4 } else { 2 } + usize::from(settings.validation > 0.0);
+    let (what, parts) = match settings.span {
+        SpanChoice::Full => {
+            let numbers = d.saturating_mul(d.saturating_add(1)) / 2;
+            (format!("{k} forms of {d} columns"), vec![product(&[2, copies, k, numbers])])
+        }
         SpanChoice::Data => {
-            let m = settings.landmarks.unwrap_or(super::settings::LANDMARKS).min(n as usize) as u64;
-            // The kernel matrix and its factor, and the points.
-            (format!("a span of {m} points"), 8 * (2 * copies * k * m + 2 * m * m + m * d) + warm)
+            let m = settings.landmarks.unwrap_or(super::settings::LANDMARKS).min(n);
+            // Beside the coefficients the kernel matrix and its factor, and the points.
+            let parts = vec![product(&[2, copies, k, m]), product(&[2, m, m]), product(&[m, d])];
+            (format!("a span of {m} points"), parts)
         }
     };
+    // The eigenvectors of all rows in single precision.
+    let needed = parts.into_iter().fold(product(&[n, d]) / 2, u64::saturating_add);
     let budget = settings.memory.bytes();
     if needed <= budget {
         return Ok(());
     }
     let advice = match settings.span {
         SpanChoice::Full => "learn over a span of the data (span = \"data\"), or fewer components",
-        SpanChoice::Data => "use fewer landmarks",
+        SpanChoice::Data => "make the span of fewer points, or learn fewer components",
     };
     Err(Error::OverBudget { what, needed, budget, advice: advice.to_owned() })
 }

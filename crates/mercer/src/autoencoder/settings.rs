@@ -419,11 +419,12 @@ impl AutoencoderKernelPca {
         self.fit_watched(points, &Watch::new())
     }
 
-    /// As [`fit`](Self::fit), with somebody looking on who may stop it: what has been learned until then comes back.
+    /// As [`fit`](Self::fit), with somebody looking on who may stop it: what has been learned until then comes back, which is the start if no epoch was
+    /// finished.
     ///
     /// # Errors
     ///
-    /// As [`fit`](Self::fit), and [`Error::Interrupted`] if nothing has been learned yet.
+    /// As [`fit`](Self::fit), and [`Error::Interrupted`] if there is no start yet.
     pub fn fit_watched(&self, points: &Points, watch: &Watch<'_>) -> Result<Autoencoder> {
         super::fit::fit(self, points, watch)
     }
@@ -443,7 +444,7 @@ impl AutoencoderKernelPca {
         if n == 0 {
             return Err(Error::TooFewRows { needed: 1, found: 0 });
         }
-        let dimensions = d * (d + 1) / 2;
+        let dimensions = d.saturating_mul(d.saturating_add(1)) / 2;
         if k == 0 || k > dimensions {
             let requirement = format!("between 1 and {dimensions}, the quadratic forms of {d} columns");
             return Err(Error::invalid("n_components", requirement, k));

@@ -79,6 +79,29 @@ fn what_does_not_fit_the_budget_is_refused_with_what_would() {
 }
 
 #[test]
+fn sizes_beyond_every_memory_are_refused_instead_of_overflowing() {
+    let wide = Points::from_f64(vec![1.0; 200_000], 1, 200_000).unwrap();
+    for span in [SpanChoice::Full, SpanChoice::Data] {
+        let settings = AutoencoderKernelPca::new(30_000_000).span(span).memory(MemoryBudget::Bytes(1 << 20));
+        let error = settings.fit(&wide).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OverBudget, "{span}: {error}");
+    }
+}
+
+#[test]
+fn points_whose_squares_underflow_are_too_small_and_not_zero() {
+    let small = |size: f64| Points::from_f64(vec![size, 0.0, 0.0, 0.5 * size], 2, 2).unwrap();
+    let message = "all 2 rows are too small for codes, which are squares of points: the largest number is 1e-170, and f64 cannot hold its square \
+                   to all digits; scale the data";
+    assert_eq!(refused(&AutoencoderKernelPca::new(1), &small(1e-170)), message);
+    // Without a scaling the kernel, which is a square of squares, must not underflow either.
+    assert!(refused(&AutoencoderKernelPca::new(1).scale(false), &small(1e-100)).contains("its fourth power"));
+    let model = AutoencoderKernelPca::new(1).fit(&small(1e-100)).unwrap();
+    let again = model.reconstruct(&small(1e-100)).unwrap();
+    assert!((again[(0, 0)] / 1e-100 - 1.0).abs() < 1e-3, "{again:?}");
+}
+
+#[test]
 fn other_widths_codes_and_references_are_refused() {
     let points = pictures(20, 4, 4);
     let mut model = AutoencoderKernelPca::new(2).epochs(1).fit(&points).unwrap();

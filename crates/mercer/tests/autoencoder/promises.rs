@@ -367,6 +367,72 @@ fn a_run_that_is_stopped_keeps_the_best_that_was_looked_at() {
     }
 }
 
+/// Whether a fit is stopped while the step is looked for, or before anything but a start that takes no time.
+#[test]
+fn a_run_that_is_stopped_before_its_first_epoch_keeps_its_start() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use mercer::watch::{Phase, Progress};
+    let points = pictures(300, 20, 21);
+    for (start, stopped_at_once) in [(StartFrom::KernelPca, false), (StartFrom::Random, true)] {
+        for validation in [0.0, 0.2] {
+            let stop = AtomicBool::new(stopped_at_once);
+            let observer = |progress: &Progress| {
+                if progress.phase == Phase::Learning {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            };
+            let watch = Watch::new().interrupt(&stop).observer(&observer);
+            let settings = AutoencoderKernelPca::new(3).start(start.clone()).validation(validation);
+            let mut model = settings.clone().fit_watched(&points, &watch).unwrap();
+            assert!(model.was_stopped() && !model.diverged());
+            assert_eq!((model.n_updates(), model.history().len(), model.learning_rate()), (0, 1, 0.0));
+            let whole = settings.epochs(0).fit(&points).unwrap();
+            assert!(!whole.was_stopped());
+            assert_eq!(model.encoder(), whole.encoder());
+            if !stopped_at_once {
+                assert_eq!(model.history()[0].loss.to_bits(), whole.history()[0].loss.to_bits());
+            }
+            let first = &model.history()[0];
+            assert!(first.loss > 0.0 && first.validation_loss.is_some() == (validation > 0.0), "{first:?}");
+            // The step is found when learning goes on.
+            model.partial_fit(&points, &Watch::new()).unwrap();
+            assert!(!model.was_stopped() && model.n_updates() > 0 && model.learning_rate() > 0.0);
+        }
+    }
+}
+
+#[test]
+fn the_decay_that_is_left_out_is_a_quarter_of_all_updates() {
+    use std::sync::atomic::AtomicBool;
+
+    let points = pictures(12, 6, 22);
+    let settings = AutoencoderKernelPca::new(2).batch_size(2).learning_rate(1e-3);
+    assert_eq!(settings.clone().epochs(4).fit(&points).unwrap().decay(), Some(6.0));
+    let order = vec![vec![0, 1, 2], vec![3, 4, 5, 6], vec![7]];
+    assert_eq!(settings.clone().order(order).fit(&points).unwrap().decay(), Some(1.25));
+    // However many epochs there are.
+    let stop = AtomicBool::new(true);
+    let endless = settings
+        .start(StartFrom::Random)
+        .epochs(usize::MAX)
+        .fit_watched(&points, &Watch::new().interrupt(&stop))
+        .unwrap();
+    assert_eq!(endless.decay(), Some(6.0 * usize::MAX as f64 / 4.0));
+}
+
+#[test]
+fn losses_can_be_stopped() {
+    use std::sync::atomic::AtomicBool;
+
+    let (points, stop) = (pictures(40, 6, 23), AtomicBool::new(true));
+    let model = AutoencoderKernelPca::new(2).epochs(1).fit(&points).unwrap();
+    let threads = Threads::new(1).unwrap();
+    let stopped = model.losses_watched(&points, &threads, &Watch::new().interrupt(&stop)).unwrap_err();
+    assert_eq!(stopped.kind(), mercer::ErrorKind::Interrupted);
+    assert_eq!(model.losses_watched(&points, &threads, &Watch::new()).unwrap(), model.losses(&points).unwrap());
+}
+
 #[test]
 fn rows_of_zeros_single_rows_and_more_components_than_rows_are_learned_from() {
     let mut values: Vec<f64> = (0..10).flat_map(|i| pictures(10, 4, 15).row(i)).collect();
