@@ -345,3 +345,21 @@ fn akpca_mnist_writes_a_complete_record() {
     ];
     check_complete("akpca_mnist", 1, &ratios.iter().map(String::as_str).collect::<Vec<_>>());
 }
+
+#[test]
+fn what_was_measured_before_a_benchmark_fails_is_kept_apart_from_records() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // The short set is measured; the long one has no pictures to learn from.
+    let output = Command::new(env!("CARGO_BIN_EXE_mercer-bench"))
+        .args(["akpca_mnist", "--quick", "--no-rival", "--points", "0", "--records"])
+        .arg(folder.path())
+        .output()
+        .expect("the program starts");
+    assert!(!output.status.success());
+    assert!(!folder.path().join("akpca_mnist.json").exists());
+    let text = std::fs::read_to_string(folder.path().join("akpca_mnist.unfinished.json")).expect("it is kept");
+    let record: Value = serde_json::from_str(&text).expect("it is JSON");
+    let rows = |table: &Value| list(table, "rows").len();
+    assert!(list(&record, "tables").iter().all(|table| rows(table) == 4), "{text}");
+    assert!(list(&record, "ratios").len() == 3, "{text}");
+}

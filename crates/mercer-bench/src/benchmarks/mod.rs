@@ -206,7 +206,12 @@ impl Benchmark {
             Self::AkpcaMnist => akpca_mnist::measure,
         };
         let mut findings = Findings::default();
-        measure(setup, &mut findings)?;
+        if let Err(failure) = measure(setup, &mut findings) {
+            // Hours of measurements are not lost, but they are no record of the benchmark.
+            let path = Record::new(setup, &format!("{}.unfinished", self.name()), findings).write(setup.records())?;
+            eprintln!("  what was measured before it failed is in {}", path.display());
+            return Err(failure);
+        }
         if let Some(picture) = self.picture(&findings) {
             setup.write_picture(self.name(), &picture)?;
         }
