@@ -79,7 +79,7 @@ class Inverse(Settings):
         return self._ridge(X, start) if method == "ridge" else self.preimages(X, start)[0]
 
     def preimages(self, X: Any, start: Any = None) -> tuple[Any, Any, Any]:
-        """What :meth:`inverse_transform` gives, and how good it is; not for ``inverse="ridge"``.
+        """What :meth:`inverse_transform` gives, and how good it is.
 
         Returns
         -------
@@ -87,11 +87,13 @@ class Inverse(Settings):
         feature_error : ndarray of shape (n_queries,)
             Squared distance in feature space between each point's image and what its scores stand for.
         converged : ndarray of bool, of shape (n_queries,)
+            Always so for ``inverse="ridge"``, which searches nothing.
         """
         owner = type(self).__name__
         method, options = self._wanted_inverse()
         if method == "ridge":
-            raise ValueError("preimages is for inverse other than 'ridge'")
+            points = self._ridge(X, start)
+            return points, self._feature_errors(points, rows(X, "X")), np.ones(points.shape[0], dtype=bool)
         check_is_fitted(self)
         if start is not None:
             if method == "distance":
@@ -106,6 +108,16 @@ class Inverse(Settings):
                 self._model, vectors(scores, "X", scores.shape[0]), settings, start=start, progress=report
             )
         return self._results(points), feature_error, converged
+
+    def _feature_errors(self, points: Any, scores: Any) -> Any:
+        """Squared distances in feature space between images of points and what scores stand for.
+
+        They are what the components leave of an image, and the squared differences of its scores, with the signs of the eigenvalues.
+        """
+        threads = _checks.threads(type(self).__name__, self.n_jobs)
+        left, _ = self._model.novelty(points, threads=threads)
+        gaps = self._model.transform(points, threads=threads).astype(np.float64) - scores
+        return left.astype(np.float64) + gaps**2 @ np.sign(self._model.eigenvalues().astype(np.float64))
 
     def _ridge(self, X: Any, start: Any) -> Any:
         if start is not None:

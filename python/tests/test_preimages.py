@@ -49,10 +49,30 @@ def test_ridge_is_what_it_was(points):
     assert pca.inverse_transform(pca.transform(points)).shape == points.shape
     with pytest.raises(ValueError, match="start must be left out with inverse='ridge'"):
         pca.inverse_transform(pca.transform(points), start=points)
-    with pytest.raises(ValueError, match="preimages is for inverse other than 'ridge'"):
-        pca.preimages(pca.transform(points))
+    with pytest.raises(ValueError, match="start must be left out with inverse='ridge'"):
+        pca.preimages(pca.transform(points), start=points)
     with pytest.raises(NotFittedError):
         KernelPCA(5).fit(points).inverse_transform(np.zeros((1, 5)))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_errors_of_ridge_are_distances_in_feature_space(points, dtype):
+    X = points.astype(dtype)
+    pca = KernelPCA(5, kernel="rbf", gamma=0.05, fit_inverse_transform=True).fit(X)
+    scores = pca.transform(X)
+    found, error, converged = pca.preimages(scores)
+    np.testing.assert_array_equal(found, pca.inverse_transform(scores))
+    assert error.dtype == np.float64 and converged.all() and converged.dtype == bool
+
+    def kernel(a, b):
+        return np.exp(-0.05 * ((a[:, None].astype(float) - b[None].astype(float)) ** 2).sum(axis=2))
+
+    # What scores stand for is the mean of the images and a combination of them less it: weights over the images of the training points.
+    n = len(X)
+    weights = scores.astype(float) @ (pca.eigenvectors_ / np.sqrt(pca.eigenvalues_)).T.astype(float)
+    weights += (1 - weights.sum(axis=1, keepdims=True)) / n
+    expected = 1 - 2 * (weights * kernel(found, X)).sum(axis=1) + ((weights @ kernel(X, X)) * weights).sum(axis=1)
+    np.testing.assert_allclose(error, expected, rtol=0, atol=1e-9 if dtype == "float64" else 1e-4)
 
 
 def test_wrong_calls_are_refused(points):
