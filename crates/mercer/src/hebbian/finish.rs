@@ -209,6 +209,6 @@ impl Ritz {
 }
 
 /// The symmetric part, which rounding has left nearly everything in.
-fn symmetric(matrix: MatRef<'_, f64>) -> Mat<f64> {
+pub(super) fn symmetric(matrix: MatRef<'_, f64>) -> Mat<f64> {
     Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]))
 }

@@ -96,6 +96,31 @@ impl HebbianLearner {
         if let Some(learner) = Self::go_on(&settings, points, start, watch, stopwatch)? {
             return Ok(learner);
         }
+        let mut learner = Self::at_its_start(settings, prepared, points, start, watch)?;
+        if start.is_given() && learner.settings.eta0 == Gain::Auto {
+            learner.start_standing = Some(learner.standing(watch)?);
+        }
+        let order = start.order.map_or(Order::Permutations(learner.settings.total_updates(n)), Order::Given);
+        learner.tuned_run(order, watch, stopwatch)?;
+        if start.order.is_some() {
+            // Whatever comes next goes over all points, not over what an order of another length leaves of a pass.
+            learner.state.begin_pass();
+        }
+        if learner.n_updates() == 0 {
+            return Err(Error::Interrupted { phase: Phase::Learning.name() });
+        }
+        Ok(learner)
+    }
+
+    /// A learner that has learned nothing yet.
+    fn at_its_start(
+        settings: KernelHebbianPca,
+        prepared: Prepared,
+        points: &Points,
+        start: &Start<'_>,
+        watch: &Watch<'_>,
+    ) -> Result<Self> {
+        let (n, r) = (points.n_samples(), settings.n_components);
         let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points, Beside::default())?;
         let context = Context::new(&prepared.threads, watch, Phase::Learning);
         context.check()?;
@@ -115,7 +140,7 @@ impl HebbianLearner {
         let longest = state.small.squared_lengths().fold(1.0, f64::max);
         let parameters = GainParameters { eta0: f64::NAN, tau: None, mu: None };
         let keeping = Keeping::new(&settings);
-        let mut learner = Self {
+        Ok(Self {
             settings,
             prepared,
             points: points.clone(),
@@ -138,20 +163,7 @@ impl HebbianLearner {
             own_points: 0,
             taken: 0,
             earlier_entries: 0,
-        };
-        if start.is_given() && learner.settings.eta0 == Gain::Auto {
-            learner.start_standing = Some(learner.standing(watch)?);
-        }
-        let order = start.order.map_or(Order::Permutations(learner.settings.total_updates(n)), Order::Given);
-        learner.tuned_run(order, watch, stopwatch)?;
-        if start.order.is_some() {
-            // Whatever comes next goes over all points, not over what an order of another length leaves of a pass.
-            learner.state.begin_pass();
-        }
-        if learner.n_updates() == 0 {
-            return Err(Error::Interrupted { phase: Phase::Learning.name() });
-        }
-        Ok(learner)
+        })
     }
 
     /// Goes on learning: `passes` more passes, over more points if some are given.

@@ -2,8 +2,7 @@
 //!
 //! Equation numbers are those of [GSV07](super).
 
-use faer::{Mat, MatRef};
-
+use super::finish::symmetric;
 use super::learner::{HebbianLearner, total_variance};
 use super::start;
 use crate::eigen::tall::inner;
@@ -112,7 +111,7 @@ impl HebbianLearner {
         // Cosines are the singular values of the inner products; with K' α known, those are α_modelᵀ K' α.
         let cross = inner(ritz.scores.as_ref(), model.dual_coefficients(), &self.prepared.threads);
         let gram = small_product(cross.transpose(), cross.as_ref());
-        let (squares, _) = small_eigen(symmetrized(gram.as_ref()).as_ref(), Order::Algebraic)?;
+        let (squares, _) = small_eigen(symmetric(gram.as_ref()).as_ref(), Order::Algebraic)?;
         let smallest = squares.last().copied().unwrap_or(1.0).clamp(0.0, 1.0);
         Ok((1.0 - smallest).sqrt().atan2(smallest.sqrt()))
     }
@@ -145,8 +144,4 @@ impl HebbianLearner {
         }
         Ok(())
     }
-}
-
-fn symmetrized(matrix: MatRef<'_, f64>) -> Mat<f64> {
-    Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]))
 }
