@@ -22,11 +22,16 @@ fn chunk_rows(n: usize) -> usize {
     n.div_ceil(MAX_CHUNKS).max(MIN_ROWS)
 }
 
+/// How many partial sums [`inner`] has in memory, for so many rows.
+pub(crate) fn parts_of_inner(n: usize) -> usize {
+    n.div_ceil(chunk_rows(n))
+}
+
 /// `xᵀ y`.
 pub(crate) fn inner(x: MatRef<'_, f64>, y: MatRef<'_, f64>, threads: &Threads) -> Mat<f64> {
     let (n, rows) = (x.nrows(), chunk_rows(x.nrows()));
     let parts: Vec<Mat<f64>> = threads.run(|| {
-        (0..n.div_ceil(rows))
+        (0..parts_of_inner(n))
             .into_par_iter()
             .map(|chunk| {
                 let (first, count) = (chunk * rows, rows.min(n - chunk * rows));

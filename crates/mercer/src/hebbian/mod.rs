@@ -4,7 +4,8 @@
 //! [`KernelPca`](crate::KernelPca) needs fewer passes.
 //!
 //! **Cost** of a pass: `n²` kernel entries and `n² r` multiply-adds (twice that with meta-descent). **Memory**: `4 n r` numbers in double
-//! precision (twice that with meta-descent), one tile per thread, and kernel rows as far as a budget allows them to be kept.
+//! precision (twice that with meta-descent), some `20 r²` for small matrices, up to as many
+//! numbers again for batches that are put off, one tile per thread, and kernel rows as far as a budget allows them to be kept.
 //!
 //! # Method
 //!

@@ -4,9 +4,11 @@ use super::engine::{Engine, TileEngine};
 use super::learner::HebbianLearner;
 use super::run::ERROR_UP_TO;
 use super::settings::{KernelHebbianPca, RecordError, Start};
+use super::state::{CHUNK, most_pending};
 use super::tune::trial_updates;
 use crate::choices::{Center, GramChoice, Refresh};
 use crate::data::Points;
+use crate::eigen::tall::parts_of_inner;
 use crate::error::{Error, Result, bytes};
 use crate::gram::{Basis, Element, PackedCopy, StoreFormat, block_size};
 use crate::kernel::Kernel;
@@ -326,7 +328,25 @@ impl KernelHebbianPca {
         let kept = if self.follows() { batch * n64 * size } else { 0 };
         let scratch = prepared.threads.count() as u64 * block * (batch * size + width * 8 + (width + batch) * size);
         let small = 8 * batch * (batch * 3 + 4 * width) + batch * d as u64 * (size + 8);
-        packed::<T>(prepared, points) + state + product + kept + scratch + small
+        packed::<T>(prepared, points) + state + product + kept + scratch + small + self.small_matrices(n, prepared)
+    }
+
+    /// Bytes of what has as many rows, and mostly as many columns, as there are components.
+    fn small_matrices(&self, n: usize, prepared: &Prepared) -> u64 {
+        let (b, r, w) = (self.batch(n) as u64, self.n_components as u64, self.width() as u64);
+        let followed = if self.follows() { 2 } else { 0 };
+        // Small products, and a copy to come back to.
+        let always = 2 * (w * r + followed * r * r);
+        // The panel, a transposed copy of the products, `T` and `C`; then, on the way back through what was put off, a product of transforms
+        // and the next, and the points that each thread has at hand.
+        let panel = w * (w + (1 + followed) * b);
+        let folded = (CHUNK * prepared.threads.count()) as u64 * w;
+        // Where eigenvalues are followed, no batch waits for the next.
+        let put_off = if self.follows() { w * (w + 2 * b) } else { most_pending(n, w as usize, b as usize) };
+        let batch = panel + w * (r + w + b) + 2 * w * w + folded + put_off;
+        // Where a pass begins nothing is put off, but products are summed from parts; so it is where a model is made.
+        let parts = parts_of_inner(n) as u64 + 4;
+        8 * (always + batch.max(parts * w * r + 4 * r * r))
     }
 }
 

@@ -11,10 +11,25 @@ use crate::memory::Buffer;
 use crate::watch::Threads;
 
 /// Points per partial sum: the number of partial sums, and so the rounding, depends on the number of points only.
-const CHUNK: usize = 1024;
+pub(super) const CHUNK: usize = 1024;
 
 /// Batches that are put off at most: enough that touching the coefficients is lost in the kernel rows.
 pub(super) const MAX_PENDING: usize = 16;
+/// And as many as take no more numbers for each row of `S` than the large matrices and their copies: this many times the points. That
+/// is decided by shapes alone, because fewer are rounded otherwise, and memory may not decide bits.
+const PENDING_NUMBERS: usize = 4;
+
+/// Numbers that `count` batches of `b` samples take for each of the `w` rows of `S`, until they have reached the coefficients: their `T`, and their
+/// `C` twice.
+fn pending_numbers(count: usize, w: usize, b: usize) -> usize {
+    count * (w + 2 * b)
+}
+
+/// The most numbers that batches of `b` samples ever take until they have reached the coefficients.
+pub(super) fn most_pending(n: usize, w: usize, b: usize) -> u64 {
+    let most = pending_numbers(MAX_PENDING, w, b).min(PENDING_NUMBERS * n).max(pending_numbers(1, w, b));
+    w as u64 * most as u64
+}
 
 /// What a batch does to the coefficients.
 #[derive(Clone)]
@@ -140,9 +155,15 @@ impl State {
         threads: &Threads,
     ) {
         self.pending.push(Pending { transform, samples: samples.to_vec(), coefficients });
-        if self.pending.len() == MAX_PENDING {
+        if self.pending.len() >= MAX_PENDING || !self.has_room_for_another(samples.len()) {
             self.settle(threads);
         }
+    }
+
+    /// Whether another batch of so many samples can be put off.
+    fn has_room_for_another(&self, samples: usize) -> bool {
+        let held: usize = self.pending.iter().map(|batch| pending_numbers(1, self.w, batch.samples.len())).sum();
+        held + pending_numbers(1, self.w, samples) <= PENDING_NUMBERS * self.n
     }
 
     /// Does to the coefficients what was put off.
