@@ -180,9 +180,11 @@ impl Failure {
             | Self::Data { source: mercer::Error::FeatureMismatch { .. }, .. } => {
                 Some("give the same columns as at the fit; --label takes one out")
             }
-            Self::Library(mercer::Error::NegativeEigenvalues { .. }) => {
-                Some("say what to do with them: --negative clip or --negative flip")
-            }
+            Self::Library(mercer::Error::NegativeEigenvalues { can_flip, .. }) => Some(if *can_flip {
+                "say what to do with them: --negative clip or --negative flip"
+            } else {
+                "say that they count as zero: --negative clip"
+            }),
             Self::NoMemory { .. } => Some(LARGER_THAN_MEMORY),
             Self::Library(_)
             | Self::Data { .. }
@@ -260,7 +262,7 @@ fn as_typed(error: &mercer::Error) -> String {
         mercer::Error::TooFewDistinct { needed, found } => {
             format!("--n-clusters must be at most the number of different rows, which is {found}, but it is {needed}")
         }
-        mercer::Error::NegativeEigenvalues { ratio } => format!(
+        mercer::Error::NegativeEigenvalues { ratio, .. } => format!(
             "the kernel is not positive semi-definite: it has significant negative eigenvalues ({ratio:.1e} of the largest)"
         ),
         mercer::Error::Io { doing, path, source } => {

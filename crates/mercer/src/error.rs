@@ -203,11 +203,14 @@ pub enum Error {
     /// The kernel matrix has significant negative eigenvalues and they were not allowed.
     #[error(
         "there are significant negative eigenvalues ({ratio:.1e} of the largest): the kernel is not positive \
-         semi-definite; choose what to do with them by `negative` = \"clip\" or \"flip\""
+         semi-definite; choose what to do with them by `negative` = \"clip\"{}",
+        if *.can_flip { " or \"flip\"" } else { "" }
     )]
     NegativeEigenvalues {
         /// The most negative one found, relative to the largest.
         ratio: f64,
+        /// Whether components can be ordered by absolute value instead.
+        can_flip: bool,
     },
 
     /// A point has nothing to do with the others, so that its row of the kernel matrix cannot be normalised.
@@ -337,8 +340,9 @@ pub enum Error {
 
     /// The kernel Hebbian algorithm left every bound: its gain is too large.
     #[error(
-        "the kernel Hebbian algorithm diverged within {updates} updates with gain \"{rule}\" at eta0 = {eta0}{}{}; {advice}",
-        .mu.map_or_else(String::new, |mu| format!(" and mu = {mu}")),
+        "the kernel Hebbian algorithm diverged within {updates} updates with gain \"{rule}\" at eta0 = {}{}{}; {advice}",
+        short(*.eta0),
+        .mu.map_or_else(String::new, |mu| format!(" and mu = {}", short(mu))),
         if *.died { ": it blew up, and its gains then died, so that it stays where that has left it" } else { "" }
     )]
     Diverged {

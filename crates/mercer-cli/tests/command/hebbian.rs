@@ -241,6 +241,8 @@ fn bad_values_and_divergence_are_errors_and_leave_nothing() {
         ("--gain constant --eta0 10000", "diverged within"),
     ] {
         let outcome = directory.run(&format!("{FIT} {words} --checkpoint state"));
+        ("--gain constant --eta0 1e300", " at eta0 = 1e300; use a smaller eta0"),
+        ("--gain smd --rho0 800", "; there is no smaller value to try: use a smaller rho0, or 0\n"),
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
     }

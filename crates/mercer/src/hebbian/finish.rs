@@ -97,7 +97,8 @@ impl HebbianLearner {
             expansion: None,
             resumed_after_passes: self.resumed_after.map(|resumed| resumed.passes),
         }
-        .model_with_scores(&ritz.scores)?;
+        .model_with_scores(&ritz.scores)
+        .map_err(without_flipping)?;
         model.set_seconds(BTreeMap::from([("total".to_owned(), self.seconds)]));
         Ok(model)
     }
@@ -212,3 +213,11 @@ impl Ritz {
 pub(super) fn symmetric(matrix: MatRef<'_, f64>) -> Mat<f64> {
     Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]))
 }
+/// What is wrong, without the advice that updates cannot follow: they never find directions of negative eigenvalues.
+fn without_flipping(error: Error) -> Error {
+    match error {
+        Error::NegativeEigenvalues { ratio, .. } => Error::NegativeEigenvalues { ratio, can_flip: false },
+        other => other,
+    }
+}
+

@@ -72,6 +72,9 @@ impl HebbianLearner {
             (Gain::Fixed(_), Gain::Fixed(_)) if settings.rule.adapts() => "use smaller values, or \"auto\"",
             (Gain::Fixed(_), _) => "use a smaller eta0, or \"auto\"",
             (Gain::Auto, Gain::Fixed(_)) if settings.rule.adapts() => "use a smaller mu, or \"auto\"",
+            (Gain::Auto, _) if settings.rule.adapts() && settings.rho0 != 0.0 => {
+                "there is no smaller value to try: use a smaller rho0, or 0"
+            }
             (Gain::Auto, _) if self.start.is_some() => {
                 "there is no smaller value to try: are the points, and the start that was given, as they should be?"
             }

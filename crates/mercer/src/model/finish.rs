@@ -283,7 +283,7 @@ impl Finish<'_> {
             return Ok(());
         }
         match self.settings.negative {
-            Negative::Error => return Err(Error::NegativeEigenvalues { ratio }),
+            Negative::Error => return Err(Error::NegativeEigenvalues { ratio, can_flip: true }),
             Negative::Clip => self
                 .prepared
                 .warnings

@@ -75,7 +75,8 @@ impl FeatureMap {
         let square = square_matrix(self.kernel(), self.landmarks(), &context)?;
         let (values, vectors) = threads.run(|| small_eigen(square.as_ref(), Order::Algebraic))?;
         if let Some(lowest) = values[..k].iter().find(|&&value| value <= 0.0) {
-            return Err(Error::NegativeEigenvalues { ratio: -lowest / values[0].max(f64::MIN_POSITIVE) });
+            let ratio = -lowest / values[0].max(f64::MIN_POSITIVE);
+            return Err(Error::IndefiniteLandmarks { kernel: self.kernel().name().to_owned(), ratio });
         }
         let ratio = points.n_samples() as f64 / self.n_landmarks() as f64;
         let scaled = Mat::from_fn(vectors.nrows(), k, |i, j| vectors[(i, j)] / (values[j] * ratio.sqrt()));
