@@ -262,6 +262,25 @@ fn bad_values_and_divergence_are_errors_and_leave_nothing() {
 
 #[test]
 fn a_time_limit_saves_what_was_learned_and_resume_goes_on_to_the_same_bits() {
+#[test]
+fn a_kernel_without_a_positive_eigenvalue_is_told_from_equal_rows() {
+    let directory = Directory::new();
+    let minus: Vec<u8> = (0..400).flat_map(|at| (if at % 21 == 0 { -1.0_f64 } else { 0.0 }).to_le_bytes()).collect();
+    directory.write("minus.npy", npy("<f8", "(20, 20)", &minus));
+    let fit = "fit minus.npy --solver hebbian --kernel precomputed --no-center -n 2 --gain constant -o minus.mercer";
+    for (words, message) in [
+        ("--eta0 5 --updates 48", "diverged within 48 updates with gain \"constant\" at eta0 = 5; "),
+        ("--eta0 5 --updates 49", "diverged within 49 updates with gain \"constant\" at eta0 = 5; "),
+        ("--eta0 0.1", "error: the kernel is not positive semi-definite: "),
+        ("--eta0 0.1", "\nhint: say that they count as zero: --negative clip\n"),
+    ] {
+        let outcome = directory.run(&format!("{fit} {words}"));
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
+    assert_eq!(directory.files(), ["minus.npy"]);
+}
+
     let directory = with_points(ROWS);
     let words = format!("{FIT} --passes 5000 --batch-size 16 --checkpoint state --checkpoint-every 1ms");
     let outcome = directory.run(&format!("{words} --eta0 0.05 --time-limit 1s --json"));

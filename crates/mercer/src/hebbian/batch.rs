@@ -47,9 +47,10 @@ impl Small {
         (0..r).map(move |i| self.products[i * r + i])
     }
 
-    /// Whether no squared length exceeds the limit; none does that is not a number.
+    /// Whether no squared length exceeds the limit, of either sign: a kernel with negative eigenvalues has negative ones. What is not a
+    /// number is not within it.
     pub(super) fn is_within(&self, limit: f64) -> bool {
-        self.squared_lengths().all(|length| length <= limit)
+        self.squared_lengths().all(|length| length.abs() <= limit)
     }
 }
 

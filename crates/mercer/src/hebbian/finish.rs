@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use faer::{Mat, MatRef};
 
 use super::learner::HebbianLearner;
+use crate::choices::Negative;
 use crate::eigen::tall::inner;
 use crate::eigen::{EigenPairs, Order, Outcome, small_eigen, small_product};
 use crate::error::{Error, Result};
@@ -131,9 +132,6 @@ impl HebbianLearner {
             let (values, vectors) = small_eigen(lengths.as_ref(), Order::Modulus)?;
             let largest = values.first().map_or(0.0, |value| value.abs());
             let kept: Vec<usize> = (0..values.len()).filter(|&j| values[j] > DEPENDENT * largest).collect();
-            if kept.is_empty() {
-                return Err(Error::NoVariance { n_samples: self.state.n });
-            }
             let whitened = Mat::from_fn(r, kept.len(), |i, j| vectors[(i, kept[j])] / values[kept[j]].sqrt());
             let quotient = |j: usize| {
                 let moment = small_product(moments.as_ref(), vectors.as_ref().subcols(j, 1));
@@ -143,6 +141,9 @@ impl HebbianLearner {
             let certain = self.prepared.precision.epsilon().sqrt() * largest;
             let negative = (0..values.len()).filter(|&j| values[j] < -certain);
             let lowest = negative.map(quotient).min_by(f64::total_cmp);
+            if kept.is_empty() {
+                return Err(self.nothing_kept(lowest));
+            }
             let projected = symmetric(
                 small_product(whitened.transpose(), small_product(moments.as_ref(), whitened.as_ref()).as_ref())
                     .as_ref(),
@@ -157,6 +158,21 @@ impl HebbianLearner {
             ritz.fix_signs();
             Ok(ritz)
         })
+    }
+
+    /// What is wrong with a span in which no direction has a positive squared length: that of negative eigenvalues, or of nothing at all.
+    fn nothing_kept(&self, lowest: Option<f64>) -> Error {
+        match (lowest, self.settings.common.negative) {
+            (None, _) => Error::NoVariance { n_samples: self.state.n },
+            (Some(_), Negative::Clip) => Error::UnsuitableKernel {
+                what: "the kernel Hebbian algorithm",
+                kernel: self.prepared.kernel.name().to_owned(),
+                reason: "what was learned has negative eigenvalues only, and they count as zero",
+            },
+            (Some(lowest), Negative::Error | Negative::Flip) => {
+                Error::NegativeEigenvalues { ratio: -lowest / f64::MIN_POSITIVE, can_flip: false }
+            }
+        }
     }
 
     /// Whether nothing is left beside the directions that were found, so that those that were dropped are missed by nobody.
@@ -209,10 +225,6 @@ impl Ritz {
     }
 }
 
-/// The symmetric part, which rounding has left nearly everything in.
-pub(super) fn symmetric(matrix: MatRef<'_, f64>) -> Mat<f64> {
-    Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]))
-}
 /// What is wrong, without the advice that updates cannot follow: they never find directions of negative eigenvalues.
 fn without_flipping(error: Error) -> Error {
     match error {
@@ -221,3 +233,7 @@ fn without_flipping(error: Error) -> Error {
     }
 }
 
+/// The symmetric part, which rounding has left nearly everything in.
+pub(super) fn symmetric(matrix: MatRef<'_, f64>) -> Mat<f64> {
+    Mat::from_fn(matrix.nrows(), matrix.ncols(), |i, j| 0.5 * (matrix[(i, j)] + matrix[(j, i)]))
+}

@@ -137,7 +137,7 @@ impl HebbianLearner {
         let mut state = State::new(coefficients.as_ref(), images.as_ref(), adapts, settings.rho0, padded, lanes);
         drop((coefficients, images));
         state.refresh(false, &prepared.threads);
-        let longest = state.small.squared_lengths().fold(1.0, f64::max);
+        let longest = state.small.squared_lengths().map(f64::abs).fold(1.0, f64::max);
         let parameters = GainParameters { eta0: f64::NAN, tau: None, mu: None };
         let keeping = Keeping::new(&settings);
         Ok(Self {

@@ -234,3 +234,25 @@ fn negative_eigenvalues_inside_the_span_are_told_and_shares_are_those_of_the_exa
         assert!((found - expected).abs() < 1e-9, "{found} {expected}");
     }
 }
+
+#[test]
+fn a_kernel_without_a_positive_eigenvalue_diverges_or_is_told_to_be_one() {
+    let minus = faer::Mat::from_fn(20, 20, |i, j| if i == j { -1.0 } else { 0.0 });
+    let points = crate::support::precomputed(minus.as_ref());
+    let settings = KernelHebbianPca::new(Kernel::Precomputed).center(Center::No).gain(GainRule::Constant);
+    // Squared lengths go down to -1e300 and then to minus infinity.
+    for updates in [48, 49, 150] {
+        let error = settings.clone().eta0(5.0).updates(updates).fit(&points).unwrap_err();
+        assert!(
+            matches!(error, mercer::Error::Diverged { updates: seen, .. } if seen <= updates),
+            "{updates}: {error}"
+        );
+    }
+    let learned = |negative| settings.clone().eta0(0.1).passes(1).negative(negative).fit(&points).unwrap().model();
+    let error = learned(Negative::Error).unwrap_err();
+    assert!(matches!(error, mercer::Error::NegativeEigenvalues { .. }), "{error}");
+    let error = learned(Negative::Clip).unwrap_err().to_string();
+    let message = "the kernel Hebbian algorithm does not work with the precomputed kernel: what was learned has negative eigenvalues only, and \
+                   they count as zero";
+    assert_eq!(error, message);
+}
