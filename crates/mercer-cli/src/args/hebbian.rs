@@ -66,13 +66,21 @@ pub(crate) struct HebbianArgs {
     pub(crate) batch_size: Option<usize>,
 }
 
+/// How far the kernel Hebbian algorithm goes, where that is no whole number of passes.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Kernel Hebbian algorithm (--solver hebbian)")]
+pub(crate) struct UpdatesArgs {
+    /// Updates, one point each, instead of whole --passes
+    #[arg(long, value_name = "N", value_parser = whole::<usize>, conflicts_with = "passes")]
+    pub(crate) updates: Option<usize>,
+}
+
 /// Flags of a fit by the kernel Hebbian algorithm that say how far it goes and what is looked at on the way.
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Kernel Hebbian algorithm (--solver hebbian)")]
 pub(crate) struct HistoryArgs {
-    /// Updates, one point each, instead of whole --passes
-    #[arg(long, value_name = "N", value_parser = whole::<usize>, conflicts_with = "passes")]
-    pub(crate) updates: Option<usize>,
+    #[command(flatten)]
+    pub(crate) length: UpdatesArgs,
     /// Updates after which the history in the record gets an entry, beside those at the end of every pass
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) record_every: Option<usize>,
@@ -89,7 +97,7 @@ impl HistoryArgs {
     /// The flags that were given, by name.
     pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
         [
-            ("--updates", self.updates.is_some()),
+            ("--updates", self.length.updates.is_some()),
             ("--record-every", self.record_every.is_some()),
             ("--record-error", self.record_error.is_some()),
             ("--keep-every", self.keep_every.is_some()),

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::data::DataArgs;
 use super::fit::{KernelArgs, SolveArgs};
-use super::hebbian::{FitSolver, HebbianArgs, solvers};
+use super::hebbian::{FitSolver, HebbianArgs, UpdatesArgs, solvers};
 use super::nystrom::{FitGram, NystromArgs, grams};
 use super::report::{ProgressArgs, ReportArgs};
 
@@ -44,6 +44,8 @@ pub(crate) struct PlanArgs {
     pub(crate) solver: FitSolver,
     #[command(flatten)]
     pub(crate) hebbian: HebbianArgs,
+    #[command(flatten)]
+    pub(crate) length: UpdatesArgs,
     #[command(flatten)]
     pub(crate) nystrom: NystromArgs,
     #[command(flatten)]

@@ -32,12 +32,8 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         }
     }
     nystrom::check_flags(args.into())?;
-    if args.solver != FitSolver::Hebbian {
-        let start = args.initial_model.is_some().then_some("--initial-model");
-        if let Some(flag) = start.into_iter().chain(args.history.given()).next() {
-            return Err(Failure::usage(format!("{flag} is for --solver hebbian only")));
-        }
-    }
+    let start = args.initial_model.is_some().then_some("--initial-model");
+    hebbian::refuse_others(args.solver, start.into_iter().chain(args.history.given()))?;
     let kept = args.checkpoint.checkpoint.as_deref();
     let outputs = || args.output.as_deref().into_iter().chain(kept);
     Session::check_replaceable(outputs())?;

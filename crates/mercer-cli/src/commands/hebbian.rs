@@ -84,7 +84,16 @@ pub(super) fn check_flags(solver: FitSolver, solve: &SolveArgs, hebbian: &Hebbia
 
 /// Refuses flags of the kernel Hebbian algorithm where another solver was asked for.
 pub(super) fn refuse_flags(args: &HebbianArgs) -> Result<()> {
-    match args.given().next() {
+    refuse(args.given())
+}
+
+/// The same for flags beside those, unless they are for the solver.
+pub(super) fn refuse_others(solver: FitSolver, given: impl Iterator<Item = &'static str>) -> Result<()> {
+    if solver == FitSolver::Hebbian { Ok(()) } else { refuse(given) }
+}
+
+fn refuse(mut given: impl Iterator<Item = &'static str>) -> Result<()> {
+    match given.next() {
         Some(flag) => Err(Failure::usage(format!("{flag} is for --solver hebbian only"))),
         None => Ok(()),
     }

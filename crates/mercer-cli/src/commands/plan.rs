@@ -25,14 +25,15 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
     session.check_outputs(None, &[("data", &args.points)])?;
     check_standardize(&args.data, &args.kernel)?;
     hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;
+    let history = HistoryArgs { length: args.length, ..HistoryArgs::default() };
+    hebbian::refuse_others(args.solver, history.given())?;
     let flags = Flags::from(args);
     nystrom::check_flags(flags)?;
     if args.nystrom.blocks {
         return show_blocks(flags, session);
     }
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
-    let (hebbian, history) = (&args.hebbian, HistoryArgs::default());
-    show(&Planned { flags, hebbian, history, checkpoint: None, start: None }, &data, session)
+    show(&Planned { flags, hebbian: &args.hebbian, history, checkpoint: None, start: None }, &data, session)
 }
 
 /// The flags that a plan is made from, of `plan` and of `fit --dry-run`.

@@ -67,7 +67,7 @@ pub(super) fn hebbian_settings(
 
 /// How far it goes, and what is looked at on the way.
 pub(super) fn with_history(settings: KernelHebbianPca, history: HistoryArgs) -> KernelHebbianPca {
-    let settings = history.updates.into_iter().fold(settings, KernelHebbianPca::updates);
+    let settings = history.length.updates.into_iter().fold(settings, KernelHebbianPca::updates);
     let settings = history.record_every.into_iter().fold(settings, KernelHebbianPca::record_every);
     let settings = history.record_error.into_iter().fold(settings, KernelHebbianPca::record_error);
     history.keep_every.into_iter().fold(settings, KernelHebbianPca::keep_every)

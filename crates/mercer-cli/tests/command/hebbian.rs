@@ -134,6 +134,8 @@ fn flags_that_mean_nothing_are_refused_before_anything_is_read() {
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
     }
+    let outcome = directory.run("plan none.npy --updates 3");
+    assert!(outcome.stderr.contains("--updates is for --solver hebbian only"), "{}", outcome.stderr);
     let outcome = directory.run("plan none.npy --solver hebbian --max-passes 3");
     assert!(outcome.stderr.contains("--max-passes is not for --solver hebbian"), "{}", outcome.stderr);
 }
@@ -239,10 +241,10 @@ fn bad_values_and_divergence_are_errors_and_leave_nothing() {
         ("--passes 0", "--passes must be at least 1"),
         ("--batch-size 0", "--batch-size must be at least 1"),
         ("--gain constant --eta0 10000", "diverged within"),
-    ] {
-        let outcome = directory.run(&format!("{FIT} {words} --checkpoint state"));
         ("--gain constant --eta0 1e300", " at eta0 = 1e300; use a smaller eta0"),
         ("--gain smd --rho0 800", "; there is no smaller value to try: use a smaller rho0, or 0\n"),
+    ] {
+        let outcome = directory.run(&format!("{FIT} {words} --checkpoint state"));
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
     }
@@ -260,8 +262,6 @@ fn bad_values_and_divergence_are_errors_and_leave_nothing() {
     assert_eq!(directory.files(), ["equal.npy", "points.npy"]);
 }
 
-#[test]
-fn a_time_limit_saves_what_was_learned_and_resume_goes_on_to_the_same_bits() {
 #[test]
 fn a_kernel_without_a_positive_eigenvalue_is_told_from_equal_rows() {
     let directory = Directory::new();
@@ -281,6 +281,8 @@ fn a_kernel_without_a_positive_eigenvalue_is_told_from_equal_rows() {
     assert_eq!(directory.files(), ["minus.npy"]);
 }
 
+#[test]
+fn a_time_limit_saves_what_was_learned_and_resume_goes_on_to_the_same_bits() {
     let directory = with_points(ROWS);
     let words = format!("{FIT} --passes 5000 --batch-size 16 --checkpoint state --checkpoint-every 1ms");
     let outcome = directory.run(&format!("{words} --eta0 0.05 --time-limit 1s --json"));
@@ -347,6 +349,10 @@ fn a_checkpoint_of_another_run_is_refused() {
 fn its_plan_says_passes_time_and_memory_and_is_the_one_that_is_carried_out() {
     let directory = with_points(ROWS);
     let flags = "points.npy --solver hebbian -n 3 --gamma 0.5 --gain smd --passes 4 --tolerance 0.9999";
+    let fewer = flags.replace("--passes 4", "--updates 900");
+    let short = directory.run(&format!("plan {fewer} --json")).done();
+    let record: Value = serde_json::from_str(&short.stdout).unwrap();
+    assert_eq!(record["plan"]["expected_passes"], 3, "{}", short.stdout);
     let plan = directory.run(&format!("plan {flags}")).done();
     for line in [
         "wanted      3 components\n",
