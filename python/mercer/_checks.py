@@ -9,6 +9,10 @@ from typing import Any, Literal, overload
 import numpy as np
 
 
+# The largest integer that the extension module takes, on any machine that it is built for.
+_LARGEST = 2**63 - 1
+
+
 class InvalidParameterError(ValueError, TypeError):
     """A parameter has a value, or a type, that is not allowed."""
 
@@ -60,12 +64,14 @@ def integer(
 def integer(
     owner: str, name: str, value: Any, minimum: int, *, maximum: int | None = None, optional: bool = False
 ) -> int | None:
-    """An integer that is not below ``minimum`` nor above ``maximum``; ``None`` if that is allowed."""
+    """An integer that is not below ``minimum`` nor above ``maximum``, or what the library has room for; ``None`` if that is allowed."""
     if value is None and optional:
         return None
     fits = isinstance(value, Integral) and not isinstance(value, (bool, np.bool_)) and int(value) >= minimum
-    if not fits or (maximum is not None and int(value) > maximum):
-        end = "inf)" if maximum is None else f"{maximum}]"
+    most = _LARGEST if maximum is None else maximum
+    if not fits or int(value) > most:
+        # That there is an end is news only to those who went beyond it.
+        end = "inf)" if maximum is None and not fits else f"{most}]"
         allowed = f"an int in the range [{minimum}, {end}" + (" or None" if optional else "")
         raise refuse(owner, name, allowed, value)
     return int(value)

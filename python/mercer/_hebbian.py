@@ -52,7 +52,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         When eigenvalue estimates and gains are renewed: once per pass, so that annealing stands still within a pass; at every update; or
         estimates once per pass and annealing at every update.
     passes : int, default=10
-        Passes over the points. If residuals are then above 0.01 of the largest eigenvalue, a ``ConvergenceWarning`` says so.
+        Passes over the points. If residuals are then above ``tolerance``, a ``ConvergenceWarning`` says so.
     batch_size : int, default=None
         Updates that are computed together. The iterates are the same for every size, up to rounding.
     random_state : int, RandomState, Generator or None, default=None
@@ -78,6 +78,8 @@ class KernelHebbianPCA(Metrics, Estimator):
         Seconds after which what has been learned so far is returned, with a ``ConvergenceWarning``.
     negative : {"error", "clip"}, default="error"
         What significant negative eigenvalues of a kernel that is not positive semi-definite are: an error, or left out.
+    tolerance : float, default=None
+        Residual, relative to the largest eigenvalue, that is enough; ``None`` is 0.01. It does not end a run, which makes all its passes.
 
     Attributes
     ----------
@@ -158,6 +160,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         progress: Any = False,
         time_limit: float | None = None,
         negative: str = "error",
+        tolerance: float | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -187,6 +190,7 @@ class KernelHebbianPCA(Metrics, Estimator):
         self.progress = progress
         self.time_limit = time_limit
         self.negative = negative
+        self.tolerance = tolerance
 
     # Learning
 
@@ -365,6 +369,7 @@ class KernelHebbianPCA(Metrics, Estimator):
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
             "negative": _checks.choice(owner, "negative", self.negative, ("error", "clip")),
+            "tolerance": _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True),
         }
 
     def _kernel_settings(self) -> dict[str, Any]:

@@ -304,6 +304,13 @@ def test_components_that_have_not_converged_are_told(points):
     assert not learner.record_["converged"]
     with pytest.warns(ConvergenceWarning, match="after 300 updates the largest residual is"):
         learner.partial_fit(passes=1)
+    with pytest.warns(ConvergenceWarning, match="where 0.001 would be enough"):
+        KernelHebbianPCA(3, kernel="rbf", passes=1, tolerance=0.001).fit(points)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rough = KernelHebbianPCA(3, kernel="rbf", passes=1, tolerance=0.9999).fit(points)
+    assert rough.record_["converged"] and rough.record_["tolerance"] == 0.9999
+    np.testing.assert_array_equal(rough.coefficients_, KernelHebbianPCA(3, kernel="rbf", passes=1).fit(points).coefficients_)
     # Exact components have.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -363,7 +370,9 @@ def test_automatic_gains_go_on_down_when_new_points_need_it(points):
         ({"xi": float("nan")}, r"'xi' parameter of KernelHebbianPCA must be a float in the range \[0, 1\]. Got nan"),
         ({"rho0": float("nan")}, "'rho0' parameter"),
         ({"refresh": "never"}, "'refresh' parameter"),
-        ({"passes": 0}, "'passes' parameter"),
+        ({"passes": 0}, r"'passes' parameter of KernelHebbianPCA must be an int in the range \[1, inf\). Got 0"),
+        ({"passes": 10**30}, r"'passes' parameter of KernelHebbianPCA must be an int in the range \[1, 9223372036854775807\]. Got 10{30} "),
+        ({"tolerance": 0}, r"'tolerance' parameter of KernelHebbianPCA must be a float in the range \(0, inf\) or None. Got 0"),
         ({"batch_size": 0}, "'batch_size' parameter"),
         ({"record_every": 0}, "'record_every' parameter"),
         ({"record_error": "yes"}, "'record_error' parameter"),

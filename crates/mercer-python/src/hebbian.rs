@@ -43,6 +43,7 @@ pub(crate) struct HebbianSettings<'py> {
     threads: Option<usize>,
     seed: u64,
     negative: String,
+    tolerance: Option<f64>,
 }
 
 impl HebbianSettings<'_> {
@@ -83,6 +84,9 @@ impl HebbianSettings<'_> {
         }
         if let Some(threads) = self.threads {
             settings = settings.threads(threads);
+        }
+        if let Some(tolerance) = self.tolerance {
+            settings = settings.tolerance(tolerance);
         }
         Ok(settings)
     }
