@@ -287,8 +287,8 @@ mod tests {
         let bytes = model.to_bytes().expect("bytes");
         let header = header_of(&bytes, path).expect("a header");
         let header = Header { n_features: 1 << 40, digest: String::new(), ..header };
-        let one = |name| Tensor::from_f64(name, vec![1, 1], [1.0]);
-        let tensors = [one("decoder"), one("encoder"), Tensor::from_f64("mean", vec![1], [1.0])];
+        let one = |name| Tensor::from_f64(name, vec![1, 1], std::iter::once(1.0));
+        let tensors = [one("decoder"), one("encoder"), Tensor::from_f64("mean", vec![1], std::iter::once(1.0))];
         let metadata = signed(header, &tensors, path).expect("entries");
         let bytes = safetensors::serialize(views_of(&tensors, path).expect("views"), Some(metadata)).expect("bytes");
         let said = Autoencoder::from_bytes(&bytes).expect_err("a header that lies").to_string();
