@@ -80,8 +80,12 @@ pub(super) fn table(names: &[&str], rows: &[Vec<Cell>]) -> String {
 
 /// Sentences, one below the other.
 pub(super) fn list(sentences: &[String]) -> String {
-    let items: String = sentences.iter().map(|sentence| format!("<li>{}</li>\n", escaped(sentence))).collect();
-    format!("<ul>\n{items}</ul>")
+    let mut text = String::from("<ul>\n");
+    for sentence in sentences {
+        let _ = writeln!(text, "<li>{}</li>", escaped(sentence));
+    }
+    text.push_str("</ul>");
+    text
 }
 
 /// A paragraph.

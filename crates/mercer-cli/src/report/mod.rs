@@ -20,12 +20,17 @@ pub(crate) type Record = Map<String, Value>;
 /// The page of a record.
 pub(crate) fn render(record: &Record) -> String {
     let words = |name: &str| record.get(name).and_then(Value::as_str).unwrap_or_default();
-    let subject = ["data", "experiment", "image", "known", "model"].into_iter().map(words).find(|name| !name.is_empty());
+    let subject =
+        ["data", "experiment", "image", "known", "model"].into_iter().map(words).find(|name| !name.is_empty());
     let title = match subject {
         Some(subject) => format!("mercer {}: {subject}", words("command")),
         None => format!("mercer {}", words("command")),
     };
-    let about = format!("Written by mercer {} from a record of version {}.", words("version"), numbers::of(&record["record_version"]));
+    let about = format!(
+        "Written by mercer {} from a record of version {}.",
+        words("version"),
+        numbers::of(&record["record_version"])
+    );
     let introduction = html::paragraph("verdict", &verdict(record)) + &html::paragraph("soft", &about);
     let all: [fn(&Record) -> Option<Panel>; 8] = [
         panels::warnings,

@@ -1,11 +1,13 @@
 //! The parts of a page, one function each.
 
+use std::fmt::Write;
+
 use serde_json::Value;
 
 use super::html::{Cell, Panel, list, paragraph, table};
 use super::{Record, numbers};
 use crate::output::summary::{counted, percent, seconds as as_seconds, short};
-use crate::picture::{Curve, Curves, Scree};
+use crate::picture::{Curve, Curves, Scree, escaped};
 
 /// Rows of a table; what is beyond them is counted.
 const MOST_ROWS: usize = 50;
@@ -105,9 +107,14 @@ pub(super) fn plan(record: &Record) -> Option<Panel> {
     let passes = record.get("passes").map(numbers::of);
     let seconds = record.get("seconds").and_then(|seconds| seconds.get("fit").or_else(|| seconds.get("total")));
     let time = |value: Option<&Value>| value.and_then(Value::as_f64).map_or_else(|| "-".to_owned(), as_seconds);
-    let memory = |name: &str, from: &Record| from.get(name).map_or_else(|| "-".to_owned(), |value| numbers::named(name, value));
+    let memory =
+        |name: &str, from: &Record| from.get(name).map_or_else(|| "-".to_owned(), |value| numbers::named(name, value));
     let rows = [
-        ("passes", plan.get("expected_passes").map_or_else(|| "-".to_owned(), numbers::of), passes.unwrap_or_else(|| "-".to_owned())),
+        (
+            "passes",
+            plan.get("expected_passes").map_or_else(|| "-".to_owned(), numbers::of),
+            passes.unwrap_or_else(|| "-".to_owned()),
+        ),
         ("time", time(plan.get("expected_seconds")), time(seconds)),
         ("memory", memory("expected_memory_bytes", plan), memory("peak_memory_bytes", record)),
     ];
@@ -168,7 +175,8 @@ pub(super) fn others(record: &Record) -> Option<Panel> {
     let parts = |name: &String, value: &Value| match value {
         Value::Array(items) => vec![(name.clone(), items.clone())],
         Value::Object(inner) => {
-            let lists = inner.iter().filter_map(|(part, value)| Some((format!("{name}: {part}"), value.as_array()?.clone())));
+            let lists =
+                inner.iter().filter_map(|(part, value)| Some((format!("{name}: {part}"), value.as_array()?.clone())));
             lists.collect()
         }
         _ => Vec::new(),
@@ -176,7 +184,8 @@ pub(super) fn others(record: &Record) -> Option<Panel> {
     for (name, value) in record.iter().filter(|(name, _)| !SHOWN.contains(&name.as_str())) {
         for (name, items) in parts(name, value) {
             if items.iter().any(Value::is_object) {
-                body += &format!("<h3>{}</h3>{}", crate::picture::escaped(&name.replace('_', " ")), of_objects(&items));
+                let name = escaped(&name.replace('_', " "));
+                let _ = write!(body, "<h3>{name}</h3>{}", of_objects(&items));
             }
         }
     }
@@ -212,7 +221,11 @@ fn few(items: &[Value]) -> String {
 
 /// What a table has no room for.
 fn more(n: usize) -> String {
-    if n <= MOST_ROWS { String::new() } else { paragraph("soft", &format!("{} more are in the record.", n - MOST_ROWS)) }
+    if n <= MOST_ROWS {
+        String::new()
+    } else {
+        paragraph("soft", &format!("{} more are in the record.", n - MOST_ROWS))
+    }
 }
 
 /// Data and kernel, in a line.

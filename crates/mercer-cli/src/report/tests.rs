@@ -38,14 +38,20 @@ fn a_fit_has_its_verdict_its_components_its_plan_and_its_warnings() {
     }
     assert_eq!(page.matches("<section>").count(), page.matches("</section>").count());
     // It is complete in itself: nothing is loaded, and nothing runs.
-    assert!(!page.contains("<script") && !page.contains("src=") && !page.contains("@import") && !page.contains("href="));
+    assert!(
+        !page.contains("<script") && !page.contains("src=") && !page.contains("@import") && !page.contains("href=")
+    );
 }
 
 #[test]
 fn what_is_not_in_the_record_is_not_on_the_page() {
-    let record = json!({ "command": "transform", "exit_code": 0, "record_version": 2, "version": "0.1.0", "n_samples": 7 });
+    let record =
+        json!({ "command": "transform", "exit_code": 0, "record_version": 2, "version": "0.1.0", "n_samples": 7 });
     let page = page(&record);
-    assert!(page.contains("<h1>mercer transform</h1>") && page.contains("Done.") && page.contains("<td>7</td>"), "{page}");
+    assert!(
+        page.contains("<h1>mercer transform</h1>") && page.contains("Done.") && page.contains("<td>7</td>"),
+        "{page}"
+    );
     for absent in ["Components", "The plan", "Time", "What to know", "trust", "In detail"] {
         assert!(!page.contains(absent), "{absent}");
     }

@@ -50,11 +50,7 @@ impl Guise {
             const CHUNK: usize = 4096;
             let are_bytes =
                 |some: &[f32]| some.iter().fold(true, |all, &x| all & (number(f32::from(guise.byte(x))) == x));
-            if is_on_a_pool() {
-                values.par_chunks(CHUNK).all(are_bytes)
-            } else {
-                values.chunks(CHUNK).all(are_bytes)
-            }
+            if is_on_a_pool() { values.par_chunks(CHUNK).all(are_bytes) } else { values.chunks(CHUNK).all(are_bytes) }
         }
         match self {
             Self::Whole => all(values, self, |byte| byte),

@@ -116,11 +116,14 @@ impl Prepared {
         plan.method = Some(found.method.name().to_owned());
         plan.reasons.retain(|reason| !reason.starts_with("tiles are recomputed"));
         let (times, what) = (found.direct / found.cost, format!("{n} points with {d} features"));
-        plan.reasons.push(format!("expansion by {} with {} terms, ", found.method, found.terms) + &if times >= 1.0 {
-            format!("because {what} cost {times:.1} times less than by tiles")
-        } else {
-            format!("as asked for, though {what} cost {:.1} times more than by tiles", 1.0 / times)
-        });
+        plan.reasons.push(
+            format!("expansion by {} with {} terms, ", found.method, found.terms)
+                + &if times >= 1.0 {
+                    format!("because {what} cost {times:.1} times less than by tiles")
+                } else {
+                    format!("as asked for, though {what} cost {:.1} times more than by tiles", 1.0 / times)
+                },
+        );
         plan.expected_memory_bytes += found.bytes;
         if self.has_features(settings, n) {
             SolverChoice::Dense.name().clone_into(&mut plan.solver);

@@ -217,7 +217,7 @@ fn pack_panel<T: Scalar>(points: &Points, first: usize, packing: &Packing, value
     let (lanes, d) = (terms.len(), values.len() / terms.len());
     let mut is_finite = true;
     // Row by row, and then turned: numbers that go to one place in every panel's row are written one by one, and slowly.
-    let mut lines = vec![T::default(); values.len()];
+    let mut packed = vec![T::default(); values.len()];
     let mut x = vec![0.0; points.n_features()];
     for (lane, term) in terms.iter_mut().enumerate() {
         let row = first + lane;
@@ -232,7 +232,7 @@ fn pack_panel<T: Scalar>(points: &Points, first: usize, packing: &Packing, value
             *x = T::from_f64(*x).to_f64();
         }
         let sum = sum_of_squares(&x);
-        let line = lines[lane * d..(lane + 1) * d].iter_mut();
+        let line = packed[lane * d..(lane + 1) * d].iter_mut();
         match &packing.columns {
             None => line.zip(&x).for_each(|(value, &x)| *value = T::from_f64(x)),
             Some(columns) => line.zip(columns).for_each(|(value, &column)| *value = T::from_f64(x[column])),
@@ -242,7 +242,7 @@ fn pack_panel<T: Scalar>(points: &Points, first: usize, packing: &Packing, value
         *term = if packing.pairing == Pairing::SquaredDistance { T::from_f64(-0.5 * sum) } else { T::default() };
     }
     for (k, places) in values.chunks_exact_mut(lanes).enumerate() {
-        places.iter_mut().zip(lines[k..].iter().step_by(d)).for_each(|(place, value)| *place = *value);
+        places.iter_mut().zip(packed[k..].iter().step_by(d)).for_each(|(place, value)| *place = *value);
     }
     is_finite
 }
