@@ -6,6 +6,8 @@
 //! it until then. The system takes the lock from a process that ends, however it ends, so a file of this name that can be locked is one that
 //! nobody will ever finish: the next one to write `NAME` removes it.
 //!
+//! A file that replaces another has the permissions of the other, and until it does, nobody but its owner may read it.
+//!
 //! Nothing else is ever removed, and nothing that is being written. A name is removed only by somebody who holds the lock of the file that
 //! it stands for, and whoever has just made a file and finds it locked or gone makes another. Where files cannot be locked, nothing is removed.
 
@@ -39,6 +41,8 @@ pub struct AsideFile {
     file: File,
     aside: PathBuf,
     place: PathBuf,
+    /// What is replaced, if there is something.
+    replaced: Option<Box<fs::Metadata>>,
     is_in_place: bool,
 }
 
@@ -57,19 +61,19 @@ impl AsideFile {
     ///
     /// If a file cannot be made there.
     pub fn create(path: &Path) -> io::Result<Self> {
-        // A link keeps pointing where it did: what it points to is replaced.
-        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        match fs::metadata(&place) {
+        let place = place_of(path);
+        let replaced = match fs::metadata(&place) {
+            Ok(found) => Some(Box::new(found)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             // A name that is too long, a folder that is a file: found out now, not after the work.
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
+            Err(error) => return Err(error),
+        };
         let name = place.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidFilename))?;
         let stem = stem(name);
         remove_abandoned(directory_of(&place), &stem);
         for number in 0_u64.. {
             let aside = place.with_file_name(aside_name(&stem, number));
-            let file = match File::options().read(true).write(true).create_new(true).open(&aside) {
+            let file = match options(replaced.is_some()).open(&aside) {
                 // Another thread of this process, or one of another machine.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 outcome => outcome?,
@@ -81,7 +85,7 @@ impl AsideFile {
                 // Without a lock it is never taken for abandoned.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
-            return Ok(Self { file, aside, place, is_in_place: false });
+            return Ok(Self { file, aside, place, replaced, is_in_place: false });
         }
         Err(io::ErrorKind::AlreadyExists.into())
     }
@@ -92,6 +96,9 @@ impl AsideFile {
     ///
     /// If the system refuses; nothing is left of the file then.
     pub fn commit(mut self) -> io::Result<()> {
+        if let Some(replaced) = &self.replaced {
+            take_permissions(&self.file, replaced)?;
+        }
         // Before the rename: a crash must not leave the new name with none of the new bytes.
         self.file.sync_all()?;
         fs::rename(&self.aside, &self.place)?;
@@ -123,6 +130,69 @@ impl Seek for AsideFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
+}
+
+/// The file that is written if somebody writes to `path`: a link keeps pointing where it did, and what it points to is replaced, or made if it
+/// is not there.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use mercer::aside::place_of;
+///
+/// assert_eq!(place_of(Path::new("no/such/file")), Path::new("no/such/file"));
+/// ```
+pub fn place_of(path: &Path) -> PathBuf {
+    // As many as systems follow; whoever opens one of a longer chain, or of a circle, is told so by them.
+    const LINKS: usize = 40;
+    if let Ok(there) = fs::canonicalize(path) {
+        return there;
+    }
+    let mut place = path.to_owned();
+    for _ in 0..LINKS {
+        match fs::read_link(&place) {
+            // A target is seen from the folder of the link.
+            Ok(target) => place = directory_of(&place).join(target),
+            Err(_) => return place,
+        }
+    }
+    path.to_owned()
+}
+
+/// How a file aside is opened: as any other, or, where another is replaced, for its owner alone.
+fn options(replaces: bool) -> fs::OpenOptions {
+    let mut options = File::options();
+    options.read(true).write(true).create_new(true);
+    if replaces {
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    options
+}
+
+/// Lets those read and write a file who may with another; fewer, if it cannot be given to the group of the other.
+#[cfg(unix)]
+fn take_permissions(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    const ALL: u32 = 0o777;
+    const GROUP: u32 = 0o070;
+    let own = file.metadata()?;
+    let (user, group) = (replaced.uid(), replaced.gid());
+    let mut keeps_group = own.gid() == group;
+    if (own.uid(), own.gid()) != (user, group) {
+        // Only the superuser can give a file to others, and people to groups that they are in.
+        keeps_group = fchown(file, Some(user), Some(group)).or_else(|_| fchown(file, None, Some(group))).is_ok();
+    }
+    let mode = replaced.mode() & ALL;
+    // Another group may do no more than everybody may.
+    let mode = if keeps_group { mode } else { mode & (!GROUP | (mode << 3)) };
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+/// Elsewhere a file has the permissions of its folder.
+#[cfg(not(unix))]
+fn take_permissions(_: &File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
 }
 
 /// Removes what this process is writing aside in a directory, for when it is about to end in the middle of that.
@@ -262,6 +332,47 @@ mod tests {
         drop(AsideFile::create(&path("m.mercer")).expect("a place to write"));
         expected.retain(|name| *name != own && *name != "m.mercer.2-0.part");
         assert_eq!(names(directory.path()), expected);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_replaces_another_is_for_the_same_people_and_until_then_for_its_owner() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("m.mercer");
+        let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+        for wanted in [0o600, 0o640, 0o444, 0o666] {
+            fs::write(&path, "old").expect("written");
+            fs::set_permissions(&path, fs::Permissions::from_mode(wanted)).expect("set");
+            let file = AsideFile::create(&path).expect("a place to write");
+            assert_eq!(mode(&file.aside), 0o600, "before {wanted:o}");
+            file.commit().expect("committed");
+            assert_eq!(mode(&path), wanted);
+            fs::remove_file(&path).expect("removed");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_to_nothing_stays_a_link_and_its_target_is_written() {
+        use std::os::unix::fs::symlink;
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| directory.path().join(name);
+        fs::create_dir(path("folder")).expect("a folder");
+        // Seen from their own folders, one after the other.
+        symlink("folder/second", path("first")).expect("a link");
+        symlink("target", path("folder/second")).expect("a link");
+        let mut file = AsideFile::create(&path("first")).expect("a place to write");
+        file.write_all(b"new").expect("written");
+        file.commit().expect("committed");
+        for link in ["first", "folder/second"] {
+            assert!(fs::symlink_metadata(path(link)).expect("there").is_symlink(), "{link}");
+        }
+        assert_eq!(fs::read(path("folder/target")).expect("there"), b"new");
+        symlink("circle", path("circle")).expect("a link");
+        assert!(AsideFile::create(&path("circle")).is_err());
+        symlink("no/such", path("astray")).expect("a link");
+        assert!(AsideFile::create(&path("astray")).is_err());
     }
 
     #[cfg(unix)]

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use mercer::aside::place_of;
 use mercer::autoencoder::{Autoencoder, Codec};
+use mercer::data::Scaling;
 use mercer::watch::Threads;
 use mercer::{AnyModel, ClusterModel, Model, StateFile};
 use serde::Serialize;
@@ -356,6 +358,7 @@ pub(super) fn not_for_clusters(path: &Path, model: &ClusterModel, what: &str) ->
 
 /// A path that two ways of writing the same new file have in common.
 fn place(path: &Path) -> PathBuf {
+    let path = &place_of(path);
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match (std::fs::canonicalize(path), std::fs::canonicalize(directory), path.file_name()) {
         (Ok(file), ..) => file,

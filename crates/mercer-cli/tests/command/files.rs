@@ -169,6 +169,39 @@ fn a_place_without_permission_is_refused_before_the_work() {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_replaced_keeps_its_permissions_and_what_a_link_points_to_is_written() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+    const NOBODY: u32 = 65534;
+    let directory = with_old_scores(10);
+    let mode = |name: &str| fs::metadata(directory.path(name)).unwrap().permissions().mode() & 0o777;
+    for name in ["scores.csv", "points.mercer", "run.json"] {
+        directory.write(name, "old");
+        fs::set_permissions(directory.path(name), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    // Only the superuser can give files away.
+    let is_given_away = chown(directory.path("scores.csv"), Some(NOBODY), Some(NOBODY)).is_ok();
+    fs::create_dir(directory.path("elsewhere")).unwrap();
+    symlink("elsewhere/linked.csv", directory.path("link.csv")).unwrap();
+    directory.run("fit points.csv --label half -n 2 -o points.mercer --quiet --record run.json").done();
+    directory.run("transform points.mercer points.csv --label half -o scores.csv --quiet").done();
+    directory.run("transform points.mercer points.csv --label half -o link.csv --quiet").done();
+    for name in ["scores.csv", "points.mercer", "run.json"] {
+        assert_eq!(mode(name), 0o600, "{name}");
+    }
+    let owned = fs::metadata(directory.path("scores.csv")).unwrap();
+    assert!(!is_given_away || (owned.uid(), owned.gid()) == (NOBODY, NOBODY));
+    assert!(fs::symlink_metadata(directory.path("link.csv")).unwrap().is_symlink());
+    assert_eq!(directory.read("elsewhere/linked.csv"), directory.read("scores.csv"));
+    // A link and what it would be written to are one place.
+    fs::remove_file(directory.path("elsewhere/linked.csv")).unwrap();
+    let twice = "transform points.mercer points.csv --label half -o link.csv --record elsewhere/linked.csv";
+    let outcome = directory.run(twice);
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("is named for two outputs"), "{}", outcome.stderr);
+}
+
 #[test]
 fn a_place_that_is_not_there_is_refused_before_the_work() {
     let directory = with_old_scores(10);
