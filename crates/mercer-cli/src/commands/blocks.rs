@@ -101,9 +101,7 @@ impl Rows<'_> {
         if let Some(remark) = &first.remark {
             session.warn(remark.clone());
         }
-        if let Some(note) = output::left_out(self.format, first.labels.as_ref(), first.ids.as_ref()) {
-            session.console.note(&note);
-        }
+        session.check_columns(self.output, self.format, &names, first)?;
         warn_of_scales(self.byte_scale, &first.points, session);
         let (file, n_samples) = if first.part.is_last {
             // Nothing is left to be read, which could not be stopped in between.

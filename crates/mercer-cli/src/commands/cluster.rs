@@ -64,9 +64,7 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     session.check_outputs(outputs, &[("data", &args.points)])?;
     let flags = DataArgs { label: args.labels.clone().or_else(|| args.data.label.clone()), ..args.data.clone() };
     let data = session.read(&args.points, &flags, args.solve.seed)?;
-    if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
-        session.console.note(&note);
-    }
+    session.check_columns(&args.output, format, &[COLUMN.to_owned()], &data)?;
 
     let settings = settings(args);
     let time = session.time_left(args.solve.time_limit);
@@ -87,6 +85,7 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     for warning in &record.warnings {
         session.console.warning(warning);
     }
+    record.warnings.extend_from_slice(session.warnings());
     let written =
         if args.output == Path::new("-") { String::new() } else { format!(", written to {}", args.output.display()) };
     session.console.note(&format!("{}{written}", sentence(&record)));

@@ -48,9 +48,8 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
         Some(path) => Some(like(&data, session.read_reference(path, args, &data)?)?),
         None => None,
     };
-    if let Some(note) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
-        session.console.note(&note);
-    }
+    let names = data.column_names(&[]);
+    session.check_columns(&args.output, format, &names, &data)?;
 
     let settings = denoiser(&args.filter);
     let found = session.timed("denoise", |session| {
@@ -66,7 +65,7 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
             Some(Comparison::new(reference.name.clone(), &values(&reference)?, &values(&data)?, &all(&clean))?)
         }
     };
-    session.timed("write", |_| write(&args.output, format, &clean, &data))?;
+    session.timed("write", |_| write(&args.output, format, &clean, names, &data))?;
     session.wrote(&args.output);
 
     let written =
@@ -89,9 +88,9 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
 }
 
 /// Writes rows under the names of the columns that they came from.
-fn write(output: &Path, format: Format, rows: &Points, data: &Data) -> Result<()> {
+fn write(output: &Path, format: Format, rows: &Points, names: Vec<String>, data: &Data) -> Result<()> {
     let (n, d) = (rows.n_samples(), rows.n_features());
-    let mut writer = ScoreWriter::new(OutputFile::create(output)?, format, data.column_names(&[]), Some(n), data)?;
+    let mut writer = ScoreWriter::new(OutputFile::create(output)?, format, names, Some(n), data)?;
     let values = all(rows);
     writer.write(Mat::from_fn(n, d, |i, k| values[i * d + k]).as_ref(), Words::of(data, 0..n))?;
     writer.finish()

@@ -15,7 +15,7 @@ use mercer::watch::Threads;
 use mercer::{AnyModel, ClusterModel, Model, StateFile};
 use serde::Serialize;
 
-use crate::args::{DataArgs, DenoiseRowsArgs, ProgressChoice, QueryArgs, ReportArgs, TimeLimit};
+use crate::args::{DataArgs, DenoiseRowsArgs, Format, ProgressChoice, QueryArgs, ReportArgs, TimeLimit};
 use crate::console::{Console, print};
 use crate::failure::{ExitStatus, Failure, InputError, Result};
 use crate::input::{self, Data, ReadOptions};
@@ -223,6 +223,15 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Refuses columns that the format of an output cannot hold, and warns of those that it has no place for: before the work.
+    pub(super) fn check_columns(&mut self, output: &Path, format: Format, names: &[String], data: &Data) -> Result<()> {
+        output::check_columns(output, format, names, data)?;
+        if let Some(warning) = output::left_out(format, data.labels.as_ref(), data.ids.as_ref()) {
+            self.warn(warning);
+        }
+        Ok(())
+    }
+
     /// Does something and takes its time as that of a phase.
     pub(super) fn timed<R>(&mut self, phase: &str, work: impl FnOnce(&Self) -> Result<R>) -> Result<R> {
         let start = Instant::now();
@@ -251,6 +260,11 @@ impl<'a> Session<'a> {
     /// Keeps for the record what has been said already.
     pub(super) fn remember_warning(&mut self, text: impl Into<String>) {
         self.warnings.push(text.into());
+    }
+
+    /// What there was to worry about so far.
+    pub(super) fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// What every record has.

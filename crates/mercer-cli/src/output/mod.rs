@@ -11,7 +11,9 @@ use std::path::Path;
 
 pub(crate) use aside::OutputFile;
 pub(crate) use picture::{PictureFormat, as_written, check_format, picture_format, write_picture};
-pub(crate) use scores::{ScoreWriter, Words, component_names, is_open_ended, left_out, number, score_format};
+pub(crate) use scores::{
+    ScoreWriter, Words, check_columns, component_names, is_open_ended, left_out, number, score_format,
+};
 pub(crate) use summary::summary;
 
 use crate::failure::Result;

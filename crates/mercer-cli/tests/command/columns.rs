@@ -265,3 +265,33 @@ fn a_stream_passes_over_what_it_does_not_know_and_says_so_once() {
     assert_eq!(record["warnings"], serde_json::json!([remark]));
     assert_eq!(record["n_samples"], 23);
 }
+
+#[test]
+fn an_output_with_two_columns_of_one_name_is_refused_and_nothing_is_written() {
+    let directory = Directory::new();
+    let rows = (0..12).map(|i| format!("{i},{},{},{i}\n", f64::from(i).sin(), f64::from(i * i).cos()));
+    let rows = rows.collect::<Vec<_>>().concat();
+    directory.write("points.csv", format!("pc1,x,y,novel\n{rows}"));
+    directory.write("cluster.csv", format!("x1,x,y,cluster\n{rows}"));
+    directory.run("fit points.csv --id pc1 --label novel -n 2 -o points.mercer --quiet").done();
+    let before = directory.files();
+    let refused = |words: &str, name: &str, what: &str| {
+        let outcome = directory.run(&format!("{words} --progress none"));
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{words}: {}", outcome.stderr);
+        let expected = format!("would have two columns called {name:?}: the {what} has a name that another column");
+        assert!(outcome.stderr.contains(&expected), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("rename the column in "), "{words}: {}", outcome.stderr);
+        assert_eq!(directory.files(), before, "{words}");
+    };
+    for format in ["csv", "tsv", "parquet", "arrow"] {
+        refused(&format!("transform points.mercer points.csv --id pc1 -o out.{format}"), "pc1", "id");
+        refused(&format!("score points.mercer points.csv --label novel -o out.{format}"), "novel", "label");
+    }
+    refused("transform points.mercer points.csv --id pc1", "pc1", "id");
+    refused("cluster cluster.csv --label cluster --drop x1 -k 2 -o out.csv", "cluster", "label");
+    refused("cluster cluster.csv --labels cluster --drop x1 -k 2 -o out.csv", "cluster", "label");
+    // Where scores are one array, columns have names of their own.
+    directory.run("transform points.mercer points.csv --id pc1 --label novel -o out.npz --quiet").done();
+    let again = "fit out.npz --array scores --id pc1 --label novel -n 1 -o again.mercer --quiet";
+    directory.run(again).done();
+}

@@ -63,7 +63,7 @@ fn scores_are_the_same_in_every_format_they_are_written_in() {
     }
     let outcome =
         directory.run("transform x.mercer pandas.csv --label half --id id -o scores.npy --progress none").done();
-    let note = "labels and ids are not written: a .npy array of scores has no place for them\n";
+    let note = "warning: labels and ids are not written: a .npy array of scores has no place for them\n";
     assert!(outcome.stderr.starts_with(note), "{}", outcome.stderr);
     assert_eq!(numbers(&fit("scores.npy", "")), numbers(&expected));
     directory.run("transform x.mercer pandas.csv --drop half --id id -o scores.libsvm").done();

@@ -34,8 +34,7 @@ fn scores_of_the_training_points_are_the_training_scores() {
 fn text_and_arrays_hold_the_same_scores() {
     let directory = fitted();
     directory.run("transform points.mercer points.csv --label half -o scores.csv").done();
-    let outcome = directory.run("transform points.mercer points.csv --label half -o scores.npy").done();
-    assert!(outcome.stderr.contains("labels are not written"), "{}", outcome.stderr);
+    directory.run("transform points.mercer points.csv --label half -o scores.npy").done();
     let array = std::fs::read(directory.path("scores.npy")).unwrap();
     let header = String::from_utf8_lossy(&array[10..128]).into_owned();
     assert!(header.contains("'shape': (12, 3)"), "{header}");
@@ -161,5 +160,23 @@ fn a_sample_of_new_rows_depends_on_the_seed() {
         assert!((1..5).any(|seed| rows(&format!("--seed {seed}")) != rows("")), "{command}");
         let outcome = directory.run(&format!("{command} points.mercer points.csv --label half --seed 1 -o out.csv"));
         assert_eq!(outcome.code, Some(2), "a seed of nothing: {}", outcome.stderr);
+    }
+}
+
+#[test]
+fn what_the_output_has_no_place_for_is_said_and_stands_in_the_record() {
+    let directory = fitted();
+    for (words, lost) in [
+        ("transform points.mercer points.csv --label half -o out.npy", "labels"),
+        ("score points.mercer points.csv --label half -o out.npy", "labels"),
+        ("cluster points.csv --label half -k 2 -o out.npy", "labels"),
+        ("denoise-rows points.csv --label half --window 2 -n 1 -o out.npy", "labels"),
+    ] {
+        let outcome = directory.run(&format!("{words} --json"));
+        let record: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+        let warning = format!("{lost} are not written: a .npy array of scores has no place for them");
+        let warnings = record["warnings"].as_array().unwrap();
+        assert!(warnings.contains(&warning.as_str().into()), "{words}: {warnings:?}");
+        assert_eq!(outcome.stderr.matches(&format!("warning: {warning}\n")).count(), 1, "{words}: {}", outcome.stderr);
     }
 }

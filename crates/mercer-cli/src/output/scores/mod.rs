@@ -91,9 +91,7 @@ impl ScoreWriter {
         n_samples: Option<usize>,
         data: &Data,
     ) -> Result<Self> {
-        if format == Format::Libsvm {
-            libsvm::check_labels(data.labels.as_ref().map(|labels| labels.values.as_slice()))?;
-        }
+        check_columns(file.path(), format, &names, data)?;
         let name = |words: &Option<Labels>| words.as_ref().map(|words| words.name.clone());
         let (label, id) = (name(&data.labels), name(&data.ids));
         let layout = Layout { path: file.path().to_owned(), names, n_samples, label, id };
@@ -128,6 +126,37 @@ impl ScoreWriter {
         let sink = self.sink.as_deref_mut();
         Ok(sink.expect("there is a file before the sink is made, and a sink after"))
     }
+}
+
+/// Refuses what a format cannot hold: labels that are not numbers where they must be, and two columns of one name where columns have
+/// names, because whoever reads them would refuse them or take the wrong one.
+pub(crate) fn check_columns(output: &Path, format: Format, names: &[String], data: &Data) -> Result<()> {
+    let is_archive = format == Format::Npz;
+    match format {
+        Format::Csv | Format::Tsv | Format::Parquet | Format::Arrow | Format::Npz => {}
+        Format::Libsvm => return libsvm::check_labels(data.labels.as_ref().map(|labels| labels.values.as_slice())),
+        Format::Npy | Format::Idx | Format::Images => return Ok(()),
+    }
+    let mut taken: Vec<String> = if is_archive { Vec::new() } else { names.to_vec() };
+    for (what, words) in [("id", &data.ids), ("label", &data.labels)] {
+        let Some(Labels { name, .. }) = words else { continue };
+        // An archive has one array for a column that is both.
+        if is_archive && what == "label" && data.ids.as_ref().is_some_and(|ids| ids.name == *name) {
+            continue;
+        }
+        let written = if is_archive { numpy::array_name(name) } else { name.clone() };
+        if taken.contains(&written) {
+            let place = if output == Path::new("-") { "the output".into() } else { output.display().to_string() };
+            return Err(Failure::usage(format!(
+                "{place} would have two columns called {written:?}: the {what} has a name that another column of it has; \
+                 rename the column in {}, or do not take it as the {what}{}",
+                data.name,
+                if is_archive { "" } else { ", or write .npz, which holds the scores under a name of their own" }
+            )));
+        }
+        taken.push(written);
+    }
+    Ok(())
 }
 
 /// Whether a format can be written before it is known how many rows there will be. An array in an archive cannot: its length

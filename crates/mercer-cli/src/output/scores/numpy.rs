@@ -60,6 +60,11 @@ pub(super) struct NpzSink {
 /// The name of the array of scores.
 const SCORES: &str = "scores";
 
+/// The name of the array of a column, which must not be that of the scores.
+pub(super) fn array_name(column: &str) -> String {
+    if column == SCORES { format!("{column}_column") } else { column.to_owned() }
+}
+
 impl NpzSink {
     pub(super) fn new(file: OutputFile, layout: Layout) -> Result<Self> {
         let head = layout.head(layout.n_samples.expect("an archive is begun when the number of rows is known"));
@@ -84,9 +89,7 @@ impl NpzSink {
     /// An array of text, each filled up with zeros to the length of the longest.
     fn words(&mut self, name: &str, words: &[String]) -> Result<()> {
         let longest = words.iter().map(|word| word.chars().count()).max().unwrap_or(0).max(1);
-        // An array must not take the name of the scores.
-        let name = if name == SCORES { format!("{name}_column") } else { name.to_owned() };
-        self.member(&name, &head(&format!("<U{longest}"), &format!("({},)", words.len())))?;
+        self.member(&array_name(name), &head(&format!("<U{longest}"), &format!("({},)", words.len())))?;
         for word in words {
             let characters = word.chars().map(u32::from).chain(std::iter::repeat(0)).take(longest);
             let bytes: Vec<u8> = characters.flat_map(u32::to_le_bytes).collect();

@@ -99,6 +99,17 @@ fn libsvm_takes_labels_that_are_numbers() {
 }
 
 #[test]
+fn arrays_of_an_archive_have_names_of_their_own() {
+    let (one, other) = (words("scores", ["a", "b"]), words("scores_column", ["c", "d"]));
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.npz");
+    write_to(&path, Some(&one), Some(&one)).unwrap();
+    let failure = write_to(&path, Some(&one), Some(&other)).unwrap_err().to_string();
+    assert!(failure.contains("would have two columns called \"scores_column\": the label has a name"), "{failure}");
+    assert!(failure.ends_with("rename the column in x, or do not take it as the label"), "{failure}");
+}
+
+#[test]
 fn what_a_format_has_no_place_for_is_said() {
     let some = words("kind", ["1", "2"]);
     let note = left_out(Format::Npy, Some(&some), Some(&some)).unwrap();
