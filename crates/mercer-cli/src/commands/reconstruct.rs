@@ -82,8 +82,9 @@ fn of_kernel_pca(args: &ReconstructArgs, model: &Model, mut session: Session<'_>
     if let Some(asked) = args.neighbors.filter(|&asked| method == PreimageMethod::Distance && asked > known) {
         session.warn(format!("--neighbors is {asked}, but the model has {known} points: all of them are used"));
     }
-    let rows = rows(args, session.query_options(&args.data, model)?, scale_of_bytes(model.basis(), model.scaling()))?;
-    let d = model.n_features();
+    let (d, scaling) = (model.n_features(), model.scaling());
+    let options = session.query_options(&args.data, d, model.feature_names(), scaling)?;
+    let rows = rows(args, options, scale_of_bytes(model.basis(), scaling))?;
     let mut tally = Tally { n_not_converged: Some(0), ..Tally::default() };
     let prepared = session.timed("prepare", |session| {
         Ok(settings.prepare(model, &mercer::Watch::new().interrupt(session.interrupt.flag()))?)

@@ -77,9 +77,10 @@ pub(super) fn run(args: &ScoreArgs) -> Result<ExitStatus> {
     session.check_outputs([args.output.as_path()], &[("data", &args.points), ("model", &args.model)])?;
     let model = session.load(&args.model, "a score")?;
     let limit = limit(&model, args, &mut session)?;
-    let options = session.query_options(&args.data, &model)?;
+    let (names, scaling) = (model.feature_names(), model.scaling());
+    let options = session.query_options(&args.data, model.n_features(), names, scaling)?;
     let (points, output, phase) = (args.points.as_path(), args.output.as_path(), "score");
-    let byte_scale = scale_of_bytes(model.basis(), model.scaling());
+    let byte_scale = scale_of_bytes(model.basis(), scaling);
     let rows = Rows { points, options, output, format, phase, byte_scale };
     let names = |_: &Data| columns(limit.is_some()).iter().map(|&name| name.to_owned()).collect();
     let mut tally = Tally::default();

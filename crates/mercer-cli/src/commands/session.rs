@@ -159,16 +159,15 @@ impl<'a> Session<'a> {
         options.wanted(model.feature_names(), "the autoencoder")
     }
 
-    /// How new points for a model are read.
-    pub(super) fn query_options(&self, args: &QueryArgs, model: &Model) -> Result<ReadOptions> {
-        let options = ReadOptions::from(args).threads(self.threads);
-        options.for_model(model.n_features(), model.feature_names(), model.scaling())
-    }
-
-    /// How new points for clusters are read.
-    pub(super) fn member_options(&self, args: &QueryArgs, model: &ClusterModel) -> Result<ReadOptions> {
-        let options = ReadOptions::from(args).threads(self.threads);
-        options.for_model(model.n_features(), model.feature_names(), model.scaling())
+    /// How new points for something that was fitted are read: `names` of its columns and its `scaling` are theirs, too.
+    pub(super) fn query_options(
+        &self,
+        args: &QueryArgs,
+        n_features: usize,
+        names: Option<&[String]>,
+        scaling: Option<&Scaling>,
+    ) -> Result<ReadOptions> {
+        ReadOptions::from(args).threads(self.threads).for_model(n_features, names, scaling)
     }
 
     /// Says that a file is being read.

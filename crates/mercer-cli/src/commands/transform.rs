@@ -43,11 +43,15 @@ pub(super) fn run(args: &TransformArgs) -> Result<ExitStatus> {
     let model = session.load_any(&args.model)?;
     let (options, byte_scale) = match &model {
         AnyModel::KernelPca(model) => {
-            (session.query_options(&args.data, model)?, scale_of_bytes(model.basis(), model.scaling()))
+            let (names, scaling) = (model.feature_names(), model.scaling());
+            let options = session.query_options(&args.data, model.n_features(), names, scaling)?;
+            (options, scale_of_bytes(model.basis(), scaling))
         }
         AnyModel::Autoencoder(model) => (session.code_options(&args.data, model)?, None),
         AnyModel::Clusters(model) => {
-            (session.member_options(&args.data, model)?, scale_of_bytes(model.basis(), model.scaling()))
+            let (names, scaling) = (model.feature_names(), model.scaling());
+            let options = session.query_options(&args.data, model.n_features(), names, scaling)?;
+            (options, scale_of_bytes(model.basis(), scaling))
         }
     };
     let (k, mut members) = match &model {
