@@ -37,7 +37,9 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
     let kept = args.checkpoint.checkpoint.as_deref();
     let outputs = || args.output.as_deref().into_iter().chain(kept);
     Session::check_replaceable(outputs())?;
-    session.check_outputs(outputs(), &[("data", &args.points)])?;
+    let start = args.initial_model.as_deref().map(|path| ("model that the fit begins with", path));
+    let inputs: Vec<(&str, &Path)> = [("data", args.points.as_path())].into_iter().chain(start).collect();
+    session.check_outputs(outputs(), &inputs)?;
     if let (FitMethod::Autoencoder, Some(output)) = (args.method, &args.output) {
         return autoencoder::run(args, output, &mut session);
     }

@@ -185,6 +185,15 @@ fn a_run_starts_from_a_model_and_does_not_make_it_worse() {
         assert_eq!(said, message, "{words}");
     }
     assert!(!directory.files().iter().any(|name| name == "wrong.mercer"));
+    let before = std::fs::read(directory.path("exact.mercer")).unwrap();
+    for replaced in ["-o ./exact.mercer", "-o wrong.mercer --checkpoint exact.mercer"] {
+        let words = "fit points.npy -n 3 --gamma 0.5 --solver hebbian --initial-model exact.mercer";
+        let outcome = directory.run(&format!("{words} {replaced}"));
+        assert_eq!(outcome.code, Some(2), "{replaced}: {}", outcome.stderr);
+        let expected = "exact.mercer is the model that the fit begins with: it would be replaced\n";
+        assert!(outcome.stderr.ends_with(expected), "{replaced}: {}", outcome.stderr);
+        assert!(std::fs::read(directory.path("exact.mercer")).unwrap() == before, "{replaced}");
+    }
 }
 
 #[test]
