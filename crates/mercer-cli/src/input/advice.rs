@@ -138,6 +138,10 @@ pub(super) enum Remedy {
     Drop,
 }
 
+/// What to do about columns that are aligned: between two blanks there is an empty field.
+const SEVERAL_BLANKS: &str = "the columns seem to be separated by several blanks, of which every one counts with --delimiter space: put commas \
+                              there: awk '{$1=$1; print}' OFS=, FILE > NEW.csv";
+
 /// What to do about a field that is not a finite number.
 ///
 /// `column` is how flags would name its column, one of `n_columns`.
@@ -147,11 +151,15 @@ pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: us
     if is_missing(trimmed) || number(trimmed).is_some() {
         return super::FILL_GAPS.to_owned();
     }
-    // With several columns the delimiter is right, and a comma stands where a dot should.
-    if n_columns > 1 && delimiter != b',' && number(text.replace(',', ".").as_bytes()).is_some() {
+    // With several columns the delimiter is right, and a comma stands where a dot should; so it does within the quotes of a field that commas
+    // would have taken apart.
+    if (n_columns > 1 || delimiter == b',') && number(text.replace(',', ".").as_bytes()).is_some() {
         return "numbers need a decimal dot, not a comma".to_owned();
     }
     if let Some(other) = likely_delimiter(trimmed, delimiter, n_columns) {
+        if other == b' ' && trimmed.windows(2).any(|pair| pair == b"  ") {
+            return SEVERAL_BLANKS.to_owned();
+        }
         return format!("the columns seem to be separated by {0}: use --delimiter {0}", typed(other));
     }
     match remedy {
@@ -166,8 +174,11 @@ pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: us
 fn likely_delimiter(text: &[u8], used: u8, n_columns: usize) -> Option<u8> {
     // Where fields are quoted, what was not taken apart has its quotes, but for those around all of it.
     let unquoted = |field: &[u8]| -> Vec<u8> { field.iter().copied().filter(|&byte| byte != b'"').collect() };
-    let numbers =
-        |delimiter: u8| text.split(move |&byte| byte == delimiter).map(move |field| number(&unquoted(field)).is_some());
+    // Columns are aligned by as many blanks as it takes.
+    let fields = |delimiter: u8| {
+        text.split(move |&byte| byte == delimiter).filter(move |field| delimiter != b' ' || !field.is_empty())
+    };
+    let numbers = |delimiter: u8| fields(delimiter).map(move |field| number(&unquoted(field)).is_some());
     let others = || DELIMITERS.into_iter().filter(|&other| other != used && text.contains(&other));
     let all = others().find(|&other| numbers(other).all(|is_number| is_number));
     // Words have blanks between them, and numbers among them.
@@ -242,6 +253,11 @@ mod tests {
         assert!(advice("1;2;3", b',').ends_with("use --delimiter ';'"));
         assert!(advice("1\t2", b',').ends_with("use --delimiter tab"));
         assert!(advice("1,5", b';').contains("decimal dot"));
+        assert!(advice("1,5", b',').contains("decimal dot"), "between quotes");
+        assert!(for_field(b"1,5", b',', "1", 1, Remedy::Label).contains("decimal dot"), "between quotes, alone");
+        assert!(advice("1.5 2.5", b',').ends_with("use --delimiter space"));
+        assert!(advice("1.5   2.5", b',').contains("several blanks"));
+        assert!(advice("one  2", b',').contains("--label 2"), "words have blanks between them");
         assert!(advice("setosa", b',').contains("--label 2"));
         assert!(for_field(b"setosa", b',', "2", 3, Remedy::Drop).ends_with("--drop 2"));
         assert!(for_field(b"1,5", b';', "1", 1, Remedy::Label).ends_with("use --delimiter ','"), "the only column");

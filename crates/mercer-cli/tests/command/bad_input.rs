@@ -180,6 +180,15 @@ fn a_decimal_comma() {
     let expected = "error: x.csv, line 2, column 1 (a): \"1,5\" is not a number\n\
                     hint: numbers need a decimal dot, not a comma\n";
     refused("x.csv", b"a;b\n1,5;2\n", "--delimiter ;", expected);
+    refused("x.csv", b"a,b\n\"1,5\",\"2,5\"\n", "", expected);
+}
+
+#[test]
+fn columns_that_are_aligned_by_blanks() {
+    let expected = "error: x.csv, line 2, column 1 (a     b): \"1.5   2\" is not a number\n\
+                    hint: the columns seem to be separated by several blanks, of which every one counts with --delimiter space: put \
+                    commas there: awk '{$1=$1; print}' OFS=, FILE > NEW.csv\n";
+    refused("x.csv", b"a     b\n1.5   2\n", "", expected);
 }
 
 #[test]
