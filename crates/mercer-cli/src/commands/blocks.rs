@@ -11,7 +11,7 @@ use mercer::{Points, Watch};
 
 use super::session::Session;
 use crate::args::Format;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::input::{self, Data, ReadOptions};
 use crate::output::{self, OutputFile, ScoreWriter, Words};
 
@@ -77,7 +77,7 @@ impl Rows<'_> {
             in_blocks(session, &data, *columns, *share..data.part.share, |rows, watch| {
                 let block = work(&data.points.slice(rows.clone()), watch);
                 session.meter.clear();
-                let block = block.map_err(Failure::in_data(&data.name))?;
+                let block = block.map_err(|error| data.refusal(error, rows.start))?;
                 writer.write(block.as_ref(), Words::of(&data, rows))
             })?;
             written.n_samples += data.points.n_samples();

@@ -151,7 +151,7 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
     };
     let time = session.time_left(args.solve.time_limit);
     let (learner, _) = watched(session, data, time, |watch| settings.fit_from(&data.points, &start, watch))?;
-    let model = with_data(learner.model().map_err(Failure::in_data(&data.name))?, data)?;
+    let model = with_data(learner.model().map_err(|error| data.refusal(error, 0))?, data)?;
     model.save(output)?;
     session.saved_model(output);
     let status = if model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged };

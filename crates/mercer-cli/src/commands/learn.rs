@@ -48,13 +48,23 @@ pub(super) fn watched<T>(
     time: Option<Duration>,
     work: impl FnOnce(&Watch<'_>) -> mercer::Result<T>,
 ) -> Result<(T, bool)> {
-    watched_in(session, &data.name, time, work)
+    watched_by(session, |error| data.refusal(error, 0), time, work)
 }
 
-/// As [`watched`], for a file of this name.
+/// As [`watched`], for a file of this name whose rows cannot be told.
 pub(super) fn watched_in<T>(
     session: &Session<'_>,
     file: &str,
+    time: Option<Duration>,
+    work: impl FnOnce(&Watch<'_>) -> mercer::Result<T>,
+) -> Result<(T, bool)> {
+    watched_by(session, Failure::in_data(file), time, work)
+}
+
+/// As [`watched`], with the failure that an error about the data is.
+fn watched_by<T>(
+    session: &Session<'_>,
+    refusal: impl FnOnce(mercer::Error) -> Failure,
     time: Option<Duration>,
     work: impl FnOnce(&Watch<'_>) -> mercer::Result<T>,
 ) -> Result<(T, bool)> {
@@ -69,7 +79,7 @@ pub(super) fn watched_in<T>(
     let was_stopped = watch.is_stopped();
     let result = outcome.map_err(|error| match error.kind() {
         ErrorKind::Interrupted if !session.interrupt.is_set() => Failure::TimeLimit(error),
-        _ => Failure::in_data(file)(error),
+        _ => refusal(error),
     })?;
     Ok((result, was_stopped))
 }

@@ -14,7 +14,7 @@ use super::session::Session;
 use super::settings::{exact_gram, hebbian_settings, settings, with_history};
 use super::{hebbian, nystrom};
 use crate::args::{FitGram, FitSolver, HEBBIAN, HebbianArgs, HistoryArgs, MethodName, PlanArgs, SolveArgs};
-use crate::failure::{ExitStatus, Failure, Result};
+use crate::failure::{ExitStatus, Result};
 use crate::input::Data;
 use crate::output::summary::{counted, kernel, percent, seconds};
 
@@ -80,7 +80,7 @@ struct PlanBody<'a> {
 
 /// Plans a fit and shows the plan.
 pub(super) fn show(planned: &Planned<'_>, data: &Data, mut session: Session<'_>) -> Result<ExitStatus> {
-    let record = session.timed("planning", |_| planned.record(&data.points).map_err(Failure::in_data(&data.name)))?;
+    let record = session.timed("planning", |_| planned.record(&data.points).map_err(|error| data.refusal(error, 0)))?;
     finish(record, planned.flags.solve, &session)
 }
 

@@ -120,6 +120,26 @@ fn line_of(text: &[u8], place: usize) -> u64 {
     1 + line_breaks(&text[..end]) as u64
 }
 
+/// The line, counted from one, of a row of a text that has been read before; `None` if it is not there any more.
+pub(super) fn line_of_row(source: impl Read, options: &ReadOptions, row: usize) -> Option<u64> {
+    let delimiter = options.delimiter.unwrap_or(b',');
+    let mut blocks = Blocks::new(source, delimiter);
+    let (mut lines_before, mut rows_before, mut is_first) = (0, 0, true);
+    while let Some(block) = blocks.next().ok()? {
+        let (mut reader, mut record, mut place) = (reader(&block, delimiter), ByteRecord::new(), 0);
+        while reader.read_byte_record(&mut record).ok()? {
+            let is_header = std::mem::take(&mut is_first) && is_header(&record, options);
+            if rows_before == row && !is_header {
+                return Some(lines_before + line_of(&block, place));
+            }
+            rows_before += usize::from(!is_header);
+            place = reader.position().byte() as usize;
+        }
+        lines_before += line_breaks(&block) as u64;
+    }
+    None
+}
+
 /// Rows that have been read.
 #[derive(Default)]
 pub(super) struct Rows {

@@ -53,6 +53,11 @@ pub(super) fn read(name: &str, text: &[u8], options: &ReadOptions) -> Result<Raw
     Ok(Raw { values, n_samples: n, n_features, labels, ids, finite, columns })
 }
 
+/// The line, counted from one, of a row of a text that has been read before; `None` if it is not there any more.
+pub(super) fn line_of_row(text: &[u8], row: usize) -> Option<u64> {
+    lines("", text).nth(row).map(|line| line.number)
+}
+
 /// What the file holds, as a matrix.
 struct Size {
     n_samples: usize,

@@ -21,6 +21,7 @@ mod npy_header;
 mod npz;
 mod numbers;
 mod options;
+mod origin;
 mod parquet;
 mod picture;
 mod room;
@@ -42,6 +43,7 @@ pub(crate) use rows::{RowSource, StreamedRow};
 use self::array::Array;
 use self::format::NamedFormat;
 use self::options::{Header, Rescale};
+use self::origin::Origin;
 use self::room::NoRoom;
 use self::source::Bytes;
 use crate::args::Format;
@@ -66,6 +68,8 @@ pub(crate) struct Data {
     pub(crate) remark: Option<String>,
     /// Which part of the file this is.
     pub(crate) part: Part,
+    /// Where its rows stand there.
+    origin: Origin,
 }
 
 /// A part of a file.
@@ -87,7 +91,14 @@ impl Data {
     #[cfg(test)]
     pub(crate) fn of_points(name: &str, points: Points) -> Self {
         let (labels, ids, scaling, names, remark) = (None, None, None, None, None);
-        Self { name: name.to_owned(), points, labels, ids, scaling, names, remark, part: Part::WHOLE }
+        let (part, origin) = (Part::WHOLE, Origin::of_text(name));
+        Self { name: name.to_owned(), points, labels, ids, scaling, names, remark, part, origin }
+    }
+
+    /// The failure that an error of the library about these points is, or about those from row `first` on; a row is named by its place in the
+    /// file.
+    pub(crate) fn refusal(&self, error: mercer::Error, first: usize) -> Failure {
+        self.origin.refusal(error, first, self.names.as_deref())
     }
 
     /// Names of the points' columns in an output that has other columns `beside` them: their own, or else x1, x2, and so on.
@@ -154,9 +165,9 @@ enum Finite {
 
 /// Reads a data file, or CSV from standard input if the path is `-`.
 pub(crate) fn read(path: &Path, options: &ReadOptions) -> Result<Data> {
-    let name = name_of(path);
-    let raw = read_raw(path, &name, options)?;
-    finish(&name, raw, Part::WHOLE, options)
+    let origin = Origin::new(path, options);
+    let raw = read_raw(path, origin.name(), options)?;
+    finish(origin, raw, Part::WHOLE, options)
 }
 
 /// As [`read`], as many numbers at a time as the options say; `each` is called for every part of the file, in their order.
@@ -165,8 +176,13 @@ pub(crate) fn read_in_batches(
     options: &ReadOptions,
     each: &mut dyn FnMut(Data) -> Result<()>,
 ) -> Result<()> {
-    let name = name_of(path);
-    read_parts(path, &name, options, &mut |raw, part| each(finish(&name, raw, part, options)?))
+    let origin = Origin::new(path, options);
+    let mut rows = 0;
+    read_parts(path, origin.name(), options, &mut |raw, part| {
+        let part_origin = origin.clone().after(rows);
+        rows += raw.n_samples;
+        each(finish(part_origin, raw, part, options)?)
+    })
 }
 
 /// The first part that [`read_in_batches`] would give.
@@ -184,37 +200,34 @@ pub(crate) fn read_first(path: &Path, options: &ReadOptions) -> Result<Data> {
     }
 }
 
-/// What messages call a file.
-fn name_of(path: &Path) -> String {
-    if path == Path::new("-") { STANDARD_INPUT.to_owned() } else { path.display().to_string() }
-}
-
 /// As [`read`], without rows that hold a value that is not a finite number: for files of numbers, whose readers leave that check to the
 /// end. The number of rows left out is beside the data.
 pub(crate) fn read_complete(path: &Path, options: &ReadOptions) -> Result<(Data, usize)> {
-    let name = path.display().to_string();
-    let raw = read_raw(path, &name, options)?;
+    let origin = Origin::new(path, options);
+    let name = origin.name();
+    let raw = read_raw(path, name, options)?;
     let rows: Vec<usize> = raw.values.complete_rows(raw.n_features);
     let left_out = raw.n_samples - rows.len();
     if rows.is_empty() {
-        return Err(InputError::new(&name, "every row has a missing value").hint(FILL_GAPS).into());
+        return Err(InputError::new(name, "every row has a missing value").hint(FILL_GAPS).into());
     }
     let pick =
         |labels: Labels| Labels { values: rows.iter().map(|&row| labels.values[row].clone()).collect(), ..labels };
     let raw = Raw {
-        values: raw.values.select_rows(raw.n_features, &rows).map_err(NoRoom::reading(&name))?,
+        values: raw.values.select_rows(raw.n_features, &rows).map_err(NoRoom::reading(name))?,
         n_samples: rows.len(),
         labels: raw.labels.map(pick),
         ids: raw.ids.map(pick),
         ..raw
     };
-    Ok((finish(&name, raw, Part::WHOLE, options)?, left_out))
+    Ok((finish(origin, raw, Part::WHOLE, options)?, left_out))
 }
 
 /// Reads text that is already in memory.
 pub(crate) fn read_embedded(name: &str, text: &'static [u8], options: &ReadOptions) -> Result<Data> {
     let length = Some(text.len() as u64);
-    finish(name, csv::read(name, text, length, &options.for_text(Format::Csv))?, Part::WHOLE, options)
+    let raw = csv::read(name, text, length, &options.for_text(Format::Csv))?;
+    finish(Origin::of_text(name), raw, Part::WHOLE, options)
 }
 
 /// Reads bytes that a fuzzer made.
@@ -230,7 +243,7 @@ pub(crate) fn read_bytes(reader: crate::fuzzing::Reader, bytes: &[u8], options: 
         Reader::Idx => idx::read(Path::new(name), name, in_memory(), options),
         Reader::Libsvm => libsvm::read(name, bytes, options),
     };
-    finish(name, raw?, Part::WHOLE, options)
+    finish(Origin::of_text(name), raw?, Part::WHOLE, options)
 }
 
 /// Reads a whole file.
@@ -295,8 +308,9 @@ fn read_parts(
 }
 
 /// Takes the rows that were asked for, checks and scales them.
-fn finish(name: &str, raw: Raw, part: Part, options: &ReadOptions) -> Result<Data> {
+fn finish(origin: Origin, raw: Raw, part: Part, options: &ReadOptions) -> Result<Data> {
     let Raw { mut values, n_samples, n_features, labels, ids, finite, columns } = raw;
+    let name = origin.name();
     options.check_names(name, &columns)?;
     let range = row_range(name, options, n_samples)?;
     if range != (0..n_samples) {
@@ -308,12 +322,13 @@ fn finish(name: &str, raw: Raw, part: Part, options: &ReadOptions) -> Result<Dat
         values = values.select_rows(n_features, rows).map_err(NoRoom::reading(name))?;
     }
     let n_samples = sampled.as_ref().map_or(range.len(), Vec::len);
-    let row_in_file = |row: usize| range.start + sampled.as_ref().map_or(row, |rows| rows[row]);
-    if let Finite::Unchecked(columns) = &finite {
-        check_finite(name, &values, columns, row_in_file, options)?;
-    }
     let pick = |labels: Labels| Labels { values: pick_rows(labels.values, &range, sampled.as_deref()), ..labels };
     let (labels, ids) = (labels.map(pick), ids.map(pick));
+    let origin = origin.after(range.start).sampled(sampled);
+    let name = origin.name();
+    if let Finite::Unchecked(columns) = &finite {
+        check_finite(&origin, &values, columns, options)?;
+    }
     let scaling = match options.rescale {
         Rescale::None => None,
         Rescale::By(factor) => Some(Scaling::uniform(factor, n_features)?),
@@ -322,9 +337,10 @@ fn finish(name: &str, raw: Raw, part: Part, options: &ReadOptions) -> Result<Dat
     if scaling.is_some() {
         values = values.into_owned().map_err(NoRoom::reading(name))?;
     }
-    let points = values.into_points(n_samples, n_features, scaling.as_ref()).map_err(Failure::in_data(name))?;
-    let remark = options.remark_on(name, &columns);
-    Ok(Data { name: name.to_owned(), points, labels, ids, scaling, names: columns.features, remark, part })
+    let points = values.into_points(n_samples, n_features, scaling.as_ref());
+    let points = points.map_err(|error| origin.refusal(error, 0, columns.features.as_deref()))?;
+    let (name, remark) = (name.to_owned(), options.remark_on(name, &columns));
+    Ok(Data { name, points, labels, ids, scaling, names: columns.features, remark, part, origin })
 }
 
 fn row_range(name: &str, options: &ReadOptions, n_samples: usize) -> Result<Range<usize>> {
@@ -350,17 +366,11 @@ fn pick_rows(mut values: Vec<String>, range: &Range<usize>, sampled: Option<&[us
 }
 
 /// Refuses the first value that is not finite, by its place as `NumPy` would index it.
-fn check_finite(
-    name: &str,
-    values: &Array,
-    columns: &[usize],
-    row_in_file: impl Fn(usize) -> usize,
-    options: &ReadOptions,
-) -> Result<()> {
+fn check_finite(origin: &Origin, values: &Array, columns: &[usize], options: &ReadOptions) -> Result<()> {
     let found = options.pool()?.run(|| values.as_rows().first_not_finite());
     let Some((index, value)) = found else { return Ok(()) };
-    let (row, column) = (row_in_file(index / columns.len()), columns[index % columns.len()]);
-    Err(InputError::new(name, format!("the value at [{row}, {column}] is {value}")).hint(FILL_GAPS).into())
+    let (row, column) = (origin.row_in_file(index / columns.len()), columns[index % columns.len()]);
+    Err(InputError::new(origin.name(), format!("the value at [{row}, {column}] is {value}")).hint(FILL_GAPS).into())
 }
 
 #[cfg(test)]

@@ -305,7 +305,7 @@ fn kernel_values_that_overflow() {
     for (flags, value, precision) in [("--degree 400", "inf", "f64"), ("--degree 6 --precision f32", "1.38", "f32")] {
         let words = format!("fit x.csv --kernel poly --gamma 1 --coef0 0 {flags} -o x.mercer --quiet");
         let outcome = directory.run(&words);
-        let start = format!("error: x.csv: the polynomial kernel of row 2 with itself is {value}");
+        let start = format!("error: x.csv, line 3: the polynomial kernel of the row with itself is {value}");
         let end = format!(
             ", which overflows {precision} in sums over 3 rows; scale the data, or use a smaller gamma or degree\n"
         );
@@ -417,4 +417,32 @@ fn wrong_flags() {
         assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{words}");
         assert!(outcome.stderr.contains(expected), "{words}: {}", outcome.stderr);
     }
+}
+
+#[test]
+fn a_row_that_the_library_refuses_is_named_by_its_line() {
+    let directory = Directory::new();
+    let row = |i: usize| format!("{}.{i:013},{}.{i:013}\n", i % 7, i % 5);
+    let rows = |range: std::ops::Range<usize>| range.map(row).collect::<String>();
+    // A header, an empty line, and a row beyond all numbers in the middle.
+    directory.write("x.csv", format!("a,b\n{}\n{}1e200,1\n{}", rows(0..5), rows(5..10), rows(10..20)));
+    let said = |words: &str, input: &[u8]| {
+        let outcome = directory.run_with_input(&format!("{words} --progress none"), input);
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        outcome.stderr.lines().next().unwrap().split(" for the ").next().unwrap().to_owned()
+    };
+    for words in ["fit x.csv -o x.mercer", "fit x.csv --rows 5: -o x.mercer", "fit x.csv --sample 20 -o x.mercer"] {
+        assert_eq!(said(words, b""), "error: x.csv, line 13: the row is too large", "{words}");
+    }
+    let text = directory.read("x.csv");
+    let expected = "error: standard input: data row 11 (counted from 1, without a header) is too large";
+    assert_eq!(said("fit - -o x.mercer", text.as_bytes()), expected);
+
+    // In a later part of a file, too, which is read in parts of 8 MiB.
+    directory.run("fit x.csv --rows 0:10 -n 2 -o x.mercer --quiet").done();
+    directory.write("many.csv", format!("a,b\n{}1e200,1\n", rows(0..300_000)));
+    assert_eq!(
+        said("transform x.mercer many.csv -o out.csv", b""),
+        "error: many.csv, line 300002: the row is too large"
+    );
 }

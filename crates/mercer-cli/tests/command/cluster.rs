@@ -85,7 +85,7 @@ fn bad_calls_and_bad_points_are_named_and_leave_nothing() {
             "twice.csv -k 3",
             "twice.csv: --n-clusters must be at most the number of different rows, which is 2, but it is 3",
         ),
-        ("matrix.csv --no-header --kernel precomputed -k 2", "matrix.csv: row 1 has degree 0"),
+        ("matrix.csv --no-header --kernel precomputed -k 2", "matrix.csv, line 2: the row has degree 0"),
         ("heaps.csv --label side -k 2 --variance 0.9", "--variance is not for clusters"),
         ("heaps.csv --label side -k 2 --no-center", "--no-center is not for clusters"),
         ("heaps.csv --label side -k 2 --negative clip", "--negative is not for clusters"),

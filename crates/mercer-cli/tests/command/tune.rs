@@ -155,10 +155,10 @@ fn points_too_far_apart_or_too_close_for_a_width_are_refused() {
     let close = (0..400).map(|i| format!("{i}e-155"));
     directory.write("close.csv", close.collect::<Vec<_>>().join("\n"));
     for (words, message) in [
-        ("tune far.csv", "far.csv: row 40 is too large"),
-        ("tune far.csv --criterion leading", "far.csv: row 40 is too large"),
-        ("tune far.csv --criterion reconstruction", "far.csv: row 40 is too large"),
-        ("fit far.csv --gamma auto -o m", "far.csv: row 40 is too large"),
+        ("tune far.csv", "far.csv, line 41: the row is too large"),
+        ("tune far.csv --criterion leading", "far.csv, line 41: the row is too large"),
+        ("tune far.csv --criterion reconstruction", "far.csv, line 41: the row is too large"),
+        ("fit far.csv --gamma auto -o m", "far.csv, line 41: the row is too large"),
         ("tune close.csv", "close.csv: points are too close to one another"),
         ("fit close.csv --gamma auto -o m", "close.csv: points are too close to one another"),
     ] {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::{Basis, Element, block_size};
 use crate::data::Points;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::memory::Buffer;
 use crate::scalar::Precision;
@@ -109,7 +109,12 @@ impl<T: Element> Slab<T> {
         for first in (0..n).step_by(QUERIES) {
             let end = n.min(first + QUERIES);
             context.report_fraction(first as f64 / n as f64);
-            self.add_rows(&queries.slice(first..end), out.as_mut().subrows_mut(first, end - first), context)?;
+            let rows = out.as_mut().subrows_mut(first, end - first);
+            self.add_rows(&queries.slice(first..end), rows, context).map_err(|error| match error {
+                // Named among all of them.
+                Error::TooLarge { row, precision } => Error::TooLarge { row: row + first, precision },
+                other => other,
+            })?;
         }
         Ok(out)
     }

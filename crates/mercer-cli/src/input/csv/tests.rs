@@ -1,4 +1,4 @@
-use super::super::{Data, Part, finish};
+use super::super::{Data, Origin, Part, finish};
 use super::*;
 use crate::args::{ColumnName, DataArgs, ScaleFactor};
 
@@ -8,7 +8,8 @@ fn options(label: Option<&str>) -> ReadOptions {
 }
 
 fn parse(text: &[u8], options: &ReadOptions) -> Result<Data> {
-    finish("x.csv", read("x.csv", text, Some(text.len() as u64), options)?, Part::WHOLE, options)
+    let raw = read("x.csv", text, Some(text.len() as u64), options)?;
+    finish(Origin::of_text("x.csv"), raw, Part::WHOLE, options)
 }
 
 fn rows(data: &Data) -> Vec<Vec<f64>> {

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
-use super::super::{Data, Part, source::Packing};
+use super::super::{Data, Origin, Part, source::Packing};
 use super::*;
 use crate::args::{ColumnName, DataArgs, ScaleFactor};
 use mercer::Points;
@@ -36,7 +36,7 @@ fn options(label: Option<&str>, scale: f64) -> ReadOptions {
 fn read(path: &Path, options: &ReadOptions) -> Result<Data> {
     let name = path.display().to_string();
     let raw = super::read(&name, Bytes::open(path, &name, Packing::None)?, options)?;
-    super::super::finish(&name, raw, Part::WHOLE, options)
+    super::super::finish(Origin::new(path, options), raw, Part::WHOLE, options)
 }
 
 fn points(descr: &str, fortran: bool, shape: &str, values: &[u8]) -> Points {
