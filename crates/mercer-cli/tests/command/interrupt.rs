@@ -126,6 +126,28 @@ fn block_solvers_stop_in_the_middle_of_a_pass() {
 }
 
 #[test]
+fn an_expansion_stops_while_it_is_set_up() {
+    let directory = Directory::new();
+    // Nearly all points in one corner, so that one place of the expansion has all the work.
+    let mut values: Vec<f64> = (0..3_000_000_u32).map(|i| f64::from(i.wrapping_mul(2_654_435_761)) * 5e-12).collect();
+    values[..3].fill(1.0);
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    directory.write("heap.npy", npy("<f8", "(1000000, 3)", &bytes));
+    // In the middle of what comes first, and later, of clusters and of a grid.
+    for (gamma, milliseconds) in [(1e4, 0), (1e4, 2000), (100.0, 1000)] {
+        let words = format!("fit heap.npy --gram expansion --gamma {gamma} -n 3 -o heap.mercer --progress plain");
+        let mut running = Running::start(&directory, &words);
+        running.wait_for("packing");
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        let from = Instant::now();
+        running.signal("INT");
+        let (code, time, said) = running.end(from);
+        assert!(matches!(code, Some(1 | 130)), "{words}: {said}");
+        assert!(time < PROMISE, "{words}, after {milliseconds} ms: {time:?}");
+    }
+}
+
+#[test]
 fn the_kernel_hebbian_algorithm_stops_in_the_middle_of_a_pass() {
     let directory = Directory::new();
     directory.write("noise.npy", noise(8000, 10));

@@ -59,24 +59,29 @@ pub(super) struct Clusters {
     bound: f64,
 }
 
+/// Points that are given to their centres before somebody looks whether to go on.
+const AT_ONCE: usize = 1024;
+
 impl Clusters {
     /// Gives the sources to the centres; `None` if one lies so far from all of them that its cluster takes too many terms.
     pub(super) fn new(plan: &ClusterPlan, points: &Points, context: &Context<'_>) -> Result<Option<Self>> {
         let (n, d) = (points.n_samples(), points.n_features());
-        let nearest: Vec<(usize, f64)> = context.threads.run(|| {
+        let nearest = context.threads.run(|| -> Result<Vec<(usize, f64)>> {
             (0..n)
                 .into_par_iter()
-                .with_min_len(1024)
+                .with_min_len(AT_ONCE)
                 .map(|row| {
+                    if row.is_multiple_of(AT_ONCE) {
+                        context.check()?;
+                    }
                     let x = points.row(row);
                     let distances = plan.centers.iter().map(|center| squared_distance(&x, center));
                     let closer =
                         |best: (usize, f64), (i, distance)| if distance < best.1 { (i, distance) } else { best };
-                    distances.enumerate().fold((0, f64::INFINITY), closer)
+                    Ok(distances.enumerate().fold((0, f64::INFINITY), closer))
                 })
                 .collect()
-        });
-        context.check()?;
+        })?;
         let mut members = vec![Vec::new(); plan.centers.len()];
         let mut radii = vec![0.0_f64; plan.centers.len()];
         for (row, &(cluster, distance)) in nearest.iter().enumerate() {

@@ -180,6 +180,7 @@ impl Expansion {
     /// If the tolerance is out of its domain, the method does not know the kernel, a number is not finite, or the run was stopped.
     pub fn new(kernel: &Kernel, points: &Points, wanted: &Wanted<'_>, context: &Context<'_>) -> Result<Self> {
         check_tolerance(wanted.tolerance)?;
+        context.report_fraction(0.0);
         points.check_finite()?;
         let scale = largest_entry(kernel, points, wanted.targets)?;
         let choice = choose::choose(kernel, points, wanted, context)?;

@@ -53,6 +53,7 @@ impl Prepared {
         }
         let threads = self.threads.clone();
         let context = Context::new(&threads, watch, Phase::Packing);
+        context.report_fraction(0.0);
         let predict = |memory: u64| {
             let wanted = wanted(self.tolerance, COLUMNS, memory);
             threads.run(|| expansion::predict(&self.kernel, points, &wanted, &context))

@@ -17,6 +17,9 @@ use crate::memory::Buffer;
 use crate::simd::Isa;
 use crate::watch::Context;
 
+/// Points that are spread or gathered before somebody looks whether to go on.
+const CHUNK: usize = 4096;
+
 /// Points in the order of their first nodes.
 pub(in super::super) struct Sorted {
     /// Places in nodes along the three axes; zero along axes that there are not.
@@ -76,7 +79,6 @@ pub(super) fn spread(
     slabs.resize_with(shape.n_slabs(), || Buffer::zeroed(0));
     context.threads.run(|| {
         slabs.par_iter_mut().enumerate().try_for_each(|(slab, buffer)| {
-            context.check()?;
             if buffer.len() < needed {
                 *buffer = Buffer::zeroed(needed);
             } else {
@@ -85,7 +87,12 @@ pub(super) fn spread(
             let range = points.slabs[slab]..points.slabs[slab + 1];
             let (places, order) = (&points.places[range.clone()], &points.order[range]);
             let (first_plane, grids) = (slab * shape.slab, &mut buffer[..needed]);
-            Spread { window, shape, first_plane, places, order, columns, grids }.run(isa);
+            // Most points may lie in one slab, which then takes seconds.
+            for (places, order) in places.chunks(CHUNK).zip(order.chunks(CHUNK)) {
+                context.check()?;
+                let grids = &mut *grids;
+                Spread { window, shape, first_plane, places, order, columns, grids }.run(isa);
+            }
             Ok::<(), Error>(())
         })
     })
@@ -103,9 +110,6 @@ pub(super) fn merge_plane(shape: Shape, slabs: &[Buffer<f64>], vector: usize, pl
         out.iter_mut().zip(part).for_each(|(sum, part)| *sum += part);
     }
 }
-
-/// Chunks of points that are gathered at a time.
-const CHUNK: usize = 4096;
 
 /// Gathers values at points from one grid per vector. `room` is where they stand in the points' order.
 #[expect(clippy::too_many_arguments, reason = "what a grid has, and what is done with it")]
