@@ -24,9 +24,6 @@ const DENSE_UP_TO: usize = 3000;
 /// How long angles may still take when somebody or the clock has ended the fits: a stop is promised within two seconds.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Components that are wanted if nothing is said, as of [`KernelPca`].
-const USUAL_COMPONENTS: usize = 2;
-
 /// What the record of a comparison has of its own.
 #[derive(Serialize)]
 struct CompareBody {
@@ -122,7 +119,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     let complete = records.iter().all(|record| record.result.as_ref().is_some_and(|result| result.converged));
     let complete = complete && records.len() == methods.len() && !session.interrupt.is_set();
     let status = if complete { ExitStatus::Done } else { ExitStatus::NotConverged };
-    let table = table(&records, most_exact.as_deref(), wanted(&args.solve));
+    let table = table(&records, most_exact.as_deref(), Limits::of(&args.solve, &session).n_components);
     let body = CompareBody {
         common: session.common(),
         data: data.name.clone(),
@@ -156,11 +153,6 @@ fn why_ended(session: &Session<'_>, solve: &SolveArgs) -> Option<&'static str> {
     }
 }
 
-/// The number of components that were asked for; `None` if it was a share of the variance.
-fn wanted(solve: &SolveArgs) -> Option<usize> {
-    solve.variance.is_none().then(|| solve.n_components.unwrap_or(USUAL_COMPONENTS))
-}
-
 /// Fits with one method. That it does not fit the budget or was stopped is a finding; what is wrong with the data is an error.
 fn run_one(
     method: MethodName,
@@ -171,8 +163,7 @@ fn run_one(
 ) -> Result<Run> {
     let before = mercer::reset_peak_memory().then(mercer::peak_memory);
     let start = Instant::now();
-    let limits = Limits { time: session.time_left(solve.time_limit), share: solve.variance };
-    let outcome = learn(settings, data, limits, session);
+    let outcome = learn(settings, data, Limits::of(solve, session), session);
     let fit_seconds = start.elapsed().as_secs_f64();
     let peak_growth_bytes = before.map(|before| mercer::peak_memory().saturating_sub(before));
     let record = MethodRecord { method: method.to_string(), fit_seconds, problem: None, result: None };

@@ -40,7 +40,8 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
     let (data, labels) = session.timed("read", |_| read_digits())?;
 
     let spec = KernelSpec::new("gaussian").width(Width::Bandwidth(BANDWIDTH));
-    let learned = learn(&KernelPca::new(spec).n_components(N_COMPONENTS), &data, Limits::default(), &session)?;
+    let limits = Limits { n_components: Some(N_COMPONENTS), ..Limits::default() };
+    let learned = learn(&KernelPca::new(spec).n_components(N_COMPONENTS), &data, limits, &session)?;
     let model = &learned.model;
     model.save(&args.out.join(MODEL))?;
     let scores = model.training_scores();

@@ -75,8 +75,7 @@ pub(super) fn run(args: &FitArgs) -> Result<ExitStatus> {
         Some(checkpoint) => settings.checkpoint(checkpoint.clone()),
         None => settings,
     };
-    let limits = Limits { time: session.time_left(args.solve.time_limit), share: args.solve.variance };
-    let learned = learn(&settings, &data, limits, &session)?;
+    let learned = learn(&settings, &data, Limits::of(&args.solve, &session), &session)?;
     learned.model.save(output)?;
     session.saved_model(output);
     learned.admit(output, &session);

@@ -7,6 +7,7 @@ use mercer::watch::Progress;
 use mercer::{ErrorKind, KernelPca, Model, RunRecord, Watch};
 
 use super::session::Session;
+use crate::args::SolveArgs;
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 
@@ -17,6 +18,19 @@ pub(super) struct Limits {
     pub(super) time: Option<Duration>,
     /// The share of the variance that it is to explain.
     pub(super) share: Option<f64>,
+    /// Or the number of components that it is to find.
+    pub(super) n_components: Option<usize>,
+}
+
+/// Components that are wanted if nothing is said, as of [`KernelPca`].
+const USUAL_COMPONENTS: usize = 2;
+
+impl Limits {
+    /// What flags say.
+    pub(super) fn of(solve: &SolveArgs, session: &Session<'_>) -> Self {
+        let n_components = solve.variance.is_none().then(|| solve.n_components.unwrap_or(USUAL_COMPONENTS));
+        Self { time: session.time_left(solve.time_limit), share: solve.variance, n_components }
+    }
 }
 
 /// A share that is reached but for rounding is reached.
@@ -29,6 +43,8 @@ pub(super) struct Learned {
     was_stopped: bool,
     /// The share of the variance that was asked for, if the fit ended before it was explained.
     missed: Option<f64>,
+    /// Components that were asked for, if it was their number.
+    n_asked: Option<usize>,
 }
 
 /// Fits with progress on standard error, until it is done, interrupted, or out of time.
@@ -38,7 +54,7 @@ pub(super) fn learn(settings: &KernelPca, data: &Data, limits: Limits, session: 
     let explained: f64 = model.explained_variance_ratio().iter().sum();
     // A fit that has found all there is has converged, whatever the share.
     let missed = limits.share.filter(|share| !model.converged() && explained < share * (1.0 - ROUNDING));
-    Ok(Learned { model, was_stopped, missed })
+    Ok(Learned { model, was_stopped, missed, n_asked: limits.n_components })
 }
 
 /// Does long work with progress on standard error, until it is done, interrupted, or out of time; and whether it was stopped.
@@ -127,7 +143,7 @@ impl Learned {
              components converged",
             saved_as.display(),
             record.tolerance,
-            record.n_components
+            self.n_asked.unwrap_or(record.n_components)
         ));
     }
 }

@@ -93,6 +93,9 @@ fn stopped_fit_saves_the_best_so_far(signal: &str) {
     assert!(said.contains("interrupted: noise.mercer holds the best model so far; largest residual "), "{said}");
     let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
     assert_eq!((&record["exit_code"], &record["converged"]), (&1.into(), &false.into()));
+    // Of those that were asked for, as the record says.
+    assert!(said.contains(" of 30 components converged"), "{said}");
+    assert!(record["warnings"].to_string().contains(" of 30 components converged"), "{record}");
     is_usable(&directory);
 }
 
