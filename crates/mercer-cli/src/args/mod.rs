@@ -57,7 +57,8 @@ pub(crate) use transform::TransformArgs;
 pub(crate) use tune::TuneArgs;
 pub(crate) use upscale::UpscaleArgs;
 pub(crate) use values::{
-    ColumnName, Delimiter, Format, Gamma, ImageSize, MethodName, Pixels, RowRange, ScaleFactor, TimeLimit,
+    ColumnName, ComparedMethod, Delimiter, Format, Gamma, ImageSize, MethodName, Pixels, RowRange, ScaleFactor,
+    TimeLimit,
 };
 
 /// Kernel PCA of files, exact at any size within a memory budget

@@ -17,7 +17,7 @@ pub(crate) enum FitGram {
 }
 
 /// The name of landmarks among ways to make products.
-const NYSTROM: &str = "nystrom";
+pub(super) const NYSTROM: &str = "nystrom";
 
 /// The ways that a fit can be asked for; clap suggests the nearest name for a wrong one.
 pub(super) fn grams() -> impl TypedValueParser<Value = FitGram> {

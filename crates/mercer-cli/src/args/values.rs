@@ -10,6 +10,8 @@ use mercer::kernel::Parameter;
 use mercer::tune::ParameterBox;
 use mercer::{GramChoice, SolverChoice};
 
+use super::hebbian::HEBBIAN;
+use super::nystrom::NYSTROM;
 use crate::spelling::nearest;
 
 /// How the width of the kernel was asked for by `--gamma` or `--bandwidth`.
@@ -188,8 +190,29 @@ impl fmt::Display for MethodName {
     }
 }
 
+/// A method that can be compared with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ComparedMethod {
+    /// By eigenpairs of the kernel matrix.
+    Eigen(MethodName),
+    /// Over landmarks.
+    Nystrom,
+    /// By the kernel Hebbian algorithm.
+    Hebbian,
+}
+
+impl fmt::Display for ComparedMethod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Eigen(method) => method.fmt(f),
+            Self::Nystrom => f.write_str(NYSTROM),
+            Self::Hebbian => f.write_str(HEBBIAN),
+        }
+    }
+}
+
 /// The methods that can be asked for by name; clap suggests the nearest name for a wrong one.
-pub(crate) fn method_names() -> impl TypedValueParser<Value = MethodName> {
+pub(crate) fn method_names() -> impl TypedValueParser<Value = ComparedMethod> {
     static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| all_methods().map(|method| method.to_string()).collect());
     PossibleValuesParser::new(NAMES.iter().map(String::as_str)).map(|name| {
         let found = all_methods().find(|method| method.to_string() == name);
@@ -197,10 +220,11 @@ pub(crate) fn method_names() -> impl TypedValueParser<Value = MethodName> {
     })
 }
 
-fn all_methods() -> impl Iterator<Item = MethodName> {
+fn all_methods() -> impl Iterator<Item = ComparedMethod> {
     let grams = [GramChoice::Auto, GramChoice::Tiled, GramChoice::Stored, GramChoice::Expansion];
     let solvers = SolverChoice::NAMES.iter().filter_map(|name| name.parse().ok());
-    solvers.flat_map(move |solver| grams.map(|gram| MethodName { gram, solver }))
+    let eigen = solvers.flat_map(move |solver| grams.map(|gram| ComparedMethod::Eigen(MethodName { gram, solver })));
+    eigen.chain([ComparedMethod::Nystrom, ComparedMethod::Hebbian])
 }
 
 /// How a file is written.

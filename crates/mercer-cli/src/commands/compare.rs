@@ -3,15 +3,16 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use mercer::hebbian::Start;
 use mercer::watch::Threads;
-use mercer::{ErrorKind, GramChoice, KernelPca, Model, SolverChoice, Watch, format_bytes};
+use mercer::{ErrorKind, GramChoice, Model, Negative, SolverChoice, Watch, format_bytes};
 use serde::Serialize;
 
 use super::fit::check_standardize;
-use super::learn::{Learned, Limits, learn};
+use super::learn::{Learned, Limits, learn, learn_by};
 use super::session::{Session, threads};
-use super::settings::settings;
-use crate::args::{CompareArgs, MethodName, SolveArgs};
+use super::settings::{hebbian_settings, nystrom_settings, settings};
+use crate::args::{CompareArgs, ComparedMethod, HebbianArgs, MethodName, NystromArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output::summary::seconds;
@@ -80,9 +81,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     let threads = threads(args.solve.threads)?;
     session.check_outputs(None, &[("data", &args.points)])?;
     check_standardize(&args.data, &args.kernel)?;
-    if let Some((_, twice)) = args.methods.iter().enumerate().find(|(i, method)| args.methods[..*i].contains(method)) {
-        return Err(Failure::usage(format!("{twice} stands twice in --methods: once is enough")));
-    }
+    check_methods(args)?;
     if args.kernel.no_center {
         session.meter.without_centring();
     }
@@ -92,8 +91,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     let mut runs: Vec<Run> = Vec::new();
     for &method in &methods {
         session.meter.begin(&format!("{method}:"));
-        let settings = settings(&args.kernel, &args.solve, method);
-        runs.push(run_one(method, &settings, &data, &args.solve, &session)?);
+        runs.push(run_one(method, args, &data, &session)?);
         if why_ended(&session, &args.solve).is_some() {
             break;
         }
@@ -132,7 +130,30 @@ pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     session.finish_with(status, &body, &table)
 }
 
-fn usual_methods(data: &Data) -> Vec<MethodName> {
+/// Refuses methods that are named twice, and flags that one of them has no use for.
+fn check_methods(args: &CompareArgs) -> Result<()> {
+    if let Some((_, twice)) = args.methods.iter().enumerate().find(|(i, method)| args.methods[..*i].contains(method)) {
+        return Err(Failure::usage(format!("{twice} stands twice in --methods: once is enough")));
+    }
+    for method in &args.methods {
+        let counts = "give the number of components with --n-components";
+        let definite = "it needs a positive semi-definite kernel";
+        let others = match method {
+            ComparedMethod::Eigen(_) => continue,
+            ComparedMethod::Hebbian => vec![("--variance", args.solve.variance.is_some(), counts)],
+            ComparedMethod::Nystrom => vec![
+                ("--variance", args.solve.variance.is_some(), counts),
+                ("--negative", args.kernel.negative != Negative::Error, definite),
+            ],
+        };
+        if let Some((flag, _, why)) = others.into_iter().find(|(_, given, _)| *given) {
+            return Err(Failure::usage(format!("{flag} is not for the method {method}: {why}")));
+        }
+    }
+    Ok(())
+}
+
+fn usual_methods(data: &Data) -> Vec<ComparedMethod> {
     let dense = (data.points.n_samples() <= DENSE_UP_TO).then_some((GramChoice::Auto, SolverChoice::Dense));
     let others = [
         (GramChoice::Stored, SolverChoice::Krylov),
@@ -140,7 +161,8 @@ fn usual_methods(data: &Data) -> Vec<MethodName> {
         (GramChoice::Stored, SolverChoice::Lanczos),
         (GramChoice::Stored, SolverChoice::Subspace),
     ];
-    dense.into_iter().chain(others).map(|(gram, solver)| MethodName::new(gram, solver)).collect()
+    let method = |(gram, solver)| ComparedMethod::Eigen(MethodName::new(gram, solver));
+    dense.into_iter().chain(others).map(method).collect()
 }
 
 /// Why no further method is run, if that is so.
@@ -154,16 +176,10 @@ fn why_ended(session: &Session<'_>, solve: &SolveArgs) -> Option<&'static str> {
 }
 
 /// Fits with one method. That it does not fit the budget or was stopped is a finding; what is wrong with the data is an error.
-fn run_one(
-    method: MethodName,
-    settings: &KernelPca,
-    data: &Data,
-    solve: &SolveArgs,
-    session: &Session<'_>,
-) -> Result<Run> {
+fn run_one(method: ComparedMethod, args: &CompareArgs, data: &Data, session: &Session<'_>) -> Result<Run> {
     let before = mercer::reset_peak_memory().then(mercer::peak_memory);
     let start = Instant::now();
-    let outcome = learn(settings, data, Limits::of(solve, session), session);
+    let outcome = learn_with(method, args, data, session);
     let fit_seconds = start.elapsed().as_secs_f64();
     let peak_growth_bytes = before.map(|before| mercer::peak_memory().saturating_sub(before));
     let record = MethodRecord { method: method.to_string(), fit_seconds, problem: None, result: None };
@@ -176,6 +192,23 @@ fn run_one(
             Ok((MethodRecord { problem: Some(failure.to_string()), ..record }, Err(failure)))
         }
         Err(failure) => Err(failure),
+    }
+}
+
+fn learn_with(method: ComparedMethod, args: &CompareArgs, data: &Data, session: &Session<'_>) -> Result<Learned> {
+    let (kernel, solve, limits) = (&args.kernel, &args.solve, Limits::of(&args.solve, session));
+    match method {
+        ComparedMethod::Eigen(method) => learn(&settings(kernel, solve, method), data, limits, session),
+        ComparedMethod::Nystrom => {
+            let settings = nystrom_settings(kernel, solve, &NystromArgs::default());
+            learn_by(data, limits, session, |watch| settings.fit_watched(&data.points, watch))
+        }
+        ComparedMethod::Hebbian => {
+            let flags = HebbianArgs { passes: solve.max_passes, ..HebbianArgs::default() };
+            let settings = hebbian_settings(kernel, solve, GramChoice::Auto, &flags);
+            let fit = |watch: &Watch<'_>| settings.fit_from(&data.points, &Start::default(), watch)?.model();
+            learn_by(data, limits, session, fit)
+        }
     }
 }
 

@@ -49,7 +49,17 @@ pub(super) struct Learned {
 
 /// Fits with progress on standard error, until it is done, interrupted, or out of time.
 pub(super) fn learn(settings: &KernelPca, data: &Data, limits: Limits, session: &Session<'_>) -> Result<Learned> {
-    let (model, was_stopped) = watched(session, data, limits.time, |watch| settings.fit_watched(&data.points, watch))?;
+    learn_by(data, limits, session, |watch| settings.fit_watched(&data.points, watch))
+}
+
+/// As [`learn`], by any method.
+pub(super) fn learn_by(
+    data: &Data,
+    limits: Limits,
+    session: &Session<'_>,
+    fit: impl FnOnce(&Watch<'_>) -> mercer::Result<Model>,
+) -> Result<Learned> {
+    let (model, was_stopped) = watched(session, data, limits.time, fit)?;
     let model = with_data(model, data)?;
     let explained: f64 = model.explained_variance_ratio().iter().sum();
     // A fit that has found all there is has converged, whatever the share.

@@ -140,3 +140,48 @@ fn what_the_fits_warn_of_is_said_once_with_the_methods() {
         assert_eq!(outcome.stderr.matches(&format!("warning: {warning}\n")).count(), 1, "{}", outcome.stderr);
     }
 }
+
+#[test]
+fn approximations_show_their_error_against_the_exact_one() {
+    let directory = directory();
+    // As many landmarks as there are points leave nothing out.
+    let all = record(&directory, "compare points.csv --label half -n 2 --json --methods dense,nystrom");
+    assert_eq!(all["most_exact"], "dense");
+    assert!(all["methods"][1]["largest_angle"].as_f64().unwrap() < 1e-6, "{all}");
+
+    let row = |i| format!("{},{},{}\n", f64::from(i).sin(), f64::from(i * i).cos(), f64::from(i % 97) / 97.0);
+    directory.write("many.csv", (0..1500).map(row).collect::<Vec<_>>().concat());
+    let words = "compare many.csv -n 3 --gamma 2 --json --methods krylov,nystrom,hebbian --max-passes 30";
+    let outcome = directory.run(words);
+    let many: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(many["most_exact"], "krylov");
+    let rows = many["methods"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["method"].as_str().unwrap()).collect();
+    assert_eq!(names, ["krylov", "nystrom", "hebbian"]);
+    assert_eq!(
+        (&rows[1]["gram"], &rows[2]["solver"], &rows[2]["passes"]),
+        (&"nystrom".into(), &"hebbian".into(), &30.into())
+    );
+    for row in &rows[1..] {
+        let (angle, residual) = (row["largest_angle"].as_f64().unwrap(), row["largest_residual"].as_f64().unwrap());
+        assert!(angle > 1e-8 && angle < 0.5 && residual > 1e-8, "{row}");
+    }
+}
+
+#[test]
+fn flags_that_an_approximation_has_no_use_for_are_refused() {
+    let directory = directory();
+    for (words, expected) in [
+        (
+            "--methods dense,hebbian --variance 0.9",
+            "error: --variance is not for the method hebbian: give the number of components with --n-components\n",
+        ),
+        (
+            "--methods nystrom --negative clip",
+            "error: --negative is not for the method nystrom: it needs a positive semi-definite kernel\n",
+        ),
+    ] {
+        let outcome = directory.run(&format!("compare points.csv --label half {words}"));
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), expected), "{words}");
+    }
+}
