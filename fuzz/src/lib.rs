@@ -2,7 +2,6 @@
 
 pub use mercer_cli::fuzzing::within_memory;
 use mercer_cli::fuzzing::{Counting, Reader, read};
-use sha2::{Digest, Sha256};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -13,10 +12,4 @@ pub fn check_reader(reader: Reader, input: &[u8]) {
         Ok((rows, columns)) => assert!(rows > 0 && columns > 0),
         Err(message) => assert!(message.lines().count() <= 2, "{message}"),
     });
-}
-
-/// The state of a learner with this text and a digest that fits it.
-pub fn sealed_learner(json: &[u8]) -> Vec<u8> {
-    let digest: String = Sha256::digest(json).iter().map(|byte| format!("{byte:02x}")).collect();
-    [format!("mercer learner {digest}\n").as_bytes(), json].concat()
 }

@@ -2,9 +2,11 @@
 
 mod learner;
 mod memory;
+mod model;
 
-pub use learner::{more_memory_of_a_learner, use_learner};
+pub use learner::{more_memory_of_a_learner, sealed_learner, use_learner};
 pub use memory::{Counting, within_memory};
+pub use model::{sealed_model, use_model};
 
 use crate::args::{ColumnName, DataArgs};
 use crate::failure::Result;

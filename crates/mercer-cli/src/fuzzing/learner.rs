@@ -1,7 +1,10 @@
-//! What is done with a learner whose state was accepted: it must take rows, or say why not.
+//! What is done with a learner whose state was accepted: it must take rows, or say why not. And a digest that fits what was done to a state.
+
+use std::fmt::Write;
 
 use mercer::Points;
 use mercer::online::{Learner, OnlineLearner};
+use sha2::{Digest, Sha256};
 
 /// Bytes that reading the state of a learner may take beyond four times its input. States are text: of an empty list, three bytes, a list in memory
 /// takes 24, and three times that while the list that it is in grows. A state that was saved takes less than four times its bytes.
@@ -45,4 +48,15 @@ pub fn use_learner(mut learner: Learner) -> std::result::Result<(), String> {
         note(Learner::from_bytes(&bytes, None).map(drop));
     }
     first
+}
+
+/// The same state with a digest that fits it; `None` if it is damaged so much that it has no place for one.
+pub fn sealed_learner(bytes: &[u8]) -> Option<Vec<u8>> {
+    let end = bytes.iter().position(|&byte| byte == b'\n')?;
+    let json = &bytes[end + 1..];
+    let mut sealed = "mercer learner ".to_owned();
+    for byte in Sha256::digest(json) {
+        write!(sealed, "{byte:02x}").ok()?;
+    }
+    Some([sealed.as_bytes(), b"\n", json].concat())
 }

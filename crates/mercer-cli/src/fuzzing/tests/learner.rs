@@ -1,12 +1,9 @@
 //! Damaged states of streams, as they are and with a digest that fits the damage.
 
-use std::fmt::Write;
-
 use mercer::online::{Learner, OnlineKernelPca, OnlineLearner};
 use mercer::{Kernel, Points};
-use sha2::{Digest, Sha256};
 
-use super::super::learner::{more_memory_of_a_learner, use_learner};
+use super::super::learner::{more_memory_of_a_learner, sealed_learner, use_learner};
 use super::{Promise, seeds, torment};
 
 #[test]
@@ -20,7 +17,7 @@ fn damaged_states_are_read_or_refused() {
                 .keep(&large, 0, || Learner::from_bytes(&large, None).map(drop))
                 .map_err(|error| error.to_string())?;
         }
-        let sealed = if numbers.next(8) > 0 { sealed(bytes) } else { None };
+        let sealed = if numbers.next(8) > 0 { sealed_learner(bytes) } else { None };
         let bytes = sealed.as_deref().unwrap_or(bytes);
         let learner = promise
             .keep(bytes, more_memory_of_a_learner(bytes), || Learner::from_bytes_with_note(bytes, None))
@@ -40,17 +37,6 @@ fn large() -> Vec<u8> {
     learner.to_bytes().unwrap()
 }
 
-/// The same state with a digest that fits it; `None` if it is damaged so much that it has no place for one.
-fn sealed(bytes: &[u8]) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let (_, json) = text.split_once('\n')?;
-    let mut sealed = "mercer learner ".to_owned();
-    for byte in Sha256::digest(json) {
-        write!(sealed, "{byte:02x}").ok()?;
-    }
-    Some(format!("{sealed}\n{json}").into_bytes())
-}
-
 #[test]
 fn a_seal_of_a_state_is_the_one_that_is_checked() {
     for whole in seeds("learner") {
@@ -59,7 +45,7 @@ fn a_seal_of_a_state_is_the_one_that_is_checked() {
         let altered = text.replacen("\"n_shrunk\":0", "\"n_shrunk\":1", 1).into_bytes();
         let refused = Learner::from_bytes(&altered, None).err().unwrap().to_string();
         assert!(refused.contains("its contents do not match its digest"), "{refused}");
-        assert_eq!(Learner::from_bytes(&sealed(&altered).unwrap(), None).unwrap().n_shrunk(), 1);
+        assert_eq!(Learner::from_bytes(&sealed_learner(&altered).unwrap(), None).unwrap().n_shrunk(), 1);
     }
 }
 
