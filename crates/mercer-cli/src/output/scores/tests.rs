@@ -12,7 +12,9 @@ fn words(name: &str, values: [&str; 2]) -> Labels {
 
 fn data(labels: Option<&Labels>, ids: Option<&Labels>) -> Data {
     let points = mercer::Points::from_f64(vec![0.0; 2], 2, 1).unwrap();
-    Data { labels: labels.cloned(), ids: ids.cloned(), ..Data::of_points("x", points) }
+    let mut data = Data::of_points("x", points);
+    (data.labels, data.ids) = (labels.cloned(), ids.cloned());
+    data
 }
 
 fn write_rows(path: &Path, n_samples: Option<usize>, labels: Option<&Labels>, ids: Option<&Labels>) -> Result<()> {
