@@ -65,9 +65,18 @@ impl Matern52 {
     }
 }
 
+/// Where `e^-a` is zero in either precision, so that what it multiplies need not grow on: infinity times zero is not a number.
+const VANISHED: f64 = 1e3;
+
 /// `a` of the formulas above.
 fn scaled_distance<L: Lanes>(order: f64, gamma: f64, s: L) -> L {
     s.sqrt() * L::constant(order.sqrt() * gamma)
+}
+
+/// `a` as a factor of `e^-a`. In this order, vectors pass on what is not a number.
+#[inline(always)]
+fn bounded<L: Lanes>(a: L) -> L {
+    L::constant(VANISHED).min(a)
 }
 
 impl Formula for Matern32 {
@@ -84,7 +93,7 @@ impl Formula for Matern32 {
     #[inline(always)]
     fn shape<L: Lanes>(&self, u: L) -> L {
         let a = u.sqrt();
-        (a + L::constant(1.0)) * (-a).exp_nonpositive()
+        (bounded(a) + L::constant(1.0)) * (-a).exp_nonpositive()
     }
     // dk/da = -a e^-a and da/ds = 3 γ² / (2 a).
     fn slope<L: Lanes>(&self, s: L) -> L {
@@ -95,7 +104,8 @@ impl Formula for Matern32 {
     #[inline(always)]
     fn derivative<L: Lanes>(&self, _: Parameter, s: L) -> L {
         let a = scaled_distance(3.0, self.gamma, s);
-        a * a * (-a).exp_nonpositive() * L::constant(-1.0 / self.gamma)
+        let factor = bounded(a);
+        factor * factor * (-a).exp_nonpositive() * L::constant(-1.0 / self.gamma)
     }
     fn parameter(&self, _: Parameter) -> f64 {
         self.gamma
@@ -116,19 +126,21 @@ impl Formula for Matern52 {
     #[inline(always)]
     fn shape<L: Lanes>(&self, u: L) -> L {
         let a = u.sqrt();
-        let polynomial = (a * a).mul_add(L::constant(1.0 / 3.0), a + L::constant(1.0));
+        let factor = bounded(a);
+        let polynomial = (factor * factor).mul_add(L::constant(1.0 / 3.0), factor + L::constant(1.0));
         polynomial * (-a).exp_nonpositive()
     }
     // dk/da = -(a + a²) e^-a / 3 and da/ds = 5 γ² / (2 a).
     fn slope<L: Lanes>(&self, s: L) -> L {
         let a = scaled_distance(5.0, self.gamma, s);
-        (a + L::constant(1.0)) * (-a).exp_nonpositive() * L::constant(-5.0 / 6.0 * self.gamma * self.gamma)
+        (bounded(a) + L::constant(1.0)) * (-a).exp_nonpositive() * L::constant(-5.0 / 6.0 * self.gamma * self.gamma)
     }
     // da/dγ = a / γ.
     #[inline(always)]
     fn derivative<L: Lanes>(&self, _: Parameter, s: L) -> L {
         let a = scaled_distance(5.0, self.gamma, s);
-        a * a * (a + L::constant(1.0)) * (-a).exp_nonpositive() * L::constant(-1.0 / (3.0 * self.gamma))
+        let factor = bounded(a);
+        factor * factor * (factor + L::constant(1.0)) * (-a).exp_nonpositive() * L::constant(-1.0 / (3.0 * self.gamma))
     }
     fn parameter(&self, _: Parameter) -> f64 {
         self.gamma

@@ -3,6 +3,7 @@
 #![allow(clippy::float_cmp, reason = "these numbers are exact")]
 #![allow(clippy::unwrap_used, reason = "the parameters are in their domain")]
 
+mod far;
 mod spec;
 
 use mercer_testkit::generate::grid;
