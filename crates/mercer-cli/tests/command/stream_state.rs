@@ -31,6 +31,16 @@ fn a_stream_in_parts_is_the_stream_as_a_whole() {
 }
 
 #[test]
+fn a_stream_goes_on_with_defaults_that_are_given_by_name() {
+    let directory = Directory::new();
+    directory.stream(&format!("{LEARN} --checkpoint state"), &rows(0..60)).done();
+    let words = format!("{LEARN} --policy project --beta 1 --schedule constant --checkpoint state --resume");
+    assert!(directory.stream(&words, &rows(60..90)).done().stderr.contains("going on after 60 rows\n"));
+    let outcome = directory.stream(&format!("{LEARN} --beta 2 --checkpoint state --resume"), &rows(90..99));
+    assert_eq!(outcome.stderr, "error: state: the checkpoint belongs to another stream (beta: 1 there, 2 here)\n");
+}
+
+#[test]
 fn what_a_stream_cannot_go_on_from_is_refused() {
     let directory = Directory::new();
     directory.stream(&format!("{LEARN} --checkpoint state -o rows.mercer"), &rows(0..60)).done();

@@ -3,11 +3,14 @@
 use serde::Serialize;
 
 use super::Learner;
-use crate::choices::{Center, named};
+use crate::choices::{Center, MemoryBudget, named};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::record::KernelRecord;
+
+/// Bytes for what a component is to another: a number in a square, and one in each of two triangles.
+const BYTES_PER_PAIR: u64 = 16;
 
 /// How components learn.
 ///
@@ -336,6 +339,8 @@ impl OnlineKernelPca {
     /// assert_eq!(settings.difference(&settings), None);
     /// let other = settings.clone().budget(30);
     /// assert_eq!(settings.difference(&other), Some(("budget", "20".to_owned(), "30".to_owned())));
+    /// // The same, said by name.
+    /// assert_eq!(settings.difference(&settings.clone().beta(1.0).policy("project".parse()?)), None);
     /// # Ok::<(), mercer::Error>(())
     /// ```
     pub fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
@@ -343,7 +348,7 @@ impl OnlineKernelPca {
         mine.into_iter().zip(theirs).find(|(a, b)| a != b).map(|((name, a), (_, b))| (name, a, b))
     }
 
-    /// Every setting by name, with its value for people.
+    /// Every setting by name, with its value for people: the one it has by default if none was given.
     fn described(&self) -> [(&'static str, String); 12] {
         fn shown<T: ToString>(value: Option<T>, otherwise: &str) -> String {
             value.map_or_else(|| otherwise.to_owned(), |value| value.to_string())
@@ -354,11 +359,11 @@ impl OnlineKernelPca {
             ("rule", self.rule.to_string()),
             ("learning_rate", shown(self.learning_rate, "automatic")),
             ("schedule", self.schedule.to_string()),
-            ("tau", shown(self.tau, "its default")),
-            ("beta", shown(self.beta, "its default")),
+            ("tau", shown((self.schedule == Schedule::Anneal).then(|| self.annealing_time()), "none")),
+            ("beta", shown((self.rule == Rule::Simultaneous).then(|| self.beta.unwrap_or(1.0)), "none")),
             ("center", if self.center == Center::Yes { "yes" } else { "no" }.to_owned()),
             ("budget", shown(self.budget, "none")),
-            ("policy", shown(self.policy, "its default")),
+            ("policy", shown(self.budget.map(|_| self.policy.unwrap_or_default()), "none")),
             ("forgetting", shown(self.forgetting, "none")),
             ("rows_per_component", shown(self.rows_per_component, "none")),
         ]
@@ -373,7 +378,8 @@ impl OnlineKernelPca {
     ///
     /// # Errors
     ///
-    /// If a setting is out of its domain or has no effect with the others, or a start point has no length in feature space.
+    /// If a setting is out of its domain or has no effect with the others, a start point has no length in feature space, or there is no memory
+    /// for so many components.
     pub fn learner(&self) -> Result<Learner> {
         self.validate()?;
         Learner::new(self.clone())
@@ -425,7 +431,16 @@ impl OnlineKernelPca {
                 reason: "rows that are still to come have no place in a matrix",
             });
         }
-        Ok(())
+        self.validate_memory()
+    }
+
+    /// Whether there is memory for what each component is to each other: inner products and lateral weights, and the span of them all.
+    fn validate_memory(&self) -> Result<()> {
+        let (p, room) = (self.n_components as u64, MemoryBudget::Auto.bytes());
+        let advice = format!("ask for at most {} components", (room / BYTES_PER_PAIR).isqrt());
+        let what = format!("what each of {p} components is to each other");
+        let needed = p.saturating_mul(p).saturating_mul(BYTES_PER_PAIR);
+        MemoryBudget::Bytes(room).beside(&what, needed, &advice).map(drop)
     }
 
     /// Whether components can learn one after the other.
