@@ -238,6 +238,7 @@ fn concerns_data(error: &mercer::Error) -> bool {
             | E::FeatureMismatch { .. }
             | E::NotFinite { .. }
             | E::TooLarge { .. }
+            | E::TooLargeToLearn { .. }
             | E::CodeOverflow { .. }
             | E::CodeUnderflow { .. }
             | E::AllZero { .. }

@@ -98,6 +98,17 @@ pub enum Error {
         precision: Precision,
     },
 
+    /// A row is too large for the arithmetic of an online learner.
+    #[error("row {row} is too large: its {product} overflows f64; {advice}")]
+    TooLargeToLearn {
+        /// Row, counted from zero.
+        row: usize,
+        /// What overflows.
+        product: &'static str,
+        /// What would help.
+        advice: &'static str,
+    },
+
     /// Points are so close that no kernel can tell them apart and have a width that is a number.
     #[error(
         "points are too close to one another for a width to be found: what gamma multiplies is {distance:e} for close pairs; scale the \
@@ -253,6 +264,17 @@ pub enum Error {
         row: usize,
         /// Column of the matrix, counted from zero.
         column: usize,
+        /// The value.
+        value: f64,
+    },
+
+    /// The user's kernel returned a number that is not finite, for a row and one that an online learner remembers.
+    #[error("the {kernel} kernel of row {row} and one that was learned before is {value}; it must be finite")]
+    KernelWithLearned {
+        /// The kernel's name.
+        kernel: String,
+        /// Row, counted from zero.
+        row: usize,
         /// The value.
         value: f64,
     },
@@ -448,6 +470,7 @@ impl Error {
             | Self::FeatureMismatch { .. }
             | Self::NotFinite { .. }
             | Self::TooLarge { .. }
+            | Self::TooLargeToLearn { .. }
             | Self::TooClose { .. }
             | Self::CodeOverflow { .. }
             | Self::CodeUnderflow { .. }
@@ -463,6 +486,7 @@ impl Error {
             | Self::TooFewDistinct { .. }
             | Self::Decomposition { .. }
             | Self::CustomKernel { .. }
+            | Self::KernelWithLearned { .. }
             | Self::AsymmetricKernel { .. }
             | Self::CustomKernelFailed { .. }
             | Self::Singular { .. }

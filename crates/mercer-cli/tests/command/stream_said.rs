@@ -150,7 +150,8 @@ fn a_stream_with_fewer_directions_than_components_has_a_model_and_says_so() {
         (1..=3).contains(&n) && outcome.stderr.contains(&format!("warning: {}\n", independent(n))),
         "{n}: {outcome:?}"
     );
-    let begun = "3 of 5 components have begun to learn: too few rows have come that differ from one another";
+    let begun = "3 of 5 components have begun to learn: too few rows have come that differ from one another and have a positive kernel with \
+                 themselves";
     warned("stream -n 5", &rows(0..3).repeat(4), begun, 3);
 }
 
@@ -168,12 +169,20 @@ fn a_stream_of_one_row_is_spoken_of_as_one() {
 }
 
 #[test]
+fn more_components_than_memory_has_room_for_end_the_stream_before_it_begins() {
+    let directory = Directory::new();
+    let outcome = directory.stream("stream --n-components 100000000", "1\n2\n");
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    let text = "error: what each of 100000000 components is to each other needs ";
+    assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_row_that_overflows_goes_by_its_line_alone() {
     let directory = Directory::new();
     let outcome = directory.stream("stream --kernel linear -n 1", "a\n1\n2\n1e200\n");
     assert_eq!(
         outcome.stderr,
-        "error: standard input, line 4: the row is too large for the kernel's width: its squared distance or inner product overflows f64; \
-         scale the data, or use a smaller gamma\n"
+        "error: standard input, line 4: the row is too large: its kernel with itself overflows f64; scale the data\n"
     );
 }

@@ -7,13 +7,14 @@ use super::passes;
 use super::span::Span;
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
-use crate::scalar::Precision;
+use crate::kernel::{Kernel, Parameter};
 
 /// What the square of an output may be: sums of those of the last rows stay finite.
 const LARGEST_OUTPUT_SQUARED: f64 = f64::MAX / 4096.0;
 /// And the kernel of a row with itself, which bounds the square of an output of components that are not much longer than one.
 const LARGEST_SQUARE: f64 = LARGEST_OUTPUT_SQUARED / 256.0;
+/// Where no number of rows that are learned together can lead to overflow: the square root of the largest number, about.
+const FAR_FROM_OVERFLOW: f64 = 1e150;
 
 impl Learner {
     /// What a row is to the components as they are, without learning from it.
@@ -100,8 +101,9 @@ impl Learner {
     /// Refuses rows that [`learn`](super::OnlineLearner::learn) would refuse, before any of them is learned; rows are counted from the first
     /// of these.
     ///
-    /// With a kernel that is [positive semi-definite](crate::Kernel::is_positive_definite) nothing else can be wrong with a row. With others,
-    /// such as functions, a value with another row may still fail where that with itself does not.
+    /// With a kernel that is [positive semi-definite](crate::Kernel::is_positive_definite) nothing else can be wrong with a row, unless its
+    /// numbers are near overflow. With others, such as functions, a value with another row may still fail where that with itself does not. See
+    /// [`copy_before`](Self::copy_before).
     ///
     /// ```
     /// use mercer::online::{OnlineKernelPca, OnlineLearner};
@@ -120,12 +122,60 @@ impl Learner {
     ///
     /// As [`learn_row`](Self::learn_row).
     pub fn check_rows(&self, points: &Points) -> Result<()> {
-        for i in 0..points.n_samples() {
+        self.largest_square(points).map(drop)
+    }
+
+    /// Refuses rows as [`check_rows`](Self::check_rows) does, and makes a copy of the learner if learning from these rows may fail half-way all
+    /// the same: to learn from all rows or from none.
+    ///
+    /// ```
+    /// use mercer::kernel::PairFunction;
+    /// use mercer::online::{OnlineKernelPca, OnlineLearner};
+    /// use mercer::{Kernel, Points};
+    ///
+    /// // A function that is not defined everywhere.
+    /// let root = PairFunction::new("root", |x: &[f64], y: &[f64]| (1.0 + x[0] * y[0]).sqrt());
+    /// let mut learner = OnlineKernelPca::new(Kernel::custom(root)).learner()?;
+    /// learner.learn(&Points::from_f64(vec![1.0, 2.0, 3.0], 3, 1)?)?;
+    /// let rows = Points::from_f64(vec![0.5, -3.0], 2, 1)?;
+    /// let before = learner.copy_before(&rows)?;
+    /// if learner.learn(&rows).is_err() {
+    ///     assert_eq!(learner.n_seen(), 4, "half of the rows");
+    ///     learner = before.expect("a function may fail");
+    /// }
+    /// assert_eq!(learner.n_seen(), 3);
+    /// // This one cannot.
+    /// let learner = OnlineKernelPca::new(Kernel::gaussian(0.5)?).learner()?;
+    /// assert!(learner.copy_before(&rows)?.is_none());
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`check_rows`](Self::check_rows).
+    pub fn copy_before(&self, points: &Points) -> Result<Option<Self>> {
+        let largest = self.largest_square(points)?;
+        // A row that fails is not learned, and leaves all as it was.
+        let may_fail = points.n_samples() > 1
+            && !(self.settings.kernel.is_positive_definite() && self.largest_product(largest) < FAR_FROM_OVERFLOW);
+        Ok(may_fail.then(|| self.clone()))
+    }
+
+    /// Checks rows, and finds the largest kernel of one with itself.
+    fn largest_square(&self, points: &Points) -> Result<f64> {
+        (0..points.n_samples()).try_fold(0.0_f64, |largest, i| {
             let row = self.scaled(points.row(i));
             self.check(&row, i)?;
-            self.square(&row, i)?;
-        }
-        Ok(())
+            Ok(largest.max(self.square(&row, i)?.abs()))
+        })
+    }
+
+    /// About the largest square of an inner product with a component, while rows are learned whose kernel with themselves is at most this.
+    fn largest_product(&self, square: f64) -> f64 {
+        let longest = (0..self.inner.nrows()).map(|p| self.inner[(p, p)]).fold(1.0, f64::max);
+        // A step adds this to a component, at most: a rate that overshoots is made smaller.
+        let (rate, beta) = (self.settings.learning_rate.unwrap_or(0.0), self.settings.beta.unwrap_or(1.0));
+        square * (longest * (1.0 + beta) * (1.0 + beta) + 2.0 * rate * square)
     }
 
     /// The kernel of a row with itself.
@@ -138,7 +188,9 @@ impl Learner {
         if matches!(kernel, Kernel::Custom(_)) && !square.is_finite() {
             return Err(Error::CustomKernel { kernel: kernel.name().to_owned(), row, column: row, value: square });
         }
-        Err(Error::TooLarge { row, precision: Precision::F64 })
+        let has_width = kernel.parameter(Parameter::Gamma).is_some();
+        let advice = if has_width { "scale the data, or use a smaller gamma" } else { "scale the data" };
+        Err(Error::TooLargeToLearn { row, product: "kernel with itself", advice })
     }
 }
 
@@ -146,5 +198,6 @@ impl Learner {
 pub(super) fn check_products(products: &[f64], row: usize) -> Result<()> {
     // Numbers that are none are refused, too.
     let fits = products.iter().all(|product| product * product <= LARGEST_OUTPUT_SQUARED);
-    if fits { Ok(()) } else { Err(Error::TooLarge { row, precision: Precision::F64 }) }
+    let advice = "scale the data, or use a smaller learning rate";
+    if fits { Ok(()) } else { Err(Error::TooLargeToLearn { row, product: "inner product with a component", advice }) }
 }

@@ -51,7 +51,7 @@ impl Learner {
         let mut seen = self.step_in(&mut work, block, i, answer);
         if let (Err(error), Some(before)) = (&mut seen, before) {
             *self = before;
-            if let Error::CustomKernel { row, .. } = error {
+            if let Error::KernelWithLearned { row, .. } = error {
                 // Values of rows in memory are asked for because of this one.
                 *row = self.n_seen;
             }

@@ -45,7 +45,10 @@ impl Learner {
                 Some(rows) => {
                     format!("one learns after the other, each from {rows} rows, and {} have come", self.n_seen)
                 }
-                None => "too few rows have come that differ from one another".to_owned(),
+                None => {
+                    "too few rows have come that differ from one another and have a positive kernel with themselves"
+                        .to_owned()
+                }
             };
             format!("{started} of {p} components {verb} begun to learn: {why}")
         })

@@ -148,8 +148,8 @@ impl RowPanels {
     pub(crate) fn check_row(&self, values: &[f64], row: usize) -> Result<()> {
         match values[..self.len].iter().position(|value| !value.is_finite()) {
             Some(column) => {
-                let value = values[column];
-                Err(Error::CustomKernel { kernel: self.kernel.name().to_owned(), row, column, value })
+                let (kernel, value) = (self.kernel.name().to_owned(), values[column]);
+                Err(Error::KernelWithLearned { kernel, row, value })
             }
             None => Ok(()),
         }

@@ -86,16 +86,14 @@ fn a_row_of_another_width_is_refused_or_looked_at_but_never_a_panic() {
 
 #[test]
 fn rows_whose_kernel_values_overflow_are_refused_by_their_number_and_nothing_changes() {
-    let text = |row: usize| {
-        format!(
-            "row {row} is too large for the kernel's width: its squared distance or inner product overflows f64; scale the data, or use a \
-             smaller gamma"
-        )
-    };
     // Beyond the range; within it, but not its square; and one whose kernel with itself is in the range, but for sums of it.
-    for (kernel, huge) in
-        [(Kernel::polynomial(1.0, 1.0, 3).unwrap(), 1e60), (Kernel::linear(), 1e160), (Kernel::linear(), 1e153)]
+    let cubic = Kernel::polynomial(1.0, 1.0, 3).unwrap();
+    for (kernel, huge, smaller_gamma) in
+        [(cubic, 1e60, ", or use a smaller gamma"), (Kernel::linear(), 1e160, ""), (Kernel::linear(), 1e153, "")]
     {
+        let text = |row: usize| {
+            format!("row {row} is too large: its kernel with itself overflows f64; scale the data{smaller_gamma}")
+        };
         let mut learner = OnlineKernelPca::new(kernel.clone()).budget(8).learner().unwrap();
         let rows = Points::from_f64(vec![1.0, 2.0, 0.5, 1.0, huge, huge], 3, 2).unwrap();
         assert_eq!(refusal(learner.look_at_rows(&rows)), text(2), "{kernel:?}, before any row");
@@ -110,6 +108,53 @@ fn rows_whose_kernel_values_overflow_are_refused_by_their_number_and_nothing_cha
         let mut same = Learner::from_bytes(&before, None).unwrap();
         same.learn(&rows.slice(0..2)).unwrap();
         assert_eq!(learner.to_bytes().unwrap(), same.to_bytes().unwrap(), "{kernel:?}: it has learned two rows");
+    }
+}
+
+/// A learner whose next row makes a component so long that the row after it overflows, though its kernel with itself does not.
+fn about_to_overflow() -> (Learner, Points) {
+    let start = Points::from_f64(vec![1.0, 0.0], 1, 2).unwrap();
+    let settings = OnlineKernelPca::new(Kernel::linear()).n_components(1).center(Center::No).learning_rate(1e4);
+    (settings.start(start).learner().unwrap(), Points::from_f64(vec![0.007, 1.0, 0.0, 1e151], 2, 2).unwrap())
+}
+
+#[test]
+fn a_row_that_overflows_with_a_component_is_told_from_one_that_does_with_itself() {
+    let (mut learner, rows) = about_to_overflow();
+    assert_eq!(
+        refusal(learner.learn(&rows)),
+        "row 1 is too large: its inner product with a component overflows f64; scale the data, or use a smaller learning rate"
+    );
+}
+
+#[test]
+fn there_is_a_copy_wherever_a_row_may_fail_after_others_were_learned() {
+    let (mut learner, rows) = about_to_overflow();
+    let before = learner.to_bytes().unwrap();
+    let copy = learner.copy_before(&rows).unwrap().unwrap();
+    assert!(learner.learn(&rows).is_err() && learner.n_seen() == 1, "half of the rows");
+    assert_eq!(copy.to_bytes().unwrap(), before);
+    // A row by itself leaves all as it was; usual rows do not fail.
+    assert!(copy.copy_before(&rows.slice(1..2)).unwrap().is_none());
+    assert!(copy.copy_before(&plane(50, 62)).unwrap().is_none());
+    // However far rows are, kernels of distances do not fail.
+    let far = Points::from_f64(vec![1.0, 2.0, 1e200, -1e200, 3.0, 4.0], 3, 2).unwrap();
+    for kernel in [Kernel::matern32(0.5).unwrap(), Kernel::matern52(0.5).unwrap(), Kernel::gaussian(0.5).unwrap()] {
+        let mut learner = OnlineKernelPca::new(kernel.clone()).budget(8).learner().unwrap();
+        learner.learn(&plane(20, 63)).unwrap();
+        assert!(learner.copy_before(&far).unwrap().is_none());
+        assert!(learner.learn(&far).unwrap().norm_max().is_finite(), "{kernel:?}");
+    }
+}
+
+#[test]
+fn more_components_than_memory_has_room_for_are_refused() {
+    for n in [10_000_000, usize::MAX] {
+        let error = OnlineKernelPca::new(Kernel::linear()).n_components(n).learner().err().unwrap();
+        assert_eq!(error.kind(), mercer::ErrorKind::OverBudget);
+        let text = error.to_string();
+        assert!(text.starts_with(&format!("what each of {n} components is to each other needs ")), "{text}");
+        assert!(text.contains("; ask for at most ") && text.ends_with(" components"), "{text}");
     }
 }
 

@@ -228,7 +228,8 @@ fn a_model_has_the_directions_that_there_are_and_says_how_many() {
         learner.learn(&plane(3, 5)).unwrap();
     }
     assert_eq!(learner.n_started(), 3);
-    let text = "3 of 5 components have begun to learn: too few rows have come that differ from one another";
+    let text = "3 of 5 components have begun to learn: too few rows have come that differ from one another and have a positive kernel with \
+                themselves";
     warned(&learner, text);
     assert_eq!(learner.model().unwrap().n_components(), 3);
 

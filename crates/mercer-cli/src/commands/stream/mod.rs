@@ -428,7 +428,9 @@ impl<'a> Stream<'a> {
 /// What the library says about a row, with its line, which is the only number it goes by.
 fn refused(line: u64, error: &mercer::Error) -> InputError {
     let message = match error {
-        mercer::Error::TooLarge { row, .. } => error.to_string().replacen(&format!("row {row} is"), "the row is", 1),
+        mercer::Error::TooLargeToLearn { row, .. } => {
+            error.to_string().replacen(&format!("row {row} is"), "the row is", 1)
+        }
         _ => error.to_string(),
     };
     InputError::new("standard input", message).at(crate::failure::Place { line, ..Default::default() })
