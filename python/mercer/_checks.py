@@ -78,15 +78,22 @@ def integer(
 
 
 def real(
-    owner: str, name: str, value: Any, minimum: float, *, above: bool = False, optional: bool = False
+    owner: str,
+    name: str,
+    value: Any,
+    minimum: float,
+    *,
+    above: bool = False,
+    below: float = math.inf,
+    optional: bool = False,
 ) -> float | None:
-    """A finite number that is not below ``minimum``, or is above it; ``None`` if that is allowed."""
+    """A finite number that is not below ``minimum``, or is above it, and is ``below`` another; ``None`` if that is allowed."""
     if value is None and optional:
         return None
     fits = isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and math.isfinite(value)
-    if not fits or value < minimum or (above and value == minimum):
+    if not fits or value < minimum or (above and value == minimum) or value >= below:
         start = "(" if above or math.isinf(minimum) else "["
-        allowed = f"a float in the range {start}{minimum}, inf)" + (" or None" if optional else "")
+        allowed = f"a float in the range {start}{minimum}, {below})" + (" or None" if optional else "")
         raise refuse(owner, name, allowed, value)
     return float(value)
 

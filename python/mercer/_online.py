@@ -15,7 +15,7 @@ from ._online_start import Start
 
 
 class OnlineKernelPCA(Start):
-    """Kernel PCA that learns one row at a time, in bounded memory, and has an answer at any moment.
+    """Kernel PCA that learns one row at a time, with a ``budget`` in bounded memory, and has an answer at any moment.
 
     How rows are grouped into calls changes nothing, to the bit. Rows may be sparse, and are learned in double precision.
 
@@ -60,7 +60,7 @@ class OnlineKernelPCA(Start):
         age or weight. Another one than the default needs a budget.
     forgetting : float, default=None
         Share of the running mean and of ``variances_`` and ``total_variance_`` that every row replaces, at least; ``None`` counts all rows
-        alike.
+        alike. With the policies ``"oldest"`` and ``"smallest"``, one over the budget of the mean is replaced at least, so less has no effect on it.
     rows_per_component : int, default=None
         Rows that a component learns from before the next one begins, while those before it stand still; the last one goes on for ever. For the rule
         ``"apex"`` with two components or more. Outputs of a component that has finished no longer have its lateral part. ``None``: all learn at once.
@@ -219,7 +219,8 @@ class OnlineKernelPCA(Start):
         why = "the others depend on them"
         if self.n_started_ == found:
             turns = self.rows_per_component
-            why = "too few rows have come that differ from one another" if turns is None else f"one learns after the other, each from {turns} rows"
+            why = "too few rows have come that differ from one another and have a positive kernel with themselves"
+            why = why if turns is None else f"one learns after the other, each from {turns} rows"
         return f"{found} of the n_components={self.n_components} components have a direction of their own: {why}"
 
     def _settings(self) -> dict[str, Any]:

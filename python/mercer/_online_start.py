@@ -136,7 +136,7 @@ class Start(Estimator):
             "beta": None if self.rule != "simultaneous" and beta == 1.0 else beta,
             "budget": _checks.integer(owner, "budget", self.budget, 1, optional=True),
             "policy": None if self.budget is None and policy == "project" else policy,
-            "forgetting": _checks.real(owner, "forgetting", self.forgetting, 0, above=True, optional=True),
+            "forgetting": _checks.real(owner, "forgetting", self.forgetting, 0, above=True, below=1, optional=True),
             "rows_per_component": _checks.integer(owner, "rows_per_component", self.rows_per_component, 1, optional=True),
         }
 

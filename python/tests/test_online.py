@@ -196,6 +196,7 @@ def test_rows_unlike_the_others_score_lower():
         ({"n_components": 2, "rule": "oja"}, "`n_components` must be 1 for the rule oja"),
         ({"gamma": "median"}, "The 'gamma' parameter of OnlineKernelPCA must be a float"),
         ({"learning_rate": 0.0}, "The 'learning_rate' parameter of OnlineKernelPCA must be a float"),
+        ({"forgetting": 1.5}, r"The 'forgetting' parameter of OnlineKernelPCA must be a float in the range \(0, 1\) or None"),
         ({"start": np.zeros((2, 5))}, "start must have 2 columns, but its shape is"),
         ({"policy": "oldest"}, "`policy` must be left out without a budget"),
         ({"tau": 100.0}, "`tau` must be left out with the schedule constant"),
@@ -215,7 +216,8 @@ def test_wrong_settings_are_refused(settings, message):
     [
         ("rbf", np.nan, "Row 301, column 1 is NaN; kernels need finite numbers"),
         ("rbf", -np.inf, "Row 301, column 1 is -inf; kernels need finite numbers"),
-        ("linear", 1e200, "Row 301 is too large for the kernel's width"),
+        ("linear", 1e200, "Row 301 is too large: its kernel with itself overflows f64; scale the data$"),
+        ("poly", 1e200, "Row 301 is too large: its kernel with itself overflows f64; scale the data, or use a smaller gamma$"),
     ],
 )
 def test_a_batch_with_a_bad_row_is_refused_as_a_whole(method, kernel, bad, message):
@@ -254,6 +256,37 @@ def test_a_batch_whose_kernel_fails_half_way_is_refused_as_a_whole():
     assert learner.n_seen_ == 20
     np.testing.assert_array_equal(learner.coefficients_, coefficients)
     np.testing.assert_array_equal(learner.basis_, basis)
+
+
+def test_a_batch_whose_component_overflows_half_way_is_refused_as_a_whole():
+    learner = OnlineKernelPCA(1, kernel="linear", center=False, learning_rate=1e4, start=[[1.0, 0.0]])
+    learner.partial_fit([[1e-9, 0.0], [0.0, 1e-9]])
+    before = pickle.dumps(learner)
+    # The first row makes the component long; the kernel of the second with itself is just in the range.
+    with pytest.raises(ValueError, match="Row 1 is too large: its inner product with a component overflows f64"):
+        learner.partial_fit([[0.007, 1.0], [0.0, 1e151]])
+    assert learner.n_seen_ == 2 and pickle.dumps(learner) == before
+
+
+def test_rows_of_a_batch_whose_kernel_is_not_finite_are_counted_from_its_first():
+    rows = np.arange(1.0, 31.0)[:, None]
+    learner = OnlineKernelPCA(1, kernel=lambda x, y: float(np.sqrt(1.0 + x[0] * y[0])), budget=5).fit(rows)
+    with pytest.raises(ValueError, match="kernel of row 3 and one that was learned before is NaN; it must be finite"):
+        learner.partial_fit([[1.5], [2.5], [3.5], [-3.5]])
+    assert learner.n_seen_ == 30
+
+
+@pytest.mark.parametrize("kernel", ["matern32", "matern52", "rbf"])
+def test_a_row_that_is_far_from_all_others_is_learned(kernel):
+    rows = np.random.default_rng(4).normal(size=(100, 2))
+    learner = OnlineKernelPCA(2, kernel=kernel, budget=20).fit(rows)
+    rows[50] = 1e200
+    assert np.isfinite(learner.learn(rows)).all() and learner.n_seen_ == 200
+
+
+def test_more_components_than_memory_has_room_for_are_refused():
+    with pytest.raises(mercer.MemoryBudgetError, match="10000000 components .* ask for at most [0-9]+ components"):
+        OnlineKernelPCA(10**7).fit(np.ones((4, 2)))
 
 
 def test_a_rate_that_would_overshoot_is_made_smaller_and_counted():

@@ -1,6 +1,6 @@
 //! The kernel Hebbian algorithm, as Python sees it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use mercer::data::RowsRef;
 use mercer::hebbian::{RecordError, Start, excess_relative_error};
@@ -13,8 +13,9 @@ use pyo3::types::PyBytes;
 use crate::convert::{array, array_of_points, matrix, points, vector};
 use crate::error::to_python;
 use crate::model::Model;
-use crate::run::{Ended, Run, detached, run, run_through};
+use crate::run::{Ended, detached, run, run_through};
 use crate::settings::{KernelSettings, center, memory, precision};
+use crate::shared::Shared;
 
 /// What the kernel Hebbian algorithm is asked for, as the package describes it.
 #[derive(FromPyObject)]
@@ -98,27 +99,16 @@ fn gain(value: Option<f64>) -> Gain {
 
 /// A run of the kernel Hebbian algorithm, which can go on. Made by `HebbianLearner.fit` and `HebbianLearner.from_bytes`.
 #[pyclass(frozen, module = "mercer._mercer")]
-pub(crate) struct HebbianLearner(Arc<Mutex<mercer::HebbianLearner>>);
-
-/// The learner, when no run is changing it. One whose run panicked is as its last complete batch left it.
-fn lock(learner: &Mutex<mercer::HebbianLearner>) -> MutexGuard<'_, mercer::HebbianLearner> {
-    learner.lock().unwrap_or_else(PoisonError::into_inner)
-}
+pub(crate) struct HebbianLearner(Arc<Shared<mercer::HebbianLearner>>);
 
 impl HebbianLearner {
     fn new(learner: mercer::HebbianLearner) -> Self {
-        Self(Arc::new(Mutex::new(learner)))
+        Self(Arc::new(Shared::new(learner)))
     }
 
-    /// Asks the learner, without the interpreter: a run that was given up may still have it, and may need the interpreter for its
-    /// kernel.
-    fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&mercer::HebbianLearner) -> T + Send) -> T {
-        let learner = &self.0;
-        py.detach(move || {
-            let learner = lock(learner);
-            let _run = Run::here();
-            question(&learner)
-        })
+    /// Asks the learner; a run that was given up may still have it.
+    fn ask<T: Send>(&self, py: Python<'_>, question: impl FnOnce(&mercer::HebbianLearner) -> T + Send) -> PyResult<T> {
+        self.0.with(py, |learner| question(learner))
     }
 }
 
@@ -178,9 +168,10 @@ impl HebbianLearner {
         progress: Option<&Bound<'_, PyAny>>,
         on_partial: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
+        self.0.check()?;
         let (points, learner) = (x.map(points).transpose()?, Arc::clone(&self.0));
         let work = move |watch: &mercer::Watch<'_>| {
-            let mut learner = lock(&learner);
+            let mut learner = learner.wait();
             learner.memory_taken(taken);
             match updates {
                 Some(updates) => learner.learn(points.as_ref(), updates, watch),
@@ -218,19 +209,19 @@ impl HebbianLearner {
 
     /// The bytes of a checkpoint, from which the run goes on; points are not among them.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.ask(py, mercer::HebbianLearner::to_bytes).map_err(to_python)?;
+        let bytes = self.ask(py, mercer::HebbianLearner::to_bytes)?.map_err(to_python)?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// The model: orthonormal directions inside the learned span, in the order of their variance.
     fn model(&self, py: Python<'_>) -> PyResult<Model> {
-        self.ask(py, mercer::HebbianLearner::model).map(Model::new).map_err(to_python)
+        self.ask(py, mercer::HebbianLearner::model)?.map(Model::new).map_err(to_python)
     }
 
     /// Scores of the points that were learned from, along the directions of the model.
     fn training_scores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let answers =
-            self.ask(py, |learner| learner.training_scores().and_then(|scores| Ok((scores, learner.model()?))));
+            self.ask(py, |learner| learner.training_scores().and_then(|scores| Ok((scores, learner.model()?))))?;
         let (scores, model) = answers.map_err(to_python)?;
         array(py, scores.as_ref(), model.precision())
     }
@@ -238,10 +229,11 @@ impl HebbianLearner {
     /// The reconstruction error (38) of the components as updated, or that of a model of the same points.
     #[pyo3(signature = (model=None))]
     fn reconstruction_error(&self, py: Python<'_>, model: Option<&Bound<'_, Model>>) -> PyResult<f64> {
+        self.0.check()?;
         let (learner, model) = (Arc::clone(&self.0), model.map(|model| model.get().shared()));
         run_through(py, None, None, move |watch| match model {
-            Some(model) => lock(&learner).reconstruction_error_of(&model, watch),
-            None => lock(&learner).reconstruction_error(watch),
+            Some(model) => learner.wait().reconstruction_error_of(&model, watch),
+            None => learner.wait().reconstruction_error(watch),
         })
     }
 
@@ -253,57 +245,57 @@ impl HebbianLearner {
 
     /// The squared error of the points in feature space.
     fn feature_error(&self, py: Python<'_>) -> PyResult<f64> {
-        self.ask(py, mercer::HebbianLearner::feature_error).map_err(to_python)
+        self.ask(py, mercer::HebbianLearner::feature_error)?.map_err(to_python)
     }
 
     /// The largest angle between the learned span and that of a model of the same points, in radians.
     fn subspace_angle(&self, py: Python<'_>, model: &Bound<'_, Model>) -> PyResult<f64> {
         let model = model.get().shared();
-        self.ask(py, move |learner| learner.subspace_angle(&model)).map_err(to_python)
+        self.ask(py, move |learner| learner.subspace_angle(&model))?.map_err(to_python)
     }
 
     /// The coefficients as updated, one row per component and one column per point.
     fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let coefficients = self.ask(py, mercer::HebbianLearner::coefficients);
+        let coefficients = self.ask(py, mercer::HebbianLearner::coefficients)?;
         array(py, coefficients.as_ref(), Precision::F64)
     }
 
     /// Adapted log-gains, one per component.
-    fn log_gains<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        vector(py, &self.ask(py, |learner| learner.log_gains().to_vec()), Precision::F64)
+    fn log_gains<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(vector(py, &self.ask(py, |learner| learner.log_gains().to_vec())?, Precision::F64))
     }
 
     /// The gains of the last update, adapted part included.
-    fn gains<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        vector(py, &self.ask(py, mercer::HebbianLearner::gains), Precision::F64)
+    fn gains<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(vector(py, &self.ask(py, mercer::HebbianLearner::gains)?, Precision::F64))
     }
 
     /// Estimates of the eigenvalues, from the coefficients as they are.
-    fn eigenvalue_estimates<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        vector(py, &self.ask(py, mercer::HebbianLearner::eigenvalue_estimates), Precision::F64)
+    fn eigenvalue_estimates<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(vector(py, &self.ask(py, mercer::HebbianLearner::eigenvalue_estimates)?, Precision::F64))
     }
 
     /// `(eta0, tau, mu)`, as given or as tuned; `None` for what the gain rule does not have.
-    fn gain_parameters(&self, py: Python<'_>) -> (f64, Option<f64>, Option<f64>) {
-        let parameters = self.ask(py, mercer::HebbianLearner::gain_parameters);
-        (parameters.eta0, parameters.tau, parameters.mu)
+    fn gain_parameters(&self, py: Python<'_>) -> PyResult<(f64, Option<f64>, Option<f64>)> {
+        let parameters = self.ask(py, mercer::HebbianLearner::gain_parameters)?;
+        Ok((parameters.eta0, parameters.tau, parameters.mu))
     }
 
     /// The state at the end of every pass, as JSON.
     fn history(&self, py: Python<'_>) -> PyResult<String> {
-        self.ask(py, |learner| serde_json::to_string(learner.history()))
+        self.ask(py, |learner| serde_json::to_string(learner.history()))?
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// A copy of the points that have been learned from.
     fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let points = self.ask(py, |learner| learner.points().clone());
+        let points = self.ask(py, |learner| learner.points().clone())?;
         array_of_points(py, &points)
     }
 
     /// The numbers that points are made of: "float32", "float64" or "uint8".
     #[getter]
-    fn dtype(&self, py: Python<'_>) -> &'static str {
+    fn dtype(&self, py: Python<'_>) -> PyResult<&'static str> {
         self.ask(py, |learner| match learner.points().rows(0..0) {
             RowsRef::F32(_) => "float32",
             RowsRef::F64(_) => "float64",
@@ -313,17 +305,17 @@ impl HebbianLearner {
 
     /// Updates so far.
     #[getter]
-    fn n_updates(&self, py: Python<'_>) -> usize {
+    fn n_updates(&self, py: Python<'_>) -> PyResult<usize> {
         self.ask(py, mercer::HebbianLearner::n_updates)
     }
 
     /// Whether the last run was stopped from outside before its end.
     #[getter]
-    fn was_stopped(&self, py: Python<'_>) -> bool {
+    fn was_stopped(&self, py: Python<'_>) -> PyResult<bool> {
         self.ask(py, mercer::HebbianLearner::was_stopped)
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<{}>", self.ask(py, |learner| format!("{learner:?}")))
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<{}>", self.ask(py, |learner| format!("{learner:?}"))?))
     }
 }

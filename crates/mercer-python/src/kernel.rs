@@ -11,6 +11,7 @@ use pyo3::types::PyDict;
 
 use crate::convert::block;
 use crate::run::nobody_waits;
+use crate::shared::called_by_work;
 
 /// A Python function, called with two points or with two blocks of points.
 struct Callable {
@@ -81,7 +82,7 @@ impl Callable {
             return Err(Failure::Stopped);
         }
         let keywords = self.keywords.as_ref().map(|keywords| keywords.bind(py));
-        Ok(self.function.bind(py).call((x, y), keywords)?)
+        Ok(called_by_work(|| self.function.bind(py).call((x, y), keywords))?)
     }
 
     fn fill_pairs(

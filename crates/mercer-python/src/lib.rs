@@ -22,6 +22,7 @@ mod product;
 mod ridge;
 mod run;
 mod settings;
+mod shared;
 mod tune;
 mod upscale;
 
