@@ -118,34 +118,48 @@ impl Learner {
         self.refresh_if_due()
     }
 
-    /// Drops a row, and with it a part of the components; the mean is that of the rows left.
+    /// Drops a row, and with it a part of the components: its coefficient times the row. The mean is that of the rows left.
+    ///
+    /// By the smallest weight, the row less that mean goes. An update has added the row less the mean; were the row alone to go, what was subtracted for it
+    /// would stay with the others and add up from row to row, so that rows which stay get weight and new ones never have more: memory would freeze.
     fn drop_row(&mut self, slot: usize) -> Result<()> {
         let memory = self.memory.as_mut().expect("there are rows");
         let k = memory.kernel_row(&memory.rows.row(slot))?;
         let square = memory.squares[slot];
         let expansions = memory.components.iter().chain(std::iter::once(&memory.mean));
-        let mut with_components = Vec::new();
-        passes::products(memory.isa, expansions, &k, &mut with_components);
-        let with_mean = with_components.pop().expect("one for the mean");
+        let mut with_row = Vec::new();
+        passes::products(memory.isa, expansions, &k, &mut with_row);
+        let mean_with_row = with_row.pop().expect("one for the mean");
         let lost: Vec<f64> = memory.components.iter().map(|component| component[slot]).collect();
         let lost_mean = memory.mean[slot];
-        let p = lost.len();
-        self.inner = Mat::from_fn(p, p, |i, j| {
-            self.inner[(i, j)] - lost[i] * with_components[j] - lost[j] * with_components[i]
-                + lost[i] * lost[j] * square
-        });
         // The weights of a mean add up to one.
         let rest = if lost_mean < 1.0 { 1.0 / (1.0 - lost_mean) } else { 0.0 };
-        for (i, offset) in self.with_mean.iter_mut().enumerate() {
-            *offset -= lost[i] * with_mean + lost_mean * with_components[i] - lost[i] * lost_mean * square;
-            *offset *= rest;
-        }
-        self.mean_squared =
-            (self.mean_squared - 2.0 * lost_mean * with_mean + lost_mean * lost_mean * square) * rest * rest;
+        let row_with_mean = (mean_with_row - lost_mean * square) * rest;
+        let share = if self.settings.policy == Some(Policy::Smallest) { 1.0 } else { 0.0 };
+        let mean_squared =
+            (self.mean_squared - 2.0 * lost_mean * mean_with_row + lost_mean * lost_mean * square) * rest * rest;
+        let with_mean: Vec<f64> =
+            self.with_mean.iter().zip(&with_row).map(|(mean, row)| (mean - lost_mean * row) * rest).collect();
+        // With what goes: the row, less the mean or not.
+        let with_gone: Vec<f64> = with_row.iter().zip(&with_mean).map(|(row, mean)| row - share * mean).collect();
+        let gone_squared = square - share * (2.0 * row_with_mean - mean_squared);
+        let p = lost.len();
+        self.inner = Mat::from_fn(p, p, |i, j| {
+            self.inner[(i, j)] - lost[i] * with_gone[j] - lost[j] * with_gone[i] + lost[i] * lost[j] * gone_squared
+        });
+        self.with_mean = with_mean
+            .iter()
+            .zip(&lost)
+            .map(|(mean, lost)| mean - lost * (row_with_mean - share * mean_squared))
+            .collect();
+        self.mean_squared = mean_squared;
         memory.swap_remove(slot);
         memory.mean.iter_mut().for_each(|mean| *mean *= rest);
+        for (component, &lost) in memory.components.iter_mut().zip(&lost) {
+            component.iter_mut().zip(&memory.mean).for_each(|(coefficient, mean)| *coefficient += share * lost * mean);
+        }
         for (component, lost) in lost.iter().enumerate() {
-            self.note_loss(component, lost.abs() * square.max(0.0).sqrt());
+            self.note_loss(component, lost.abs() * gone_squared.max(0.0).sqrt());
         }
         Ok(())
     }
