@@ -108,7 +108,7 @@ pub(crate) enum Command {
     DenoiseRows(Box<DenoiseRowsArgs>),
     /// Larger pictures of a kind that is known, such as faces
     Upscale(Box<UpscaleArgs>),
-    /// Learn from rows on standard input, one at a time, in constant memory
+    /// Learn from rows on standard input, one at a time; in constant memory with --budget
     Stream(Box<StreamArgs>),
     /// Several methods on the same data: time, memory, residual, angle to the most exact one
     Compare(Box<CompareArgs>),

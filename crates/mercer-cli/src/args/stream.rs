@@ -199,7 +199,8 @@ pub(crate) struct LearningArgs {
     /// What happens to a row that the budget has no room for [default: project]
     #[arg(long, value_name = "POLICY", value_parser = choice::<Policy>(Policy::NAMES))]
     pub(crate) policy: Option<Policy>,
-    /// Share of the running mean and variances that every row replaces, at least [default: all rows count alike]
+    /// Share of the running mean and variances that every row replaces, at least; with the policies oldest and smallest, one over the
+    /// budget of the mean is, so less has no effect on it [default: all rows count alike]
     #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
     pub(crate) forgetting: Option<f64>,
 }
