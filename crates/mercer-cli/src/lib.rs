@@ -2,7 +2,7 @@
 //!
 //! Data flows one way: what was typed (`args`) → what it means, one file per command (`commands`) → the library →
 //! files (`output`, `picture`), records (`records`) and talk (`console`, `progress`). Only [`main`] knows about the
-//! process: its arguments and its exit code. [`read_points`], [`read_image`] and [`UCI_SETS`] are what benchmarks use.
+//! process: its arguments and its exit code. [`read_points`], [`read_image`], [`UCI_SETS`] and [`folds_of`] are what benchmarks use.
 
 mod args;
 mod commands;
@@ -42,6 +42,15 @@ pub const UCI_SETS: [&str; 10] = [
     "vowel",
     "segment",
 ];
+
+/// So many folds, or as many as the smallest class has rows.
+pub fn folds_of(labels: &[usize], most: usize) -> usize {
+    let mut counts = std::collections::BTreeMap::<usize, usize>::new();
+    for &label in labels {
+        *counts.entry(label).or_default() += 1;
+    }
+    counts.into_values().fold(most, usize::min)
+}
 
 /// Reads the points of a data file as the command does when no flag is given.
 ///

@@ -1,7 +1,7 @@
 //! Classification by one layer on top of kernel PCA.
 //!
-//! **Use it** to see whether a kernel and its width suit a task, at a fraction of the time of a search over a support vector
-//! machine's parameters; not as the last word in classification.
+//! **Use it** to see whether a kernel and its width suit a task without a search over parameters by accuracy (\[NTM\] finds a width in 8 s where the
+//! search over a support vector machine's parameters takes 1979 s, for faces); not as the last word in classification.
 //!
 //! # Method
 //!

@@ -15,9 +15,9 @@ use mercer::watch::Threads;
 use super::super::classify::number;
 use super::findings::{Findings, Found};
 use super::stage::Stage;
-use crate::UCI_SETS;
 use crate::failure::{Failure, InputError, Result};
 use crate::picture::{Curve, Curves};
+use crate::{UCI_SETS, folds_of};
 
 const TITLE: &str = "The best width on ten UCI sets";
 const PAPER: &str =
@@ -151,7 +151,10 @@ impl Experiment<'_> {
         let scene = stage.watched(|watch| landscape(&points, &spec, &sigmas, 1, 0, &self.threads, watch))?;
         let variances: Vec<f64> = scene.variances.iter().map(|values| values[0]).collect();
 
-        let folds = self.folds_of(set, findings);
+        let folds = folds_of(&set.labels, self.folds);
+        if folds < self.folds {
+            findings.note(format!("{name}: {folds} folds, because the smallest class has no more rows."));
+        }
         let auto = self.accuracy(set, Width::Auto, folds, self.repeats, 0)?;
         let start = Instant::now();
         let half_steps = if stage.quick { 2 } else { 6 };
@@ -184,17 +187,6 @@ impl Experiment<'_> {
             best: of_scan,
             seconds,
         })
-    }
-
-    /// As many folds as asked for, or as the smallest class has rows.
-    fn folds_of(&self, set: &Set, findings: &mut Findings) -> usize {
-        let classes = set.labels.iter().max().map_or(0, |&last| last + 1);
-        let size = |class: usize| set.labels.iter().filter(|&&label| label == class).count();
-        let smallest = (0..classes).map(size).min().unwrap_or(0);
-        if smallest < self.folds {
-            findings.note(format!("{}: {smallest} folds, because the smallest class has no more rows.", set.name));
-        }
-        self.folds.min(smallest)
     }
 
     fn accuracy(&self, set: &Set, width: Width, folds: usize, repeats: usize, seed: u64) -> Result<f64> {
