@@ -65,7 +65,7 @@ fn are_powers_cheaper(chains: &[Chain], half: f64, precision: Precision) -> bool
         && chains.iter().map(|chain| chain.steps_up_to(WIDEST / half)).sum::<usize>() > powers::count(precision) / 2 + 2
 }
 
-/// What stands for the scalars of pairs that are none: so far apart that every kernel is zero.
+/// What stands for the scalars of pairs that are none where the nearest is looked for. Kernels can be so wide that they are not zero there: their values are made so.
 const FAR: f64 = 1e30;
 
 impl<T: Scalar> TileSums<T> {
@@ -235,6 +235,13 @@ fn strip<L: Lanes, const COLUMNS: usize>(
                         s.store(scalars.add(place));
                         k.store(values.add(place));
                     }
+                }
+            }
+            // What belongs to no points must not count, however wide the kernel is.
+            for row in part.inside.0..n_panels * L::COUNT {
+                for c in 0..COLUMNS {
+                    let place = (row / L::COUNT * COLUMNS + c) * L::COUNT + row % L::COUNT;
+                    sums.strip[place] = L::Elem::default();
                 }
             }
         }

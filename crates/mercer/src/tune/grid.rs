@@ -1,7 +1,7 @@
 //! Where to look: bandwidths over the distances that the data has.
 
 use crate::data::Points;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 use crate::kernel::{Kernel, Pairing, pair_scalars};
 use crate::scalar::Precision;
 
@@ -19,6 +19,10 @@ const CLOSE: f64 = 1e-3;
 const BEYOND: i32 = 9;
 /// Inverse widths of which half the reciprocal, its root and the square of that are ordinary numbers.
 const WITHIN: (f64, f64) = (1e-306, 1e306);
+
+/// How many times narrower or wider than the data's distances a bandwidth may be that is asked for: inverse widths are then numbers of single precision too, and
+/// so is their product with any scalar.
+const REACH: f64 = 1e15;
 
 /// What `gamma` multiplies, over the pairs of a sample: for close pairs, in the middle, and for the farthest.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +86,24 @@ impl Distances {
             .map(|j| low * 2.0_f64.powf((j % steps) as f64 / steps as f64) * 2.0_f64.powi((j / steps) as i32))
             .collect()
     }
+}
+
+/// Refuses bandwidths at which no sum can be made: far beyond the data's distances, or of an inverse width that is no ordinary number.
+///
+/// # Errors
+///
+/// As said.
+pub(super) fn check_bandwidths(bandwidths: &[f64], distances: Option<&Distances>) -> Result<()> {
+    bandwidths.iter().try_for_each(|&sigma| Error::require_positive("bandwidths", sigma))?;
+    let (least, most) = (bandwidth(WITHIN.1), bandwidth(WITHIN.0));
+    let own = distances.map(|distances| bandwidth(1.0 / distances.median));
+    let (low, high) = own.map_or((least, most), |own| ((own / REACH).max(least), (own * REACH).min(most)));
+    let Some(&sigma) = bandwidths.iter().find(|&&sigma| sigma < low || sigma > high) else { return Ok(()) };
+    let reason = match own {
+        Some(own) => format!("at most {REACH:e} times narrower or wider than the data's distances ({})", short(own)),
+        None => "so that the inverse width is an ordinary number".to_owned(),
+    };
+    Err(Error::invalid("bandwidths", format!("from {} to {}, {reason}", short(low), short(high)), short(sigma)))
 }
 
 /// The positive values of `scalar` over pairs of a sample. Where all of its points are equal, others are looked for.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::dense::Sample;
-use super::grid::gamma;
+use super::grid::{Distances, check_bandwidths, gamma};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::{KernelSpec, Parameter, Width};
@@ -39,7 +39,7 @@ pub struct Landscape {
 ///
 /// # Errors
 ///
-/// If the kernel has no width, a bandwidth is not positive, the points cannot be used, or the run was stopped.
+/// If the kernel has no width, a bandwidth is not positive or too far from the data's distances, the points cannot be used, or the run was stopped.
 ///
 /// ```
 /// use mercer::{Points, Watch, kernel::KernelSpec, tune::landscape, watch::Threads};
@@ -66,12 +66,12 @@ pub fn landscape(
         return Err(Error::TooFewRows { needed: 2, found: points.n_samples() });
     }
     let kernel = kernel.clone().width(Width::Auto).resolve_directly(points)?;
+    check_bandwidths(bandwidths, Distances::of(points, &kernel).ok().as_ref())?;
     let context = Context::new(threads, watch, Phase::Tuning);
     let sample = Sample::draw(points, &kernel, SAMPLE, seed)?;
     let all: Vec<usize> = (0..sample.len()).collect();
     let mut variances = Vec::with_capacity(bandwidths.len());
     for (index, &sigma) in bandwidths.iter().enumerate() {
-        Error::require_positive("bandwidths", sigma)?;
         context.check()?;
         context.report_fraction(index as f64 / bandwidths.len() as f64);
         let kernel = kernel.with(Parameter::Gamma, gamma(sigma))?;

@@ -1,5 +1,6 @@
 //! A kernel whose width is found by a search: where [`KernelSpec`] meets this module.
 
+use super::search;
 use super::settings::KernelTuner;
 use crate::data::Points;
 use crate::error::Result;
@@ -71,7 +72,8 @@ impl KernelSpec {
         if self.wanted_width() != Some(Width::Auto) {
             return Ok((kernel, Vec::new()));
         }
-        let tuning = KernelTuner::new(self.clone()).seed(seed).tune_watched(points, threads, watch)?;
+        // Here nobody can say which bandwidths to try.
+        let tuning = search::tune(&KernelTuner::new(self.clone()).seed(seed), points, false, threads, watch)?;
         let kernel = kernel.with(Parameter::Gamma, tuning.best_gamma)?;
         Ok((kernel, tuning.warnings.into_iter().map(|warning| format!("gamma auto: {warning}")).collect()))
     }

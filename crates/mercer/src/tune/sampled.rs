@@ -70,21 +70,8 @@ struct Placed {
 }
 
 pub(super) fn curve(task: &Task<'_>) -> Result<Curve> {
-    if !task.has_unit_diagonal() {
-        return Err(Error::UnsuitableKernel {
-            what: "sampling pairs",
-            kernel: task.kernel.name().to_owned(),
-            reason: "its values between a point and itself differ",
-        });
-    }
-    let n = task.points.n_samples();
-    let least = 4 * FEWEST;
-    if n < least {
-        let requirement = format!("exact or auto for fewer than {least} points");
-        return Err(Error::invalid("method", requirement, task.settings.method));
-    }
+    check(task)?;
     let mut blocks = Blocks::first(task, task.unit())?;
-
     let tolerance = task.settings.tolerance.unwrap_or(TOLERANCE);
     let mut passes = 0;
     let (positions, _, found) = task.scan(&mut |gammas: &[f64]| {
@@ -133,6 +120,23 @@ pub(super) fn curve(task: &Task<'_>) -> Result<Curve> {
         converged: doubt.is_none(),
         warnings: doubt.into_iter().collect(),
     })
+}
+
+/// Refuses what cannot be sampled.
+fn check(task: &Task<'_>) -> Result<()> {
+    if !task.has_unit_diagonal() {
+        return Err(Error::UnsuitableKernel {
+            what: "sampling pairs",
+            kernel: task.kernel.name().to_owned(),
+            reason: "its values between a point and itself differ",
+        });
+    }
+    let least = 4 * FEWEST;
+    if task.points.n_samples() < least {
+        let requirement = format!("exact or auto for fewer than {least} points");
+        return Err(Error::invalid("method", requirement, task.settings.method));
+    }
+    Ok(())
 }
 
 /// Points from which on a value alone is estimated.

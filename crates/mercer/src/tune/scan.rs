@@ -1,6 +1,6 @@
 //! The criterion at bandwidths of one's own, pass by pass.
 
-use super::grid::{Distances, gamma};
+use super::grid::{Distances, check_bandwidths, gamma};
 use super::pass::Evaluator;
 use super::rounding::Trust;
 use super::several::Parameters;
@@ -30,6 +30,7 @@ const BEYOND: i32 = 4;
 /// ```
 pub struct Scan {
     kernel: Kernel,
+    distances: Distances,
     evaluator: Evaluator,
 }
 
@@ -56,7 +57,7 @@ impl Scan {
             // Single precision was asked for; but nothing is interpolated where that would be wrong.
             trust.between = Trust::of(points, &kernel, unit, ends, &context)?.0.between;
         }
-        Ok(Self { kernel, evaluator: evaluator.trusting(trust) })
+        Ok(Self { kernel, distances, evaluator: evaluator.trusting(trust) })
     }
 
     /// The variance of the variances at each of some bandwidths, and its derivative by the bandwidth: from one pass, if their row sums fit into
@@ -64,9 +65,9 @@ impl Scan {
     ///
     /// # Errors
     ///
-    /// If a bandwidth is not positive, or the run was stopped.
+    /// If a bandwidth is not positive or too far from the data's distances, or the run was stopped.
     pub fn at(&self, bandwidths: &[f64], threads: &Threads, watch: &Watch<'_>) -> Result<Vec<Parameters>> {
-        bandwidths.iter().try_for_each(|&sigma| Error::require_positive("bandwidths", sigma))?;
+        check_bandwidths(bandwidths, Some(&self.distances))?;
         let gammas: Vec<f64> = bandwidths.iter().copied().map(gamma).collect();
         let context = Context::new(threads, watch, Phase::Tuning);
         let sums = self.evaluator.at_gammas(&self.kernel, &gammas, &context)?;

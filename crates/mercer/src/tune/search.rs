@@ -1,7 +1,7 @@
 //! The search: from points to a curve and its maxima.
 
 use super::dense::Sample;
-use super::grid::{Distances, bandwidth, gamma};
+use super::grid::{Distances, bandwidth, check_bandwidths, gamma};
 use super::maxima::{Bracket, Peak, brackets};
 use super::pass::Evaluator;
 use super::result::{Maximum, Tuning};
@@ -37,6 +37,8 @@ pub(super) struct Task<'a> {
     pub(super) precision: Precision,
     /// What single precision and interpolation are right for.
     pub(super) trust: Trust,
+    /// Whether who asks can say which bandwidths to try.
+    pub(super) takes_bandwidths: bool,
     pub(super) context: Context<'a>,
 }
 
@@ -79,7 +81,14 @@ impl Curve {
     }
 }
 
-pub(super) fn tune(settings: &KernelTuner, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Tuning> {
+/// Looks for the best width. `takes_bandwidths` says whether who asks can say which bandwidths to try, and so may be advised to.
+pub(super) fn tune(
+    settings: &KernelTuner,
+    points: &Points,
+    takes_bandwidths: bool,
+    threads: &Threads,
+    watch: &Watch<'_>,
+) -> Result<Tuning> {
     let stopwatch = Stopwatch::start();
     settings.validate()?;
     let n = points.n_samples();
@@ -91,7 +100,9 @@ pub(super) fn tune(settings: &KernelTuner, points: &Points, threads: &Threads, w
     let precision = settings.precision.unwrap_or_else(|| points.precision());
     let context = Context::new(threads, watch, Phase::Tuning);
     let distances = if settings.criterion.is_heuristic() { None } else { distances(settings, points, &kernel)? };
-    let mut task = Task { settings, points, kernel, distances, precision, trust: Trust::DIRECT, context };
+    check_bandwidths(settings.bandwidths.as_deref().unwrap_or_default(), distances.as_ref())?;
+    let trust = Trust::DIRECT;
+    let mut task = Task { settings, points, kernel, distances, precision, trust, takes_bandwidths, context };
     let coarse = task.settle_precision()?;
     let (mut curve, method) = match settings.criterion {
         Criterion::Median | Criterion::Scale => task.heuristic()?,
@@ -345,20 +356,7 @@ impl Task<'_> {
             }
             None => curve.positions.iter().map(|x| x.exp()).zip(0..).unzip(),
         };
-        let mut maxima: Vec<Maximum> = curve
-            .peaks
-            .iter()
-            .map(|(peak, standard_error)| {
-                let sigma = peak.position.exp();
-                Maximum {
-                    bandwidth: sigma,
-                    gamma: gamma(sigma),
-                    value: peak.value,
-                    standard_error: sigma * standard_error,
-                }
-            })
-            .collect();
-        maxima.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
+        let maxima = maxima(&curve.peaks);
         let highest = maxima.iter().copied().max_by(|a, b| a.value.total_cmp(&b.value));
         let place = curve.highest(self.noise());
         let value = curve.points[place].value;
@@ -370,7 +368,7 @@ impl Task<'_> {
             Maximum { bandwidth: sigma, gamma: gamma(sigma), value, standard_error }
         });
         let mut warnings = curve.warnings;
-        warnings.extend(at_the_edge(best.bandwidth, &bandwidths));
+        warnings.extend(at_the_edge(best.bandwidth, &bandwidths, self.takes_bandwidths));
         Tuning {
             kernel: self.kernel.name().to_owned(),
             criterion: self.settings.criterion,
@@ -400,8 +398,19 @@ impl Task<'_> {
     }
 }
 
-/// What is to be said if the best of the bandwidths that were tried has none better beside it because it is the last.
-fn at_the_edge(best: f64, bandwidths: &[f64]) -> Option<String> {
+/// Peaks as they are reported, by increasing bandwidth.
+fn maxima(peaks: &[(Peak, f64)]) -> Vec<Maximum> {
+    let of = |(peak, standard_error): &(Peak, f64)| {
+        let sigma = peak.position.exp();
+        Maximum { bandwidth: sigma, gamma: gamma(sigma), value: peak.value, standard_error: sigma * standard_error }
+    };
+    let mut maxima: Vec<Maximum> = peaks.iter().map(of).collect();
+    maxima.sort_by(|a, b| a.bandwidth.total_cmp(&b.bandwidth));
+    maxima
+}
+
+/// What is to be said if the best of the bandwidths that were tried has none better beside it because it is the last; with what to do about it, if that can be done.
+fn at_the_edge(best: f64, bandwidths: &[f64], takes_bandwidths: bool) -> Option<String> {
     const SAME: f64 = 1e-9;
     let narrowest = bandwidths.iter().copied().fold(f64::INFINITY, f64::min);
     let widest = bandwidths.iter().copied().fold(0.0, f64::max);
@@ -412,8 +421,9 @@ fn at_the_edge(best: f64, bandwidths: &[f64]) -> Option<String> {
         // Somewhere between, or the only one there is.
         _ => return None,
     };
+    let advice = if takes_bandwidths { "; say with `bandwidths` where to look" } else { "" };
     Some(format!(
-        "the best bandwidth {} is the {which} that was tried: the criterion may be better beyond it; say with `bandwidths` where to look",
+        "the best bandwidth {} is the {which} that was tried: the criterion may be better beyond it{advice}",
         short(best)
     ))
 }
@@ -436,4 +446,17 @@ fn in_order(bandwidths: &[f64]) -> Vec<f64> {
 /// A derivative by the logarithm of the bandwidth from one by the inverse width: `γ = exp(-2x) / 2`.
 pub(super) fn by_position(graded: Graded, gamma: f64) -> Graded {
     Graded { value: graded.value, slope: -2.0 * gamma * graded.slope }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bandwidths_are_advised_only_to_those_who_can_say_them() {
+        let told = |takes_bandwidths| at_the_edge(2.0, &[0.5, 1.0, 2.0], takes_bandwidths).expect("the widest");
+        assert!(told(true).ends_with("; say with `bandwidths` where to look"));
+        assert!(told(false).ends_with("may be better beyond it"), "{}", told(false));
+        assert_eq!(at_the_edge(1.0, &[0.5, 1.0, 2.0], true), None);
+    }
 }

@@ -211,7 +211,7 @@ impl KernelTuner {
     ///
     /// As [`tune`](Self::tune), and [`Error::Interrupted`] if it was stopped.
     pub fn tune_watched(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Tuning> {
-        search::tune(self, points, threads, watch)
+        search::tune(self, points, true, threads, watch)
     }
 
     /// Checks every setting that does not depend on the points.

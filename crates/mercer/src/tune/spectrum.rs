@@ -37,16 +37,31 @@ pub(super) struct Graded {
     pub(super) slope: f64,
 }
 
+/// Roundings that sums may be off by, beside each other: those of many additions, and of kernel values that are powers of others.
+const ROUNDINGS: f64 = 64.0;
+
+/// A difference of sums; zero where it is no larger than what rounding leaves of terms of that size.
+fn beyond_rounding(difference: f64, terms: f64) -> f64 {
+    if difference.abs() <= ROUNDINGS * f64::EPSILON * terms { 0.0 } else { difference }
+}
+
 impl Sums {
-    /// $\lVert G \rVert_F^2$: the sum of the squared eigenvalues of the centred matrix.
+    /// $\lVert G \rVert_F^2$: the sum of the squared eigenvalues of the centred matrix. Of kernels so wide that nothing but rounding is left of it, zero.
     pub(super) fn centered_square(&self) -> f64 {
         let n = self.n as f64;
-        (self.square - 2.0 / n * self.row_square + (self.total / n).powi(2)).max(0.0)
+        let (rows, all) = (2.0 / n * self.row_square, (self.total / n).powi(2));
+        beyond_rounding(self.square - rows + all, self.square + rows + all).max(0.0)
     }
 
-    /// $\operatorname{tr} G$: the sum of the eigenvalues of the centred matrix.
+    /// $\operatorname{tr} G$: the sum of the eigenvalues of the centred matrix; zero where it is rounding.
     pub(super) fn centered_trace(&self) -> f64 {
-        self.trace - self.total / self.n as f64
+        let mean = self.total / self.n as f64;
+        beyond_rounding(self.trace - mean, self.trace.abs() + mean.abs())
+    }
+
+    /// Whether the centred matrix is nothing but rounding: then so are slopes.
+    fn is_rounding(&self) -> bool {
+        self.centered_square() == 0.0
     }
 
     /// Half the derivative of [`centered_square`](Self::centered_square): $\langle G, dG \rangle$.
@@ -58,11 +73,15 @@ impl Sums {
     /// $E$ of equation (21): the variance of the variances.
     pub(super) fn variance(&self) -> f64 {
         let n = self.n as f64;
-        self.centered_square() / n.powi(3) - (self.centered_trace() / (n * n)).powi(2)
+        // Never negative but for rounding: the mean of squares is not below the square of the mean.
+        (self.centered_square() / n.powi(3) - (self.centered_trace() / (n * n)).powi(2)).max(0.0)
     }
 
     /// The derivative of [`variance`](Self::variance) by a parameter: equation (24), without eigenvectors.
     pub(super) fn variance_slope(&self, parameter: usize) -> f64 {
+        if self.is_rounding() {
+            return 0.0;
+        }
         let (n, slopes) = (self.n as f64, &self.slopes[parameter]);
         let trace_slope = slopes.trace - slopes.total / n;
         2.0 * self.centered_cross(slopes) / n.powi(3) - 2.0 * self.centered_trace() * trace_slope / n.powi(4)
@@ -78,7 +97,7 @@ impl Sums {
     pub(super) fn graded_concentration(&self) -> Graded {
         let (n, slopes) = (self.n as f64, &self.slopes[0]);
         let (square, trace) = (self.centered_square(), self.centered_trace());
-        if trace <= 0.0 {
+        if trace <= 0.0 || self.is_rounding() {
             return Graded { value: 0.0, slope: 0.0 };
         }
         let trace_slope = slopes.trace - slopes.total / n;

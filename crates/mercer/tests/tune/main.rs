@@ -6,6 +6,7 @@ mod case;
 mod extremes;
 mod laws;
 mod reference;
+mod rounding;
 mod sampled;
 mod support;
 mod verdict;
