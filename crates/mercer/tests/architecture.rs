@@ -69,7 +69,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("any", &["autoencoder", "cluster", "error", "hebbian", "model", "online"]),
-    ("classify", &["data", "eigen", "error", "kernel", "model", "watch"]),
+    ("classify", &["choices", "data", "eigen", "error", "kernel", "model", "watch"]),
     ("denoise", &["data", "error", "kernel", "model", "nystrom", "preimage", "watch"]),
     ("upscale", &["data", "denoise", "error", "kernel", "model", "preimage", "watch"]),
     (

@@ -221,3 +221,13 @@ fn labels_and_settings_that_make_no_sense() {
     assert!(matches!(outcome, Err(Error::Labels { .. })), "{outcome:?}");
     assert_refused(outcome, &["class 1", "2 rows", "at least 3"]);
 }
+
+#[test]
+fn a_class_without_a_width_of_its_own_is_named() {
+    let values: Vec<f64> = (0..30).map(|i| if i < 15 { f64::from(i) } else { 40.0 }).collect();
+    let labels: Vec<usize> = (0..30).map(|i| i / 15).collect();
+    let points = Points::from_f64(values, 30, 1).unwrap();
+    let classifier = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Auto)).widths(Widths::PerClass);
+    let message = classifier.fit(&points, &labels).unwrap_err().to_string();
+    assert!(message.contains("class 1 has 15 rows that are all equal"), "{message}");
+}

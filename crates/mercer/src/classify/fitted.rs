@@ -1,6 +1,6 @@
 //! A classifier that has learned.
 
-use faer::Mat;
+use faer::{Mat, MatRef};
 
 use super::layer::{Layer, sigmoid};
 use super::settings::{KernelClassifier, Unit, Widths};
@@ -9,7 +9,7 @@ use crate::data::{Moments, Points, Scaling};
 use crate::error::{Error, Result};
 use crate::kernel::Parameter;
 use crate::model::{KernelPca, Model};
-use crate::watch::{Threads, Watch};
+use crate::watch::{Context, Phase, Threads, Watch};
 
 /// Steps of a regression, at most.
 const MAX_STEPS: usize = 500;
@@ -90,7 +90,15 @@ pub(super) fn fit(
                 }
                 let members: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == class).collect();
                 let own = scaled.select(&members);
-                parts.push(Part::learn(settings, &scaled, &own, labels, &[class], threads, watch)?);
+                let part = Part::learn(settings, &scaled, &own, labels, &[class], threads, watch);
+                parts.push(part.map_err(|error| match error {
+                    Error::NoVariance { n_samples } if n_samples == count => Error::Labels {
+                        problem: format!(
+                            "class {class} has {count} rows that are all equal: a width of its own needs rows that differ"
+                        ),
+                    },
+                    other => other,
+                })?);
             }
             parts
         }
@@ -110,7 +118,7 @@ impl Part {
         watch: &Watch<'_>,
     ) -> Result<Self> {
         let (kernel, mut warnings) = settings.kernel.resolve_told(from, settings.seed, threads, watch)?;
-        let pca = KernelPca::new(kernel).threads(threads.count()).seed(settings.seed);
+        let pca = KernelPca::new(kernel).threads(threads.count()).seed(settings.seed).memory(settings.memory);
         let most = points.n_samples().saturating_sub(1).max(1);
         let pca = match settings.n_components {
             Some(k) => pca.n_components(k.min(most)),
@@ -121,20 +129,8 @@ impl Part {
         let first = model.eigenvalues().first().map_or(0.0, |mu| mu / points.n_samples() as f64);
         let factor = if first > 0.0 { 1.0 / first.sqrt() } else { 1.0 };
         scale(&mut scores, factor);
-        let (layer, converged) = match settings.unit {
-            Unit::Sigmoid { learning_rate, epochs } => {
-                let targets =
-                    Mat::from_fn(labels.len(), units.len(), |i, j| f64::from(u8::from(labels[i] == units[j])));
-                (units::train(scores.as_ref(), targets.as_ref(), learning_rate, epochs, settings.seed), true)
-            }
-            Unit::Logistic { penalty } if units.len() > 1 => {
-                threads.run(|| logistic::train(scores.as_ref(), labels, units.len(), penalty, MAX_STEPS))
-            }
-            Unit::Logistic { penalty } => {
-                let own: Vec<usize> = labels.iter().map(|label| usize::from(*label == units[0])).collect();
-                threads.run(|| logistic::train(scores.as_ref(), &own, 2, penalty, MAX_STEPS))
-            }
-        };
+        let context = Context::new(threads, watch, Phase::Classifying);
+        let (layer, converged) = train(settings, scores.as_ref(), labels, units, &context)?;
         if !converged {
             warnings.push(format!("the logistic regression was stopped before its minimum, after {MAX_STEPS} steps"));
         }
@@ -145,6 +141,30 @@ impl Part {
         let mut scores = self.model.transform_watched(points, threads, watch)?;
         scale(&mut scores, self.factor);
         Ok(self.layer.sums(scores.as_ref()))
+    }
+}
+
+/// The units that tell some classes from the others, and whether they have reached their minimum, if they look for one.
+fn train(
+    settings: &KernelClassifier,
+    scores: MatRef<'_, f64>,
+    labels: &[usize],
+    units: &[usize],
+    context: &Context<'_>,
+) -> Result<(Layer, bool)> {
+    match settings.unit {
+        Unit::Sigmoid { learning_rate, epochs } => {
+            let targets = Mat::from_fn(labels.len(), units.len(), |i, j| f64::from(u8::from(labels[i] == units[j])));
+            let layer = units::train(scores, targets.as_ref(), learning_rate, epochs, settings.seed, context)?;
+            Ok((layer, true))
+        }
+        Unit::Logistic { penalty } if units.len() > 1 => {
+            context.threads.run(|| logistic::train(scores, labels, units.len(), penalty, MAX_STEPS, context))
+        }
+        Unit::Logistic { penalty } => {
+            let own: Vec<usize> = labels.iter().map(|label| usize::from(*label == units[0])).collect();
+            context.threads.run(|| logistic::train(scores, &own, 2, penalty, MAX_STEPS, context))
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use rand_chacha::rand_core::SeedableRng;
 use serde::Serialize;
 
 use super::settings::{KernelClassifier, count_classes};
+use crate::choices::MemoryBudget;
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
@@ -110,9 +111,11 @@ pub(super) fn cross_validate(
     let dealt = (0..repeats)
         .map(|repeat| stratified_folds(labels, n_folds, settings.seed.wrapping_add(repeat as u64)))
         .collect::<Result<Vec<_>>>()?;
-    let trials = Trials { settings, points, labels, n_folds, dealt, next: AtomicUsize::new(0) };
+    let each = side_by_side(labels.len(), threads.count(), settings.memory.bytes());
+    let own = KernelClassifier { memory: each.unwrap_or(settings.memory), ..settings.clone() };
+    let trials = Trials { settings: &own, points, labels, n_folds, dealt, next: AtomicUsize::new(0) };
     let context = Context::new(threads, watch, Phase::Classifying);
-    let mut trials = if labels.len() <= SIDE_BY_SIDE {
+    let mut trials = if each.is_some() {
         let found = threads.on_each(|_| trials.work(&Context { threads: &Threads::new(1)?, ..context }));
         found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect()
     } else {
@@ -136,9 +139,16 @@ pub(super) fn cross_validate(
     })
 }
 
-/// Rows up to which folds are tried side by side, each on one thread: such a fit is too short for threads to share, and so small that
-/// one per thread fits into memory.
-const SIDE_BY_SIDE: usize = 2000;
+/// Rows up to which folds are tried side by side, each on one thread: much of such a fit is too short for threads to share, and units are trained on one.
+const SIDE_BY_SIDE: usize = 5000;
+/// Bytes that a fit of so few rows takes for each pair of them, at most: a matrix, its eigenvectors, and what the solver needs beside them.
+const PER_PAIR: u64 = 32;
+
+/// What each fit may take of a budget where as many run side by side as there are threads; nothing if they do not fit, or are too long for that.
+fn side_by_side(n: usize, n_threads: usize, budget: u64) -> Option<MemoryBudget> {
+    let each = budget / n_threads.max(1) as u64;
+    (n <= SIDE_BY_SIDE && PER_PAIR * (n * n) as u64 <= each).then_some(MemoryBudget::Bytes(each))
+}
 
 /// Folds that are still to be tried.
 struct Trials<'a> {
@@ -223,6 +233,13 @@ impl Trials<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folds_run_side_by_side_where_all_of_them_fit_into_the_budget() {
+        assert_eq!(side_by_side(2310, 2, 1 << 30), Some(MemoryBudget::Bytes(1 << 29)));
+        assert_eq!(side_by_side(2310, 8, 1 << 30), None, "not eight of them");
+        assert_eq!(side_by_side(20_000, 2, 1 << 50), None, "long enough for threads to share");
+    }
 
     #[test]
     fn warnings_that_differ_by_numbers_only_are_one() {

@@ -11,6 +11,8 @@ use faer::{Mat, MatRef};
 use super::layer::Layer;
 use crate::eigen::many::dot;
 use crate::eigen::small_product;
+use crate::error::Result;
+use crate::watch::Context;
 
 /// Steps that the inverse Hessian is made of.
 const MEMORY: usize = 10;
@@ -18,13 +20,18 @@ const MEMORY: usize = 10;
 const TOLERANCE: f64 = 1e-6;
 
 /// The regression of classes (numbers below `n_classes`) on inputs, and whether its minimum was reached within `max_steps`.
+///
+/// # Errors
+///
+/// If the run was stopped.
 pub(super) fn train(
     inputs: MatRef<'_, f64>,
     classes: &[usize],
     n_classes: usize,
     penalty: f64,
     max_steps: usize,
-) -> (Layer, bool) {
+    context: &Context<'_>,
+) -> Result<(Layer, bool)> {
     let p = inputs.ncols();
     let problem = Problem { inputs, classes, n_classes, penalty };
     let mut x = vec![0.0; (p + 1) * n_classes];
@@ -33,6 +40,7 @@ pub(super) fn train(
     let mut memory: VecDeque<(Vec<f64>, Vec<f64>, f64)> = VecDeque::new();
     let mut converged = false;
     for step in 0..=max_steps {
+        context.check()?;
         converged = norm(&gradient) <= enough;
         if converged || step == max_steps {
             break;
@@ -71,7 +79,7 @@ pub(super) fn train(
         }
         (x, value, gradient) = (next, at, slopes);
     }
-    (Layer { weights: Mat::from_fn(p + 1, n_classes, |i, j| x[j * (p + 1) + i]) }, converged)
+    Ok((Layer { weights: Mat::from_fn(p + 1, n_classes, |i, j| x[j * (p + 1) + i]) }, converged))
 }
 
 struct Problem<'a> {
@@ -151,6 +159,21 @@ fn norm(a: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
+    use crate::watch::{Phase, Threads, Watch};
+
+    /// The regression of the problem below.
+    fn regression(max_steps: usize, watch: &Watch<'_>) -> Result<(Layer, bool)> {
+        let (inputs, classes) = problem();
+        let threads = Threads::new(1).expect("one thread");
+        train(inputs.as_ref(), &classes, 3, 0.01, max_steps, &Context::new(&threads, watch, Phase::Classifying))
+    }
+
+    #[test]
+    fn a_regression_can_be_stopped() {
+        let watch = Watch::new().time_limit(std::time::Duration::ZERO);
+        assert!(matches!(regression(500, &watch), Err(Error::Interrupted { .. })));
+    }
 
     fn problem() -> (Mat<f64>, Vec<usize>) {
         let inputs = Mat::from_fn(60, 2, |i, j| ((i * (7 + 4 * j)) % 23) as f64 / 10.0 - 1.0);
@@ -178,7 +201,7 @@ mod tests {
     #[test]
     fn the_minimum_has_no_slope_and_separates_the_classes() {
         let (inputs, classes) = problem();
-        let (layer, converged) = train(inputs.as_ref(), &classes, 3, 0.01, 500);
+        let (layer, converged) = regression(500, &Watch::new()).expect("nobody stops it");
         assert!(converged);
         let x: Vec<f64> =
             (0..3).flat_map(|j| (0..3).map(move |i| (i, j))).map(|(i, j)| layer.weights[(i, j)]).collect();
@@ -192,7 +215,6 @@ mod tests {
 
     #[test]
     fn a_regression_that_stops_at_its_last_step_says_so() {
-        let (inputs, classes) = problem();
-        assert!(!train(inputs.as_ref(), &classes, 3, 0.01, 3).1);
+        assert!(!regression(3, &Watch::new()).expect("nobody stops it").1);
     }
 }

@@ -6,7 +6,7 @@ use super::layer::Layer;
 use super::logistic;
 use super::settings::count_classes;
 use crate::error::{Error, Result};
-use crate::watch::Threads;
+use crate::watch::{Context, Phase, Threads, Watch};
 
 /// Steps of the regression, at most.
 const MAX_STEPS: usize = 500;
@@ -53,8 +53,10 @@ impl LogisticRegression {
             })
             .unzip();
         let scaled = Mat::from_fn(rows.nrows(), rows.ncols(), |i, k| (rows[(i, k)] - shift[k]) * factor[k]);
+        let watch = Watch::new();
+        let context = Context::new(threads, &watch, Phase::Classifying);
         let (layer, converged) =
-            threads.run(|| logistic::train(scaled.as_ref(), labels, n_classes, penalty, MAX_STEPS));
+            threads.run(|| logistic::train(scaled.as_ref(), labels, n_classes, penalty, MAX_STEPS, &context))?;
         Ok(Self { shift, factor, layer, converged })
     }
 

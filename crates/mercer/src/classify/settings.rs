@@ -2,6 +2,7 @@
 
 use super::fitted::{self, Classifier};
 use super::folds::{self, CrossValidation};
+use crate::choices::MemoryBudget;
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::{KernelSpec, Width};
@@ -100,6 +101,8 @@ pub struct KernelClassifier {
     pub(super) widths: Widths,
     pub(super) standardize: bool,
     pub(super) seed: u64,
+    /// What each fit may take: a part of what there is where several run side by side.
+    pub(super) memory: MemoryBudget,
 }
 
 impl KernelClassifier {
@@ -113,6 +116,7 @@ impl KernelClassifier {
             widths: Widths::Common,
             standardize: false,
             seed: 0,
+            memory: MemoryBudget::Auto,
         }
     }
 

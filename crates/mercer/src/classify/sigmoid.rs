@@ -7,16 +7,23 @@ use rand_chacha::rand_core::SeedableRng;
 
 use super::layer::{Layer, sigmoid};
 use crate::eigen::many::{add, dot};
+use crate::error::{Error, Result};
+use crate::watch::Context;
 
 /// Units that learn `targets` (zeros and ones, one column per unit) from `inputs`: `w += rate (t - f(u)) x` at every point, in
 /// another order in every epoch.
+///
+/// # Errors
+///
+/// If weights become so large that they are no numbers, or the run was stopped.
 pub(super) fn train(
     inputs: MatRef<'_, f64>,
     targets: MatRef<'_, f64>,
     learning_rate: f64,
     epochs: usize,
     seed: u64,
-) -> Layer {
+    context: &Context<'_>,
+) -> Result<Layer> {
     let (n, p, units) = (inputs.nrows(), inputs.ncols(), targets.ncols());
     // Rows as they are used: next to each other in memory, a one for the bias at the end.
     let rows: Vec<Vec<f64>> =
@@ -25,6 +32,7 @@ pub(super) fn train(
     let mut order: Vec<usize> = (0..n).collect();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     for _ in 0..epochs {
+        context.check()?;
         order.shuffle(&mut random);
         for &i in &order {
             for (unit, weights) in weights.iter_mut().enumerate() {
@@ -33,21 +41,48 @@ pub(super) fn train(
             }
         }
     }
-    Layer { weights: Mat::from_fn(p + 1, units, |j, unit| weights[unit][j]) }
+    let is_finite = |weights: &Vec<f64>| rows.iter().all(|row| dot(weights, row).is_finite());
+    if !weights.iter().all(is_finite) {
+        return Err(Error::invalid("learning_rate", "so small that weights and their sums stay finite", learning_rate));
+    }
+    Ok(Layer { weights: Mat::from_fn(p + 1, units, |j, unit| weights[unit][j]) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::{Phase, Threads, Watch};
+
+    /// A unit that learns a threshold, and what it learns from.
+    fn threshold(rate: f64, watch: &Watch<'_>) -> (Mat<f64>, Result<Layer>) {
+        let inputs = Mat::from_fn(40, 1, |i, _| i as f64 / 10.0 - 2.0);
+        let targets = Mat::from_fn(40, 1, |i, _| f64::from(u8::from(i >= 25)));
+        let threads = Threads::new(1).expect("one thread");
+        let context = Context::new(&threads, watch, Phase::Classifying);
+        let layer = train(inputs.as_ref(), targets.as_ref(), rate, 500, 1, &context);
+        (inputs, layer)
+    }
+
+    #[test]
+    fn weights_that_are_no_numbers_are_refused() {
+        let error = threshold(1e308, &Watch::new()).1.expect_err("sums overflow").to_string();
+        assert!(error.contains("learning_rate") && error.contains("finite"), "{error}");
+    }
+
+    #[test]
+    fn training_can_be_stopped() {
+        let watch = Watch::new().time_limit(std::time::Duration::ZERO);
+        assert!(matches!(threshold(0.1, &watch).1, Err(Error::Interrupted { .. })));
+    }
 
     #[test]
     fn one_unit_learns_a_threshold() {
-        let inputs = Mat::from_fn(40, 1, |i, _| i as f64 / 10.0 - 2.0);
-        let targets = Mat::from_fn(40, 1, |i, _| f64::from(u8::from(i >= 25)));
-        let layer = train(inputs.as_ref(), targets.as_ref(), 0.1, 500, 1);
+        let learned = || threshold(0.1, &Watch::new());
+        let (inputs, layer) = learned();
+        let layer = layer.expect("weights");
         let sums = layer.sums(inputs.as_ref());
         let right = (0..40).filter(|&i| (sums[(i, 0)] > 0.0) == (i >= 25)).count();
         assert!(right >= 39, "{right} of 40");
-        assert_eq!(layer, train(inputs.as_ref(), targets.as_ref(), 0.1, 500, 1), "the same seed, the same bits");
+        assert_eq!(layer, learned().1.expect("weights"), "the same seed, the same bits");
     }
 }
