@@ -81,13 +81,7 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
     let data = session.read(&args.points, &args.data, args.search.seed)?;
     let tuner = tuner(args);
     let tuning = session.timed("tune", |session| search(&tuner, &data, &threads, session))?;
-    let mut compared = Vec::new();
-    if args.search.compare {
-        for name in Criterion::NAMES {
-            let criterion: Criterion = name.parse()?;
-            compared.push(rival(args, criterion, &tuning, &data, &threads, &mut session)?);
-        }
-    }
+    let compared = compare(args, &tuning, &data, &threads, &mut session)?;
     for warning in &tuning.warnings {
         session.warn(typed(warning));
     }
@@ -170,12 +164,16 @@ fn tuner(args: &TuneArgs) -> KernelTuner {
     over_bandwidths(args, tuner)
 }
 
-/// The search of another criterion, with what of the flags it has a use for.
+/// The search of another criterion, with what of the flags it has a use for: others than the variance choose their points by themselves.
 fn rival_tuner(args: &TuneArgs, criterion: Criterion) -> KernelTuner {
     let search = &args.search;
     let tuner = KernelTuner::new(kernel_spec(args)).criterion(criterion).seed(search.seed);
+    if matches!(criterion, Criterion::Median | Criterion::Scale) {
+        return tuner;
+    }
+    let tuner = search.tolerance.into_iter().fold(tuner, KernelTuner::tolerance);
     match criterion {
-        Criterion::Median | Criterion::Scale => tuner,
+        Criterion::Variance => over_bandwidths(args, tuner.method(search.method)),
         Criterion::Leading | Criterion::Reconstruction => {
             over_bandwidths(args, search.n_components.into_iter().fold(tuner, KernelTuner::n_components))
         }
@@ -198,6 +196,18 @@ fn over_bandwidths(args: &TuneArgs, tuner: KernelTuner) -> KernelTuner {
 
 fn search(tuner: &KernelTuner, data: &Data, threads: &Threads, session: &Session<'_>) -> Result<Tuning> {
     watched(session, data, None, |watch| tuner.tune_watched(&data.points, threads, watch)).map(|(tuning, _)| tuning)
+}
+
+/// What every criterion finds, with --compare.
+fn compare(
+    args: &TuneArgs,
+    own: &Tuning,
+    data: &Data,
+    threads: &Threads,
+    session: &mut Session<'_>,
+) -> Result<Vec<Rival>> {
+    let names: &[&str] = if args.search.compare { Criterion::NAMES } else { &[] };
+    names.iter().map(|name| rival(args, name.parse()?, own, data, threads, session)).collect()
 }
 
 /// What another criterion finds. That it finds nothing is a finding, too.
@@ -291,7 +301,24 @@ fn table(tuning: &Tuning, compared: &[Rival]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::args::{Cli, Command};
+
+    #[test]
+    fn other_criteria_get_the_tolerance_and_the_method_that_were_asked_for() {
+        let words = "mercer tune x.csv --compare --criterion effective-rank --method exact --tolerance 1e-4";
+        let Command::Tune(args) = Cli::try_parse_from(words.split(' ')).expect("a call").command else {
+            panic!("another command")
+        };
+        let own = |criterion| KernelTuner::new(KernelSpec::new("gaussian")).criterion(criterion);
+        let variance = own(Criterion::Variance).tolerance(1e-4).method(TuneMethod::Exact);
+        assert_eq!(rival_tuner(&args, Criterion::Variance), variance);
+        // Of more points than it can take it takes some, which nobody can change.
+        assert_eq!(rival_tuner(&args, Criterion::Leading), own(Criterion::Leading).tolerance(1e-4));
+        assert_eq!(rival_tuner(&args, Criterion::Median), own(Criterion::Median));
+    }
 
     #[test]
     fn every_kernel_is_tuned_or_refused_by_its_own_name() {
