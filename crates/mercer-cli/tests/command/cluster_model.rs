@@ -136,7 +136,7 @@ fn rows_of_other_columns_or_that_belong_nowhere_are_refused() {
     for (words, message) in [
         ("points.csv --label half", "points.csv"),
         ("wide.csv", "wide.csv: the data has 3 columns, but the model was fitted on 2"),
-        ("far.csv", "far.csv: row 1 has degree 0"),
+        ("far.csv", "far.csv, line 3: the row has degree 0"),
         ("heaps.csv --label side --standardize", "--standardize belongs to the fit"),
     ] {
         let outcome = directory.run(&format!("transform clusters.mercer {words} -o out.csv"));
