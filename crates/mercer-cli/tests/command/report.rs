@@ -6,7 +6,7 @@ use super::support::{Directory, bent_line};
 fn a_record_becomes_a_page_beside_it_or_where_it_is_wanted() {
     let directory = Directory::new();
     directory.write("points.csv", bent_line());
-    directory.run("fit points.csv --label class -n 3 -o p.mercer --record run.json").done();
+    directory.run("fit points.csv --label half -n 3 -o p.mercer --record run.json").done();
     let outcome = directory.run("report run.json").done();
     assert_eq!(outcome.stderr, "report written to run.html\n");
     let page = std::fs::read_to_string(directory.path("run.html")).unwrap();
@@ -17,8 +17,8 @@ fn a_record_becomes_a_page_beside_it_or_where_it_is_wanted() {
     // The record of a model, of a comparison and of an error have pages, too.
     for (call, expected) in [
         ("info p.mercer --json", "mercer info"),
-        ("compare points.csv --label class -n 2 --json -q", "<h3>methods</h3>"),
-        ("plan points.csv --label class -n 2 --json", "because"),
+        ("compare points.csv --label half -n 2 --json -q", "<h3>methods</h3>"),
+        ("plan points.csv --label half -n 2 --json", "because"),
         ("fit none.csv -o x.mercer --json", "It failed: "),
     ] {
         directory.write("r.json", directory.run(call).stdout);
