@@ -169,7 +169,7 @@ class OnlineKernelPCA(Start):
 
     def partial_fit(self, X: Any, y: Any = None) -> "OnlineKernelPCA":
         """Learns from more rows: from all of them or, if one is bad, from none."""
-        self._learn(X)
+        self._learn_and_look(X)
         return self
 
     def learn(self, X: Any) -> Any:
@@ -179,9 +179,17 @@ class OnlineKernelPCA(Start):
         -------
         ndarray of shape (n_rows, n_components)
         """
-        return self._learn(X)
+        return self._learn_and_look(X)
 
-    def _learn(self, X: Any) -> Any:
+    def _learn_and_look(self, X: Any) -> Any:
+        was_worn = "_model" in self.__dict__ and self._model.wear_warning() is not None
+        outputs = self._learn(X, depth=4)
+        worn = self._model.wear_warning()
+        if worn is not None and not was_worn:
+            warnings.warn(worn, stacklevel=3)
+        return outputs
+
+    def _learn(self, X: Any, depth: int = 3) -> Any:
         begins = "_model" not in self.__dict__
         rows = self._rows(X, reset=begins)
         params = self.get_params(deep=False)
@@ -203,7 +211,7 @@ class OnlineKernelPCA(Start):
         if shrunk and learner.last_shrunk is not None:
             old, new = learner.last_shrunk
             message = f"the learning rate was made smaller for {shrunk} of {len(rows)} rows, which it would have overshot at"
-            warnings.warn(f"{message}: last from {old:.3g} to {new:.3g}", stacklevel=3)
+            warnings.warn(f"{message}: last from {old:.3g} to {new:.3g}", stacklevel=depth)
         return outputs
 
     def _rows(self, X: Any, *, reset: bool) -> Any:

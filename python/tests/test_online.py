@@ -289,6 +289,21 @@ def test_more_components_than_memory_has_room_for_are_refused():
         OnlineKernelPCA(10**7).fit(np.ones((4, 2)))
 
 
+def test_a_component_that_wears_away_is_said_when_it_does():
+    rows = np.random.default_rng(11).normal(size=(300, 2))
+    learner = OnlineKernelPCA(2, gamma=0.5, budget=8, policy="oldest")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.partial_fit(rows[:4])
+    with pytest.warns(UserWarning, match=r"^a component has shrunk to [\d.e-]+ of unit length, because rows are dropped") as caught:
+        learner.partial_fit(rows[4:200])
+    assert len(caught) == 1 and caught[0].filename == __file__
+    with warnings.catch_warnings():
+        # It was said.
+        warnings.simplefilter("error")
+        learner.learn(rows[200:])
+
+
 def test_a_rate_that_would_overshoot_is_made_smaller_and_counted():
     rows = np.random.default_rng(7).normal(size=(200, 2)) * 3
     learner = OnlineKernelPCA(1, kernel="linear", learning_rate=10.0)

@@ -207,6 +207,11 @@ impl OnlineLearner {
         self.ask(py, Learner::budget_warnings)
     }
 
+    /// The warning that a component has become short because rows are dropped, if one has.
+    fn wear_warning(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.ask(py, Learner::wear_warning)
+    }
+
     /// The mean of the squared outputs of each component.
     fn variances<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let variances = self.ask(py, |learner| learner.variances().to_vec())?;

@@ -41,6 +41,26 @@ fn a_rate_that_is_made_smaller_is_said_when_it_happens() {
     assert_eq!(outcome.stderr.matches("is made smaller where it would overshoot").count(), 1, "{}", outcome.stderr);
 }
 
+#[test]
+fn a_component_that_wears_away_is_said_when_it_happens() {
+    let directory = Directory::new();
+    let call = "stream --n-components 2 --bandwidth 1 --budget 8 --policy oldest --emit novelty";
+    let mut running = Running::start(&directory, call);
+    running.say(&rows(0..200));
+    for _ in 0..=200 {
+        running.line();
+    }
+    // The stream goes on, and has said it.
+    running.child.kill().unwrap();
+    let said = String::from_utf8(running.child.wait_with_output().unwrap().stderr).unwrap();
+    let live = said.lines().filter(|line| line.contains(": a component has shrunk to ")).collect::<Vec<_>>();
+    assert_eq!(live.len(), 1, "{said}");
+    assert!(live[0].starts_with("warning: after ") && live[0].contains(" of unit length, because rows are dropped"), "{said}");
+    // A budget that projects keeps components.
+    let outcome = directory.stream(&call.replace("oldest", "project"), &rows(0..200)).done();
+    assert!(!outcome.stderr.contains("has shrunk"), "{}", outcome.stderr);
+}
+
 /// A way to write some of the rows.
 type Form = fn(Range<usize>) -> String;
 

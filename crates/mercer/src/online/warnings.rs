@@ -34,7 +34,7 @@ impl Learner {
 
     /// Those of the [warnings](Self::warnings) that say what the budget has cost, and whether the mean is that of the rows.
     pub fn budget_warnings(&self) -> Vec<String> {
-        [self.moved(), self.mean_moved(), self.worn()].into_iter().flatten().collect()
+        [self.moved(), self.mean_moved(), self.wear_warning()].into_iter().flatten().collect()
     }
 
     fn not_begun(&self) -> Option<String> {
@@ -112,7 +112,24 @@ impl Learner {
         Some(format!("the running mean is {apart:.2} from that of the last rows, where one is their spread: {remedy}"))
     }
 
-    fn worn(&self) -> Option<String> {
+    /// The [warning](Self::warnings) that a component has become short, because rows are dropped with their part of it, if one has. It costs
+    /// next to nothing, so that it can be asked for after every row: what is left of such a component soon says nothing any more.
+    ///
+    /// ```
+    /// use mercer::Kernel;
+    /// use mercer::online::{OnlineKernelPca, Policy};
+    ///
+    /// let settings = OnlineKernelPca::new(Kernel::gaussian(0.5)?).n_components(2).budget(8).policy(Policy::Oldest);
+    /// let mut learner = settings.learner()?;
+    /// let mut worn_at = None;
+    /// for row in 0..100 {
+    ///     learner.learn_row(&[(f64::from(row) * 0.7).sin(), (f64::from(row) * 1.1).cos()])?;
+    ///     worn_at = worn_at.or(learner.wear_warning().map(|_| row));
+    /// }
+    /// assert!(worn_at.is_some_and(|row| row >= 8), "nothing is dropped before");
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn wear_warning(&self) -> Option<String> {
         let shortest = (0..self.started).map(|p| self.inner[(p, p)].max(0.0).sqrt()).fold(f64::INFINITY, f64::min);
         (self.drops_rows() && shortest < SHRUNK).then(|| {
             format!(

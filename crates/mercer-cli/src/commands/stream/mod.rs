@@ -44,6 +44,8 @@ struct Stream<'a> {
     remark_on_start: Option<String>,
     /// Rows for which the learning rate was made smaller before somebody was told.
     shrunk_before: Option<usize>,
+    /// Whether somebody was told that a component wears away.
+    said_worn: bool,
 }
 
 /// Why a stream ended.
@@ -98,6 +100,7 @@ impl<'a> Stream<'a> {
         let to_leave_out = if args.checkpoint.replay { keeper.rows_read() } else { 0 };
         let emitter = Emitter::new(&args.emit, args.emit_format.unwrap_or_default());
         let shrunk_before = Some(learner.as_ref().map_or(0, Learner::n_shrunk));
+        let said_worn = learner.as_ref().is_some_and(|learner| learner.wear_warning().is_some());
         let (remark, remark_on_start) = (None, None);
         Self {
             args,
@@ -110,6 +113,7 @@ impl<'a> Stream<'a> {
             remark,
             remark_on_start,
             shrunk_before,
+            said_worn,
         }
     }
 
@@ -276,6 +280,7 @@ impl<'a> Stream<'a> {
             });
             self.keeper.count(done);
             self.say_that_the_rate_shrinks(session);
+            self.say_that_a_component_wears_away(session);
             let written = self.emitter.flush();
             match result {
                 Ok(()) => waiting.clear(),
@@ -304,6 +309,15 @@ impl<'a> Stream<'a> {
                 short(from),
                 short(to)
             ));
+        }
+    }
+
+    /// Says once, and when it happens, that what comes out of a component is about to say nothing any more; a stream may never end.
+    fn say_that_a_component_wears_away(&mut self, session: &Session<'_>) {
+        let warning = self.learner.as_ref().filter(|_| !self.said_worn).and_then(Learner::wear_warning);
+        if let Some(warning) = warning {
+            self.said_worn = true;
+            session.console.warning(&format!("after {}: {warning}", counted(self.keeper.rows_read() as usize, "row")));
         }
     }
 
