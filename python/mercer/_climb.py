@@ -103,8 +103,9 @@ def tune_parameters(
     degree: int = 3,
     coef0: float = 1,
     kernel_params: dict[str, Any] | None = None,
-    max_iter: int = 200,
+    max_iter: int = 500,
     n_jobs: int | None = None,
+    random_state: Any = None,
 ) -> ParameterResult:
     """Climbs in several parameters of a kernel at once, each within a range, to a maximum of the variance of the components' variances.
 
@@ -119,10 +120,12 @@ def tune_parameters(
         As in :class:`KernelPCA`: where the climb starts (at the nearest end, if that is outside of the range), and what parameters without a range
         are. ``gamma=None`` is what :func:`tune_kernel` finds for kernels of a distance, ``1 / n_features`` for others. The degree is a whole
         number, which has no gradient.
-    max_iter : int, default=200
+    max_iter : int, default=500
         Steps, at most.
     n_jobs : int, default=None
         Threads; ``None`` and -1 are all processors.
+    random_state : int, RandomState, Generator or None, default=None
+        Of the search for a width to start from, which draws pairs where rows are many; ``None`` is the same as 0.
 
     Returns
     -------
@@ -143,6 +146,7 @@ def tune_parameters(
         "ranges": _ranges(owner, ranges),
         "max_steps": _checks.integer(owner, "max_iter", max_iter, 1),
         "threads": _checks.threads(owner, n_jobs),
+        "seed": _checks.seed(owner, random_state),
     }
     fields = json.loads(_mercer.tune_parameters(rows(X, "X"), settings))
     found = fields.pop("parameters")
@@ -172,7 +176,9 @@ def _ranges(owner: str, ranges: Any) -> list[tuple[str, float, float]]:
     return checked
 
 
-def tune_ard(X: Any, gammas: Any = None, *, max_iter: int = 200, n_jobs: int | None = None) -> ArdResult:
+def tune_ard(
+    X: Any, gammas: Any = None, *, max_iter: int = 500, n_jobs: int | None = None, random_state: Any = None
+) -> ArdResult:
     """Climbs in one width per feature of the Gaussian kernel to a maximum of the variance of the components' variances.
 
     Parameters
@@ -180,10 +186,12 @@ def tune_ard(X: Any, gammas: Any = None, *, max_iter: int = 200, n_jobs: int | N
     X : array-like of shape (n_samples, n_features)
     gammas : array-like of shape (n_features,), default=None
         Inverse widths to start from; by default what :func:`tune_kernel` finds, for every feature.
-    max_iter : int, default=200
+    max_iter : int, default=500
         Steps, at most.
     n_jobs : int, default=None
         Threads; ``None`` and -1 are all processors.
+    random_state : int, RandomState, Generator or None, default=None
+        Of the search for a width to start from, which draws pairs where rows are many; ``None`` is the same as 0.
 
     Returns
     -------
@@ -207,6 +215,7 @@ def tune_ard(X: Any, gammas: Any = None, *, max_iter: int = 200, n_jobs: int | N
         "gammas": _checks.numbers(owner, "gammas", gammas, "one positive number per feature, or None"),
         "max_steps": _checks.integer(owner, "max_iter", max_iter, 1),
         "threads": _checks.threads(owner, n_jobs),
+        "seed": _checks.seed(owner, random_state),
     }
     fields = json.loads(_mercer.tune_ard(rows(X, "X"), settings))
     found = np.array(fields.pop("gammas"), dtype=np.float64)

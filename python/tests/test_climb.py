@@ -71,6 +71,17 @@ def test_widths_per_feature_iron_out_noise(grouped):
     assert KernelPCA(2, kernel="rbf", gamma=1.0).fit(X).eigenvalues_.sum() > 0
 
 
+def test_the_width_to_start_from_is_searched_with_the_seed():
+    # More rows than all pairs are looked at of.
+    X = np.random.default_rng(4).normal(size=(10_500, 2))
+    starts = [tune_ard(X, max_iter=1, random_state=seed).start_value for seed in (None, 0, 1)]
+    assert starts[0] == starts[1] and starts[1] != starts[2]
+    found = [tune_parameters(X, "rbf", {"gamma": (1e-3, 1e3)}, max_iter=1, random_state=seed) for seed in (0, 1)]
+    assert found[0].parameters != found[1].parameters
+    with pytest.raises(ValueError, match="seed|random_state"):
+        tune_ard(X[:10], random_state="now")
+
+
 def test_widths_per_feature_start_where_they_are_told_to(grouped):
     short = tune_ard(grouped, [0.1, 0.2, 0.3, 0.4], max_iter=1)
     X = grouped * np.sqrt([0.1, 0.2, 0.3, 0.4])

@@ -85,6 +85,8 @@ pub(crate) struct ClimbSettings<'py> {
     ranges: Vec<(String, f64, f64)>,
     max_steps: usize,
     threads: Option<usize>,
+    /// Of the search for a width to start from.
+    seed: u64,
 }
 
 /// Parameters of a kernel within ranges, as JSON.
@@ -99,10 +101,10 @@ pub(crate) fn tune_parameters(py: Python<'_>, x: &Bound<'_, PyAny>, settings: Cl
     let ranges = settings.ranges.iter().map(parameter_box).collect::<PyResult<Vec<_>>>()?;
     // Before the search for a width, which may take long.
     mercer::tune::check_ranges(&specimen, &ranges).map_err(to_python)?;
-    let (max_steps, threads) = (settings.max_steps, settings.threads);
+    let (max_steps, threads, seed) = (settings.max_steps, settings.threads, settings.seed);
     let found = run_through(py, None, None, move |watch| {
         let threads = threads.map_or_else(Threads::all, Threads::new)?;
-        let (start, told) = spec.resolve_told(&points, 0, &threads, watch)?;
+        let (start, told) = spec.resolve_told(&points, seed, &threads, watch)?;
         let found = mercer::tune::tune_parameters(&points, &start, &ranges, max_steps, &threads, watch)?;
         Ok((ranges, found, told))
     })?;
@@ -129,6 +131,8 @@ pub(crate) struct ArdSettings {
     gammas: Option<Vec<f64>>,
     max_steps: usize,
     threads: Option<usize>,
+    /// Of the search for a width to start from.
+    seed: u64,
 }
 
 /// One inverse width per feature, as JSON.
@@ -142,7 +146,7 @@ pub(crate) fn tune_ard(py: Python<'_>, x: &Bound<'_, PyAny>, settings: ArdSettin
             (gammas, Vec::new())
         } else {
             let spec = KernelSpec::new("gaussian").width(Width::Auto);
-            let (kernel, told) = spec.resolve_told(&points, 0, &threads, watch)?;
+            let (kernel, told) = spec.resolve_told(&points, settings.seed, &threads, watch)?;
             let gamma = kernel.parameter(Parameter::Gamma).unwrap_or(1.0);
             (vec![gamma; points.n_features()], told)
         };

@@ -12,6 +12,18 @@
 
 use crate::error::Result;
 
+/// Steps of a climb in several parameters, at most, where nobody says how many: what the command and the Python package take.
+///
+/// ```
+/// use mercer::tune::{CLIMB_STEPS, tune_ard};
+/// use mercer::{Points, Watch, watch::Threads};
+///
+/// let points = Points::from_f64((0..40).map(|i| f64::from(i * i % 7)).collect::<Vec<_>>(), 20, 2)?;
+/// let found = tune_ard(&points, &[0.1, 0.1], CLIMB_STEPS, &Threads::new(1)?, &Watch::new())?;
+/// assert!(found.converged && found.steps < CLIMB_STEPS);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+pub const CLIMB_STEPS: usize = 500;
 /// Halvings of a step before it is given up.
 const HALVINGS: usize = 30;
 /// The share of the rise that the slope promises which is enough.

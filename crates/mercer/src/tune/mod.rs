@@ -59,6 +59,7 @@ mod spectrum;
 
 pub use ard::{ArdGradient, ArdTuning, ard_gradient, tune_ard};
 pub use ascent::{Ascent, StepFactor};
+pub use climb::CLIMB_STEPS;
 pub use landscape::{Landscape, landscape};
 pub use result::{Maximum, Tuning};
 pub use scan::Scan;

@@ -19,9 +19,6 @@ use crate::output::summary::{counted, seconds, short};
 use crate::output::table::{Column, Side, Table, terminal_width};
 use crate::records::Common;
 
-/// Steps of a climb, at most, if nothing is said.
-const MOST_STEPS: usize = 500;
-
 /// What the record of a climb has of its own.
 #[derive(Serialize)]
 struct ClimbBody {
@@ -121,7 +118,7 @@ pub(super) fn run(args: &TuneArgs, mut session: Session<'_>, threads: &Threads) 
 }
 
 fn max_steps(args: &TuneArgs) -> usize {
-    args.climb.max_steps.unwrap_or(MOST_STEPS)
+    args.climb.max_steps.unwrap_or(mercer::tune::CLIMB_STEPS)
 }
 
 /// Tells what the search for the width to start from has to say.
