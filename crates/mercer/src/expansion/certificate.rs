@@ -1,11 +1,13 @@
 //! What products are held against: rows computed one entry at a time, in double precision.
 
 use faer::{Mat, MatRef};
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
 use rayon::prelude::*;
 
-use super::Targets;
 use super::polynomial::Terms;
 use super::region::{Region, radius, squared_distance};
+use super::{Expansion, Targets};
 use crate::data::{Points, sample_rows};
 use crate::error::Result;
 use crate::kernel::{Kernel, Parameter};
@@ -25,6 +27,52 @@ pub const CHECKED_ROWS: usize = 100;
 
 /// One in so many of them is among the rows farthest from the middle of all, where series and grids are worst.
 const ONE_IN: usize = 25;
+
+/// Columns whose entries errors are measured at.
+const MEASURED: usize = 4;
+/// Rows nearest to each of these columns, itself among them, that are measured, too.
+const NEIGHBOURS: usize = 8;
+
+impl Expansion {
+    /// The largest of two errors, both relative to the largest entry and measured against the kernel in double precision: that of the entries of four
+    /// columns in [`CHECKED_ROWS`] rows and in the rows nearest to each of the four; and in the former that of a sum over all points with random signs, for which an
+    /// error is divided by the number of points. Few entries say little of points that none of them belongs to, which the sum has all of.
+    ///
+    /// # Errors
+    ///
+    /// If the run was stopped.
+    pub fn measure(&self, seed: u64, context: &Context<'_>) -> Result<f64> {
+        let n = self.points.n_samples();
+        let columns = sample_rows(n, MEASURED, seed);
+        let checked = checked_rows(&self.points, CHECKED_ROWS, seed.wrapping_add(1));
+        // Two of very many points are hardly ever neighbours by chance.
+        let near = columns.iter().flat_map(|&column| nearest_rows(&self.points, column, NEIGHBOURS));
+        let rows: Vec<usize> = checked.iter().copied().chain(near).collect();
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut signs = Mat::zeros(n, 1);
+        signs.col_mut(0).iter_mut().for_each(|sign| *sign = if random.next_u32() % 2 == 0 { 1.0 } else { -1.0 });
+        let mut vectors = Mat::zeros(n, columns.len() + 1);
+        for (j, &column) in columns.iter().enumerate() {
+            vectors[(column, j)] = 1.0;
+        }
+        vectors.col_mut(columns.len()).copy_from(signs.col(0));
+        let compressed = self.compress(vectors.as_ref(), context)?;
+        let found = self.product(&compressed, &self.points.select(&rows), context)?;
+        let mut worst = 0.0_f64;
+        // What is no number is no answer.
+        let mut see = |error: f64| worst = if error.is_nan() { f64::INFINITY } else { worst.max(error.abs()) };
+        for (i, &row) in rows.iter().enumerate() {
+            for (j, &column) in columns.iter().enumerate() {
+                see(found[(i, j)] - self.kernel.evaluate(&self.points.row(row), &self.points.row(column))?);
+            }
+        }
+        let sums = exact_rows(&self.kernel, &self.points.select(&checked), &self.points, signs.as_ref(), context)?;
+        for i in 0..checked.len() {
+            see((found[(i, columns.len())] - sums[(i, 0)]) / n as f64);
+        }
+        Ok(worst / self.scale)
+    }
+}
 
 /// `count` rows that an error is measured on, in increasing order; all, if there are no more.
 pub(crate) fn checked_rows(points: &Points, count: usize, seed: u64) -> Vec<usize> {

@@ -31,7 +31,6 @@ mod wanted;
 use faer::{Mat, MatMut, MatRef};
 
 pub(crate) use self::certificate::checked_rows;
-use self::certificate::nearest_rows;
 pub use self::certificate::{CHECKED_ROWS, exact_rows};
 use self::choose::{Choice, Fast};
 pub(crate) use self::choose::{LOOK_FROM_POINTS, Prediction};
@@ -40,7 +39,7 @@ pub use self::monomials::Monomials;
 use self::region::Region;
 pub use self::series::TruncationBound;
 pub use self::wanted::{LEAST_TOLERANCE, Targets, Wanted};
-use crate::data::{Points, sample_rows};
+use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::gram::{KernelGram, SymmetricOperator, diagonal, slab_product};
 use crate::kernel::Kernel;
@@ -360,38 +359,6 @@ impl Expansion {
         }
         Ok(all)
     }
-
-    /// The largest error of the entries of four columns in [`CHECKED_ROWS`] rows and in the rows nearest to each of the four, relative to the
-    /// largest entry, measured against the kernel in double precision.
-    ///
-    /// # Errors
-    ///
-    /// If the run was stopped.
-    pub fn measure(&self, seed: u64, context: &Context<'_>) -> Result<f64> {
-        let n = self.points.n_samples();
-        let columns = sample_rows(n, MEASURED, seed);
-        let mut rows = checked_rows(&self.points, CHECKED_ROWS, seed.wrapping_add(1));
-        // Two of very many points are hardly ever neighbours by chance.
-        rows.extend(columns.iter().flat_map(|&column| nearest_rows(&self.points, column, NEIGHBOURS)));
-        rows.sort_unstable();
-        rows.dedup();
-        let mut units = Mat::zeros(n, columns.len());
-        for (j, &column) in columns.iter().enumerate() {
-            units[(column, j)] = 1.0;
-        }
-        let compressed = self.compress(units.as_ref(), context)?;
-        let found = self.product(&compressed, &self.points.select(&rows), context)?;
-        let mut worst = 0.0_f64;
-        for (i, &row) in rows.iter().enumerate() {
-            for (j, &column) in columns.iter().enumerate() {
-                let exact = self.kernel.evaluate(&self.points.row(row), &self.points.row(column))?;
-                let error = (found[(i, j)] - exact).abs();
-                // What is no number is no answer.
-                worst = if error.is_nan() { f64::INFINITY } else { worst.max(error) };
-            }
-        }
-        Ok(worst / self.scale)
-    }
 }
 
 impl SymmetricOperator for Expansion {
@@ -488,10 +455,6 @@ pub(crate) fn knows(kernel: &Kernel, n_features: usize) -> bool {
 
 /// Vectors that are brought to terms at a time.
 const COLUMNS_AT_ONCE: usize = 16;
-/// Columns whose entries errors are measured at.
-const MEASURED: usize = 4;
-/// Rows nearest to each of these columns, itself among them, that are measured, too.
-const NEIGHBOURS: usize = 8;
 
 /// An error for tolerances that no expansion can promise.
 pub(crate) fn check_tolerance(tolerance: f64) -> Result<()> {
