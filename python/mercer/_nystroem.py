@@ -47,6 +47,9 @@ class Nystroem(Estimator):
         other data :meth:`trace_error` tells.
     bandwidth : float, "auto", "scale" or "median", default=None
         Width sigma in place of ``gamma``: ``gamma = 1 / (2 sigma**2)``; found as for ``gamma`` by name.
+    memory_limit : int or str, default=None
+        Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default. More landmarks than fit are
+        a :class:`mercer.MemoryBudgetError`.
 
     Attributes
     ----------
@@ -86,6 +89,7 @@ class Nystroem(Estimator):
         n_jobs: int | None = None,
         landmarks: Any = "uniform",
         bandwidth: float | str | None = None,
+        memory_limit: int | str | None = None,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -97,6 +101,7 @@ class Nystroem(Estimator):
         self.n_jobs = n_jobs
         self.landmarks = landmarks
         self.bandwidth = bandwidth
+        self.memory_limit = memory_limit
 
     # Learning
 
@@ -122,6 +127,7 @@ class Nystroem(Estimator):
         settings = {
             "kernel": self._kernel_settings(self.gamma, self.bandwidth),
             **self._landmark_settings(points, count),
+            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),
         }
         with _checks.called(n_landmarks="n_components"):

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem as Theirs
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from mercer import KernelPCA, Nystroem, load
+from mercer import KernelPCA, MemoryBudgetError, Nystroem, load
 
 RULES = ["uniform", "kmeans", "rpcholesky", "leverage"]
 
@@ -294,3 +294,14 @@ def test_a_bandwidth_is_a_width_by_another_name(points):
     np.testing.assert_array_equal(*(map.transform(points) for map in found))
     with pytest.raises(ValueError, match="Don't pass bandwidth to Nystroem if using a callable or precomputed kernel"):
         Nystroem(kernel="precomputed", bandwidth=1.0, n_components=10).fit(points @ points.T)
+
+
+def test_landmarks_that_do_not_fit_the_budget_are_refused(points):
+    with pytest.raises(MemoryBudgetError, match="20 landmarks by rpcholesky") as caught:
+        Nystroem(n_components=20, landmarks="rpcholesky", memory_limit=10_000).fit(points)
+    assert "budget" in str(caught.value)
+    within = Nystroem(n_components=20, landmarks="rpcholesky", memory_limit="1GiB").fit(points)
+    anywhere = Nystroem(n_components=20, landmarks="rpcholesky").fit(points)
+    np.testing.assert_array_equal(within.components_, anywhere.components_)
+    with pytest.raises(ValueError, match="'memory_limit' parameter of Nystroem must be a positive int"):
+        Nystroem(memory_limit=-1).fit(points)

@@ -38,6 +38,7 @@ pub(crate) struct MapSettings<'py> {
     kernel: KernelSettings<'py>,
     landmarks: LandmarkSettings<'py>,
     n_landmarks: Option<usize>,
+    memory_limit: Option<String>,
     threads: Option<usize>,
     seed: u64,
 }
@@ -94,8 +95,10 @@ pub(crate) fn nystrom_map<'py>(
     settings: MapSettings<'py>,
 ) -> PyResult<Made<'py>> {
     let points = points(x)?;
-    let mut nystrom =
-        Nystrom::new(settings.kernel.choice()?).landmarks(settings.landmarks.choice()?).seed(settings.seed);
+    let mut nystrom = Nystrom::new(settings.kernel.choice()?)
+        .landmarks(settings.landmarks.choice()?)
+        .memory(memory(settings.memory_limit.as_deref())?)
+        .seed(settings.seed);
     if let Some(n_landmarks) = settings.n_landmarks {
         nystrom = nystrom.n_landmarks(n_landmarks);
     }
