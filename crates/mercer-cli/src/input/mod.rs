@@ -296,10 +296,10 @@ fn read_parts(
             let source = source::stream(path, packing)?;
             return csv::read_in_batches(name, source, length, &options.for_text(format), each);
         }
-        Format::Parquet => return parquet::read(name, source::open_file(path)?, options, each),
-        Format::Arrow => return arrow::read(name, &source::open_file(path)?, options, each),
+        Format::Parquet => return parquet::read(name, source::open_anywhere(path, name, format)?, options, each),
+        Format::Arrow => return arrow::read(name, &source::open_anywhere(path, name, format)?, options, each),
         Format::Npy => npy::read(name, Bytes::open(path, name, packing)?, options),
-        Format::Npz => npz::read(name, source::open_file(path)?, options),
+        Format::Npz => npz::read(name, source::open_anywhere(path, name, format)?, options),
         Format::Idx => idx::read(path, name, Bytes::open(path, name, packing)?, options),
         Format::Libsvm => libsvm::read(name, &Bytes::open(path, name, packing)?, options),
         Format::Images => images::read_list(path, name, options),

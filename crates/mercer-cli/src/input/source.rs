@@ -10,6 +10,8 @@ use memmap2::Mmap;
 
 use super::MAKE_AGAIN;
 use super::advice::{self, GZIP};
+use super::format;
+use crate::args::Format;
 use crate::failure::{Failure, InputError, Result};
 
 /// Whether a file is packed.
@@ -73,8 +75,19 @@ pub(super) fn stream(path: &Path, packing: Packing) -> Result<Box<dyn Read + Sen
 }
 
 /// Opens a file to read.
-pub(super) fn open_file(path: &Path) -> Result<File> {
+fn open_file(path: &Path) -> Result<File> {
     File::open(path).map_err(Failure::file("reading", path))
+}
+
+/// Opens a file of a format whose contents are found from its end: no pipe, which can be read in one go only.
+pub(super) fn open_anywhere(path: &Path, name: &str, format: Format) -> Result<File> {
+    let file = open_file(path)?;
+    let metadata = file.metadata().map_err(Failure::file("reading", path))?;
+    if metadata.is_file() {
+        return Ok(file);
+    }
+    let problem = format!("{} cannot be read from a pipe or a device", format::name(format));
+    Err(InputError::new(name, problem).hint("write it to a file first; CSV, .npy and IDX can come from a pipe").into())
 }
 
 /// The failure that an error while unpacking is: of the contents, unless the system says otherwise.

@@ -142,6 +142,26 @@ fn a_model_does_not_replace_a_pipe() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn formats_that_are_read_from_their_end_are_refused_from_a_pipe() {
+    let directory = Directory::new();
+    for (name, said) in [("one.npz", "an .npz file"), ("one.parquet", "Parquet"), ("one.arrow", "Arrow IPC")] {
+        let pipe = directory.path(name);
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        // It must not wait for one who never writes.
+        let writer = std::thread::spawn(move || std::fs::write(pipe, "PK"));
+        let outcome = directory.run(&format!("fit {name} -o points.mercer"));
+        // The pipe may be gone before anything is in it.
+        drop(writer.join().unwrap());
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{name}");
+        let expected = format!(
+            "error: {name}: {said} cannot be read from a pipe or a device\nhint: write it to a file first; CSV, .npy and IDX can come from a pipe\n"
+        );
+        assert_eq!(outcome.stderr, expected);
+    }
+}
+
 /// What a terminal shows of a call, and the exit code. `None` where there is no `script`, which runs a command on a terminal of its own.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(directory: &Directory, words: &str, no_color: Option<&str>) -> Option<(String, Option<i32>)> {
