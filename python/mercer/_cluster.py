@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from . import _checks, _mercer, _progress
-from ._arrays import DTYPES, Room, by_blocks, dense
+from ._arrays import DTYPES, Room, by_blocks, dense, rows
 from ._base import Clusterer, check_is_fitted, convergence_warning, validate_data
 from ._hebbian import KernelHebbianPCA
 from ._kernels import describe
@@ -54,15 +54,17 @@ class SpectralClustering(Clusterer):
         Threads; ``None`` and -1 are all processors. Results do not depend on it.
     verbose : bool, default=False
         Whether to show a bar; ``progress`` says it more exactly.
-    gram : {"auto", "tiled", "stored", "expansion"}, default="auto"
+    gram : {"auto", "tiled", "stored", "expansion", "nystrom"}, default="auto"
         How products with the kernel matrix are made: recomputed tile by tile, kept as far as the memory budget reaches, or by an expansion, as in
-        :class:`KernelPCA`.
+        :class:`KernelPCA`. With ``"nystrom"`` eigenvectors are found over landmarks, which is an approximation: ``record_["nystrom"]`` says how much of the
+        matrix they miss, and ``record_["residuals"]`` are measured on rows of the exact matrix.
     solver : {"auto", "dense", "krylov", "lanczos", "subspace", "power", "hebbian"} or KernelHebbianPCA, default="auto"
         How eigenvectors are found. A :class:`KernelHebbianPCA` says with which gains and passes the kernel Hebbian algorithm learns
         them; it needs the normalised matrix in memory. It makes as many passes as it is told to, with a ``ConvergenceWarning`` where
         that was not enough to reach ``tolerance``.
     tolerance : float, default=None
-        What the residual of every eigenvector must reach: 1e-5 in single, 1e-9 in double precision by default, 0.01 by the kernel Hebbian algorithm.
+        What the residual of every eigenvector must reach: 1e-5 in single, 1e-9 in double precision by default, 0.01 by the kernel Hebbian algorithm,
+        anything over landmarks.
     memory_limit : int or str, default=None
         Memory that a fit may take beyond the data: bytes, ``"4GiB"``, ``"50%"``; 70 % of what is available by default.
     precision : {"float32", "float64"}, default=None
@@ -76,6 +78,10 @@ class SpectralClustering(Clusterer):
     scaling : "standardize", float or None, default=None
         What is done to the columns before the kernel sees them, here and in ``predict``, as in :class:`KernelPCA`. It belongs to the model and
         its file, as ``--standardize`` and ``--scale`` do.
+    landmarks : {"rpcholesky", "uniform", "kmeans", "leverage"} or array-like of shape (n_landmarks, n_features), default=None
+        With ``gram="nystrom"``, how landmarks are chosen, or they themselves; ``None`` is ``"rpcholesky"``.
+    n_landmarks : int, default=None
+        With ``gram="nystrom"``, how many there are: ten for each eigenvector, but at least 100, by default.
 
     Attributes
     ----------
@@ -138,6 +144,8 @@ class SpectralClustering(Clusterer):
         time_limit: float | None = None,
         bandwidth: float | None = None,
         scaling: Any = None,
+        landmarks: Any = None,
+        n_landmarks: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.eigen_solver = eigen_solver
@@ -163,6 +171,8 @@ class SpectralClustering(Clusterer):
         self.time_limit = time_limit
         self.bandwidth = bandwidth
         self.scaling = scaling
+        self.landmarks = landmarks
+        self.n_landmarks = n_landmarks
 
     # Learning
 
@@ -193,6 +203,8 @@ class SpectralClustering(Clusterer):
         points = dense(X, room)
         room.take_scaled(points.shape, points.dtype, settings["scaling"])
         settings["memory_limit"] = room.limit
+        if settings["landmarks"] is not None and not isinstance(settings["landmarks"], str):
+            settings["landmarks"] = settings["landmarks"].astype(points.dtype, order="C", copy=False)
         # A pickle needs the function, whatever the parameter is by then.
         self._function = settings["kernel"] if callable(self.affinity) else None
         with room.told(), _progress.bar(self._bar()) as report:
@@ -231,7 +243,7 @@ class SpectralClustering(Clusterer):
             "n_clusters": _checks.integer(owner, "n_clusters", self.n_clusters, 1),
             "n_components": _checks.integer(owner, "n_components", self.n_components, 1, optional=True),
             "restarts": _checks.integer(owner, "n_init", self.n_init, 1),
-            "gram": _checks.choice(owner, "gram", self.gram, _mercer.GRAMS),
+            **self._gram_settings(),
             "solver": solver,
             "hebbian": hebbian,
             "precision": _checks.precision(owner, self.precision),
@@ -240,6 +252,27 @@ class SpectralClustering(Clusterer):
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
         }
+
+    def _gram_settings(self) -> dict[str, Any]:
+        """How products are made, or over which landmarks."""
+        owner = type(self).__name__
+        gram = _checks.choice(owner, "gram", self.gram, (*_mercer.GRAMS, "nystrom"))
+        if gram != "nystrom":
+            for name in ("landmarks", "n_landmarks"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{name} has no effect without gram='nystrom': leave it out")
+            return {"gram": gram, "landmarks": None, "n_landmarks": None}
+        if self.solver != "auto":
+            raise ValueError("solver has no effect with gram='nystrom': leave it out")
+        landmarks = "rpcholesky" if self.landmarks is None else self.landmarks
+        if isinstance(landmarks, str):
+            _checks.choice(owner, "landmarks", landmarks, _mercer.LANDMARKS)
+        elif self.scaling is not None:
+            raise ValueError("scaling is not for landmarks that are given: scale them and X alike, and leave it out")
+        else:
+            landmarks = rows(landmarks, "landmarks")
+        count = _checks.integer(owner, "n_landmarks", self.n_landmarks, 1, optional=True)
+        return {"gram": "auto", "landmarks": landmarks, "n_landmarks": count}
 
     def _kernel_settings(self) -> dict[str, Any]:
         owner = type(self).__name__
@@ -353,6 +386,7 @@ class SpectralClustering(Clusterer):
             tolerance=tolerance if 0 < tolerance < 1 else None,
             precision=model.precision,
             scaling=model.scaling,
+            **_landmarks_of(record),
         )
         estimator.n_features_in_ = model.n_features
         estimator._adopt_feature_names(model.feature_names)
@@ -369,3 +403,12 @@ class SpectralClustering(Clusterer):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = isinstance(self.affinity, str) and self.affinity == "precomputed"
         return tags
+
+
+def _landmarks_of(record: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that say which landmarks a clustering was over; those that were given are no part of it."""
+    nystrom = record.get("nystrom")
+    if nystrom is None:
+        return {}
+    rule = nystrom["landmarks"] if nystrom["landmarks"] in _mercer.LANDMARKS else None
+    return {"gram": "nystrom", "landmarks": rule, "n_landmarks": nystrom["n_landmarks"]}

@@ -152,6 +152,34 @@ def test_products_by_an_expansion_find_the_same_clusters():
     assert found.record_["expansion"]["measured_error"] <= found.record_["expansion"]["tolerance"]
 
 
+@pytest.mark.parametrize("rule", [None, "uniform", "kmeans"])
+def test_over_landmarks_clusters_are_nearly_those_of_the_exact_matrix(heaps, rule, tmp_path):
+    X, y = heaps
+    exact = SpectralClustering(4, gamma=0.05).fit(X)
+    found = SpectralClustering(4, gamma=0.05, gram="nystrom", landmarks=rule, n_landmarks=80).fit(X)
+    assert metrics.variation_of_information(found.labels_, exact.labels_) == 0.0
+    np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, rtol=0.02)
+    record = found.record_
+    assert record["gram"] == "nystrom" and record["converged"] and max(record["residuals"]) < 0.05
+    assert record["nystrom"]["n_landmarks"] == 80 and record["nystrom"]["landmarks"] == (rule or "rpcholesky")
+    assert (found.predict(X) == found.labels_).all()
+    found.save(tmp_path / "heaps.mercer")
+    again = mercer.load(tmp_path / "heaps.mercer")
+    assert again.get_params()["gram"] == "nystrom" and again.n_landmarks == 80
+    np.testing.assert_array_equal(again.labels_, found.labels_)
+    with pytest.warns(ConvergenceWarning, match="more landmarks would bring it down"):
+        SpectralClustering(4, gamma=0.05, gram="nystrom", n_landmarks=5, tolerance=1e-6).fit(X)
+
+
+def test_over_all_rows_as_landmarks_nothing_is_lost(heaps):
+    X, _ = heaps
+    exact = SpectralClustering(4, gamma=0.05).fit(X)
+    found = SpectralClustering(4, gamma=0.05, gram="nystrom", landmarks=X).fit(X)
+    np.testing.assert_allclose(found.eigenvalues_, exact.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(found.degrees_, exact.degrees_, rtol=1e-8)
+    assert max(found.record_["residuals"]) < 1e-6
+
+
 def test_the_number_of_threads_changes_nothing(heaps):
     one, two = (SpectralClustering(4, gamma=0.05, n_jobs=jobs).fit(heaps[0]) for jobs in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)
@@ -181,7 +209,11 @@ def test_a_pickle_predicts(heaps):
         ({"eigen_tol": 1e-3, "tolerance": 1e-3}, "say the same thing"),
         ({"gamma": 2.0, "bandwidth": 1.0}, "say the same thing"),
         ({"solver": "fastest"}, "'solver' parameter"),
-        ({"gram": "nystrom"}, "'gram' parameter"),
+        ({"gram": "landmarks"}, "'gram' parameter"),
+        ({"gram": "nystrom", "solver": "krylov"}, "solver has no effect with gram='nystrom'"),
+        ({"gram": "nystrom", "landmarks": "best"}, "'landmarks' parameter"),
+        ({"gram": "nystrom", "n_landmarks": 3}, "`n_landmarks` must be at least the number of eigenvectors \\(4\\), but it is 3"),
+        ({"n_landmarks": 30}, "n_landmarks has no effect without gram='nystrom'"),
         ({"gram": "tiled", "solver": "hebbian"}, "`gram` must be auto or stored"),
         ({"gram": "expansion", "solver": "dense", "affinity": "poly", "degree": 2}, "`solver` must be one that needs products only"),
     ],

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use mercer::agreement::Contingency;
+use mercer::nystrom::Nystrom;
 use mercer::watch::Threads;
 use mercer::{GramChoice, Precision, SolverChoice, SpectralClustering, Watch};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -14,6 +15,7 @@ use pyo3::types::PyBytes;
 use crate::convert::{array, named, points, vector};
 use crate::error::to_python;
 use crate::hebbian::HebbianSettings;
+use crate::nystrom::LandmarkSettings;
 use crate::run::{Ended, run, run_through};
 use crate::settings::{KernelSettings, ScalingSettings, memory, precision};
 
@@ -27,6 +29,9 @@ pub(crate) struct ClusterSettings<'py> {
     n_components: Option<usize>,
     restarts: usize,
     gram: String,
+    /// The landmarks that eigenvectors are found over, if they are.
+    landmarks: Option<LandmarkSettings<'py>>,
+    n_landmarks: Option<usize>,
     solver: String,
     /// How the kernel Hebbian algorithm learns, if it is to find the eigenvectors.
     hebbian: Option<HebbianSettings<'py>>,
@@ -50,6 +55,10 @@ impl ClusterSettings<'_> {
         }
         if let Some(hebbian) = &self.hebbian {
             settings = settings.hebbian(hebbian.learner()?);
+        }
+        if let Some(landmarks) = &self.landmarks {
+            let nystrom = Nystrom::new(self.kernel.choice()?).landmarks(landmarks.choice()?);
+            settings = settings.landmarks(self.n_landmarks.into_iter().fold(nystrom, Nystrom::n_landmarks));
         }
         if let Some(name) = &self.precision {
             settings = settings.precision(precision(name)?);

@@ -6,6 +6,7 @@ use std::path::Path;
 use faer::{Mat, MatRef};
 use mercer::agreement::{Contingency, variation_of_information};
 use mercer::gram::{Normalized, SymmetricOperator};
+use mercer::nystrom::{Landmarks, Nystrom};
 use mercer::{
     ClusterModel, Error, ErrorKind, GainRule, GramChoice, Kernel, KernelHebbianPca, MemoryBudget, Points, Precision,
     SolverChoice, SpectralClustering, Watch,
@@ -405,4 +406,100 @@ fn a_run_that_is_stopped_at_once_is_an_error_and_one_out_of_passes_an_answer() {
     assert!(!model.record().converged);
     assert!(model.record().warnings.last().is_some_and(|warning| warning.ends_with("the allowed passes were used up")));
     assert_eq!(model.labels().len(), 600);
+}
+
+#[test]
+fn over_all_points_as_landmarks_nothing_is_lost() {
+    let (points, clustering) = four_heaps();
+    let exact = clustering.fit(&points).unwrap();
+    let all = (0..points.n_samples()).collect();
+    let nystrom = Nystrom::new(exact.kernel().clone()).landmarks(Landmarks::Rows(all));
+    let found = clustering.landmarks(nystrom).fit(&points).unwrap();
+    assert_eq!(found.labels(), exact.labels());
+    for (a, b) in found.eigenvalues().iter().zip(exact.eigenvalues()) {
+        assert!((a / b - 1.0).abs() < 1e-8, "{a} and {b}");
+    }
+    for (a, b) in found.degrees().iter().zip(exact.degrees()) {
+        assert!((a / b - 1.0).abs() < 1e-8, "{a} and {b}");
+    }
+    let record = found.record();
+    assert_eq!((record.gram.as_str(), record.solver.as_str(), record.tolerance), ("nystrom", "dense", 1.0));
+    // All rows are looked at, so these are exact.
+    let nystrom = record.nystrom.as_ref().unwrap();
+    assert!(nystrom.relative_trace_error.abs() < 1e-9 && record.converged);
+    assert!(record.residuals.iter().all(|&residual| residual < 1e-6), "{:?}", record.residuals);
+}
+
+#[test]
+fn residuals_over_landmarks_are_those_of_the_exact_matrix() {
+    let (points, clustering) = four_heaps();
+    let exact = clustering.fit(&points).unwrap();
+    let nystrom = Nystrom::new(exact.kernel().clone()).landmarks(Landmarks::Uniform).n_landmarks(30).seed(5);
+    let found = clustering.landmarks(nystrom).fit(&points).unwrap();
+    let n = points.n_samples();
+    assert!(found.record().nystrom.as_ref().unwrap().residual_rows == n.min(64), "{n}");
+    // By definition, over all rows: with the exact degree of a row, and those of the landmarks for the others.
+    let kernel = exact.kernel();
+    let matrix = Mat::from_fn(n, n, |i, j| kernel.evaluate(&points.row(i), &points.row(j)).unwrap());
+    let k = found.eigenvalues().len();
+    let mut squares = vec![0.0; k];
+    for i in 0..n {
+        let own: f64 = (0..n).map(|j| matrix[(i, j)]).sum();
+        for (c, square) in squares.iter_mut().enumerate() {
+            let image: f64 =
+                (0..n).map(|j| matrix[(i, j)] * found.eigenvectors()[(j, c)] / (own * found.degrees()[j]).sqrt()).sum();
+            *square += (image - found.eigenvalues()[c] * found.eigenvectors()[(i, c)]).powi(2);
+        }
+    }
+    for (square, &said) in squares.iter().zip(&found.record().residuals) {
+        let exact = square.sqrt() / found.eigenvalues()[0];
+        assert!((said / exact).ln().abs() < 0.7, "{said:.2e} was said, {exact:.2e} it is");
+    }
+}
+
+#[test]
+fn features_that_do_not_fit_are_made_again_and_give_the_same() {
+    let points = gaussian_cloud(3000, 3, 4).points(Format::F64);
+    let kernel = Kernel::gaussian(0.3).unwrap();
+    let fit = |budget: u64| {
+        let nystrom = Nystrom::new(kernel.clone()).landmarks(Landmarks::Uniform).n_landmarks(60);
+        let clustering = SpectralClustering::new(kernel.clone(), 3).landmarks(nystrom);
+        clustering.memory(MemoryBudget::Bytes(budget)).fit(&points).unwrap()
+    };
+    // Features of 3000 points over 60 landmarks are 1.4 MB.
+    let (kept, again) = (fit(64 << 20), fit(2_500_000));
+    assert_eq!((kept.record().passes, again.record().passes), (1, 3));
+    assert_eq!(kept.labels(), again.labels());
+    assert_eq!(kept.eigenvectors(), again.eigenvectors());
+}
+
+#[test]
+fn what_landmarks_cannot_do_is_refused() {
+    let (points, clustering) = four_heaps();
+    let kernel = Kernel::gaussian(0.5).unwrap();
+    let nystrom = |m: usize| Nystrom::new(kernel.clone()).n_landmarks(m);
+    let say = |clustering: &SpectralClustering| clustering.fit(&points).unwrap_err().to_string();
+    assert_eq!(
+        say(&clustering.clone().landmarks(nystrom(3))),
+        "`n_landmarks` must be at least the number of eigenvectors (4), but it is 3"
+    );
+    assert_eq!(
+        say(&clustering.clone().landmarks(nystrom(30)).solver(SolverChoice::Krylov)),
+        "`solver` must be left out where eigenvectors are found over landmarks, but it is krylov"
+    );
+    assert_eq!(
+        say(&clustering.clone().landmarks(nystrom(30)).gram(GramChoice::Tiled)),
+        "`gram` must be left out where eigenvectors are found over landmarks, but it is tiled"
+    );
+    // Points that no landmark reaches have no degree over them.
+    let far = Points::from_f64((0..40).map(|i| f64::from(i % 20) * 1e3).collect::<Vec<_>>(), 40, 1).unwrap();
+    let few = Nystrom::new(kernel.clone()).landmarks(Landmarks::Rows(vec![0, 1, 2]));
+    let error = SpectralClustering::new(kernel, 2).landmarks(few).fit(&far).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`n_landmarks` must be larger, or the kernel wider: over these landmarks row 3 has degree 0, as if it had nothing to do with the others, but it is 3"
+    );
+    let matrix = Points::from_f64(vec![1.0, 0.5, 0.5, 1.0], 2, 2).unwrap();
+    let precomputed = SpectralClustering::new(Kernel::Precomputed, 2).landmarks(Nystrom::new(Kernel::Precomputed));
+    assert!(matches!(precomputed.fit(&matrix).unwrap_err(), Error::UnsuitableKernel { .. }));
 }

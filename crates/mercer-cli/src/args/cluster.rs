@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::data::DataArgs;
-use super::fit::{GramArgs, KernelArgs, SolveArgs};
+use super::fit::{KernelArgs, SolveArgs};
 use super::hebbian::{FitSolver, HebbianArgs, solvers};
 use super::numbers::whole;
+use super::nystrom::{FitGram, LandmarkArgs, grams};
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::ColumnName;
 
@@ -53,8 +54,13 @@ pub(crate) struct ClusterArgs {
     pub(crate) kernel: KernelArgs,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
-    #[command(flatten)]
-    pub(crate) gram: GramArgs,
+    /// Whether the kernel matrix is kept in memory, recomputed tile by tile in every pass, expanded, or replaced by what landmarks
+    /// make of it
+    #[arg(
+        long, value_name = "CHOICE", default_value = "auto", value_parser = grams(),
+        help_heading = "Components and method"
+    )]
+    pub(crate) gram: FitGram,
     /// How eigenvectors are found
     #[arg(
         long, value_name = "CHOICE", default_value = "auto", value_parser = solvers(),
@@ -63,6 +69,8 @@ pub(crate) struct ClusterArgs {
     pub(crate) solver: FitSolver,
     #[command(flatten)]
     pub(crate) hebbian: HebbianArgs,
+    #[command(flatten, next_help_heading = "Approximation (--gram nystrom)")]
+    pub(crate) landmarks: LandmarkArgs,
     /// Where the number of each row's cluster goes: .csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm by its name; - is CSV on
     /// standard output
     #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use mercer::{GramChoice, MemoryBudget, Negative};
+use mercer::{MemoryBudget, Negative};
 
 use super::autoencoder::{AutoencoderArgs, FitMethod};
 use super::data::DataArgs;
@@ -185,15 +185,6 @@ pub(crate) struct SolveArgs {
     /// Stop after this time (90, 60s, 5m, 2h), reading included, and keep the best so far
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<TimeLimit>,
-}
-
-/// The flag that says how products with the matrix are made.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Components and method")]
-pub(crate) struct GramArgs {
-    /// Whether the kernel matrix is kept in memory, recomputed tile by tile in every pass, or expanded
-    #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<GramChoice>(GramChoice::NAMES))]
-    pub(crate) gram: GramChoice,
 }
 
 /// The two precisions, as they are typed.

@@ -28,16 +28,37 @@ pub(super) fn grams() -> impl TypedValueParser<Value = FitGram> {
     })
 }
 
-/// Flags that only an approximation has.
+/// Which landmarks.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Approximation (--gram nystrom, or allowed by --accuracy)")]
-pub(crate) struct NystromArgs {
+pub(crate) struct LandmarkArgs {
     /// How landmarks are chosen [default: rpcholesky]
     #[arg(long, value_name = "RULE", value_parser = landmarks())]
     pub(crate) landmarks: Option<Landmarks>,
-    /// Number of landmarks [default: 10 per component, at least 100; as many as --accuracy takes]
+    /// Number of landmarks [default: 10 per component, at least 100]
     #[arg(long, value_name = "M", value_parser = whole::<usize>)]
     pub(crate) n_landmarks: Option<usize>,
+}
+
+impl LandmarkArgs {
+    /// The flags that were given, by name.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        [("--landmarks", self.landmarks.is_some()), ("--n-landmarks", self.n_landmarks.is_some())]
+            .into_iter()
+            .filter_map(|(name, given)| given.then_some(name))
+    }
+}
+
+/// Flags that only an approximation has.
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    next_help_heading = "Approximation (--gram nystrom, or allowed by --accuracy)",
+    mut_arg("n_landmarks", |flag| {
+        flag.help("Number of landmarks [default: 10 per component, at least 100; as many as --accuracy takes]")
+    })
+)]
+pub(crate) struct NystromArgs {
+    #[command(flatten)]
+    pub(crate) landmarks: LandmarkArgs,
     /// Allow components whose residual against the exact kernel matrix, relative to the first eigenvalue, is up to this
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) accuracy: Option<f64>,
@@ -49,14 +70,8 @@ pub(crate) struct NystromArgs {
 impl NystromArgs {
     /// The flags that were given, by name.
     pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
-        [
-            ("--landmarks", self.landmarks.is_some()),
-            ("--n-landmarks", self.n_landmarks.is_some()),
-            ("--accuracy", self.accuracy.is_some()),
-            ("--blocks", self.blocks),
-        ]
-        .into_iter()
-        .filter_map(|(name, given)| given.then_some(name))
+        let own = [("--accuracy", self.accuracy.is_some()), ("--blocks", self.blocks)];
+        self.landmarks.given().chain(own.into_iter().filter_map(|(name, given)| given.then_some(name)))
     }
 }
 

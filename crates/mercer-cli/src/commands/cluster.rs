@@ -6,18 +6,18 @@ use std::path::Path;
 use faer::Mat;
 use mercer::agreement::Contingency;
 use mercer::cluster::ClusterRecord;
-use mercer::{ClusterModel, Error, Negative, SpectralClustering};
+use mercer::{ClusterModel, Error, Negative, SolverChoice, SpectralClustering};
 use serde::Serialize;
 
 use super::fit::check_standardize;
 use super::hebbian::{refuse_flags, refuse_unread};
 use super::learn::watched;
 use super::session::Session;
-use super::settings::{gains, kernel_spec, precision};
-use crate::args::{ClusterArgs, DataArgs, FitSolver, Format};
+use super::settings::{gains, kernel_spec, landmarks, precision};
+use crate::args::{ClusterArgs, DataArgs, FitGram, FitSolver, Format};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::{Data, Labels};
-use crate::output::summary::{columns, counted, kernel, scaling, seconds, short};
+use crate::output::summary::{columns, counted, kernel, percent, scaling, seconds, short};
 use crate::output::{self, OutputFile, ScoreWriter, Words};
 use crate::records::ScalingRecord;
 
@@ -144,6 +144,7 @@ fn check_flags(args: &ClusterArgs) -> Result<()> {
     if let Some((flag, _, why)) = others.into_iter().find(|(_, given, _)| *given) {
         return Err(Failure::usage(format!("{flag} is not for clusters: {why}")));
     }
+    check_landmarks(args)?;
     if args.solver != FitSolver::Hebbian {
         return refuse_flags(&args.hebbian);
     }
@@ -153,13 +154,38 @@ fn check_flags(args: &ClusterArgs) -> Result<()> {
     refuse_unread(&args.hebbian)
 }
 
+/// Refuses flags that do not go together with landmarks, or without them.
+fn check_landmarks(args: &ClusterArgs) -> Result<()> {
+    if args.gram != FitGram::Nystrom {
+        return match args.landmarks.given().next() {
+            Some(flag) => Err(Failure::usage(format!("{flag} is for --gram nystrom only"))),
+            None => Ok(()),
+        };
+    }
+    let others = [
+        ("--solver hebbian", args.solver == FitSolver::Hebbian, "it learns from every row"),
+        (
+            "--solver",
+            args.solver != FitSolver::Eigen(SolverChoice::Auto),
+            "their small problem is decomposed as a whole",
+        ),
+        ("--max-passes", args.solve.max_passes.is_some(), "they take as many as they take"),
+    ];
+    match others.into_iter().find(|(_, given, _)| *given) {
+        Some((flag, _, why)) => Err(Failure::usage(format!("{flag} is not for clusters over landmarks: {why}"))),
+        None => Ok(()),
+    }
+}
+
 /// The clustering that the flags mean.
 fn settings(args: &ClusterArgs) -> SpectralClustering {
     let solve = &args.solve;
-    let settings = SpectralClustering::new(kernel_spec(&args.kernel), args.n_clusters)
-        .restarts(args.restarts)
-        .gram(args.gram.gram)
-        .seed(solve.seed);
+    let settings =
+        SpectralClustering::new(kernel_spec(&args.kernel), args.n_clusters).restarts(args.restarts).seed(solve.seed);
+    let settings = match args.gram {
+        FitGram::Exact(gram) => settings.gram(gram),
+        FitGram::Nystrom => settings.landmarks(landmarks(&args.kernel, &args.landmarks)),
+    };
     let settings = match args.solver {
         FitSolver::Eigen(solver) => settings.solver(solver),
         FitSolver::Hebbian => settings.hebbian(gains(mercer::Kernel::Precomputed, &args.hebbian)),
@@ -268,6 +294,13 @@ fn table(model: &ClusterModel) -> String {
     line("clusters", in_words(&record.cluster_sizes));
     line("kernel", kernel(&record.kernel, true));
     line("method", format!("{}, {}, {}", record.gram, record.solver, record.precision));
+    if let Some(nystrom) = &record.nystrom {
+        let missing = percent(nystrom.relative_trace_error);
+        line(
+            "landmarks",
+            format!("{} by {}, which miss {missing} of the trace", nystrom.n_landmarks, nystrom.landmarks),
+        );
+    }
     line("embedding", format!("{}, largest residual {largest:.1e}", counted(record.n_components, "eigenvector")));
     line("inertia", short(record.inertia));
     line("time", seconds(time));

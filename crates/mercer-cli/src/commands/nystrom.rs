@@ -84,7 +84,7 @@ pub(super) fn check_flags(args: Flags<'_>) -> Result<()> {
             "--accuracy allows an approximation, but --gram or --solver ask for another method",
         ));
     }
-    if !asked && args.nystrom.n_landmarks.is_some() {
+    if !asked && args.nystrom.landmarks.n_landmarks.is_some() {
         return Err(Failure::usage("--n-landmarks is for --gram nystrom: --accuracy alone finds how many it takes"));
     }
     if args.nystrom.blocks {

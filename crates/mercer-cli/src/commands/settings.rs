@@ -9,8 +9,8 @@ use mercer::record::KernelRecord;
 use mercer::{Center, GramChoice, Kernel, KernelChoice, KernelHebbianPca, KernelPca, Model, Points, Precision};
 
 use crate::args::{
-    FitGram, Gamma, HebbianArgs, HistoryArgs, KernelArgs, LearningArgs, MethodName, NystromArgs, PrecisionChoice,
-    SolveArgs, StreamArgs, StreamKernelArgs,
+    FitGram, Gamma, HebbianArgs, HistoryArgs, KernelArgs, LandmarkArgs, LearningArgs, MethodName, NystromArgs,
+    PrecisionChoice, SolveArgs, StreamArgs, StreamKernelArgs,
 };
 use crate::failure::{Failure, Result};
 
@@ -170,9 +170,7 @@ pub(super) const fn exact_gram(gram: FitGram) -> GramChoice {
 
 /// The settings of kernel PCA over landmarks that the flags mean.
 pub(super) fn nystrom_settings(kernel: &KernelArgs, solve: &SolveArgs, nystrom: &NystromArgs) -> NystromPca {
-    let landmarks = Nystrom::new(kernel_spec(kernel)).seed(solve.seed);
-    let landmarks = nystrom.landmarks.clone().into_iter().fold(landmarks, Nystrom::landmarks);
-    let landmarks = nystrom.n_landmarks.into_iter().fold(landmarks, Nystrom::n_landmarks);
+    let landmarks = landmarks(kernel, &nystrom.landmarks).seed(solve.seed);
     let landmarks = solve.memory.into_iter().fold(landmarks, Nystrom::memory);
     let landmarks = solve.threads.into_iter().fold(landmarks, Nystrom::threads);
     let landmarks = solve.precision.map(precision).into_iter().fold(landmarks, Nystrom::precision);
@@ -180,6 +178,13 @@ pub(super) fn nystrom_settings(kernel: &KernelArgs, solve: &SolveArgs, nystrom: 
     let settings = NystromPca::new(landmarks).center(center);
     let settings = solve.n_components.into_iter().fold(settings, NystromPca::n_components);
     nystrom.accuracy.into_iter().fold(settings, NystromPca::accuracy)
+}
+
+/// The landmarks that the flags ask for.
+pub(super) fn landmarks(kernel: &KernelArgs, args: &LandmarkArgs) -> Nystrom {
+    let landmarks = Nystrom::new(kernel_spec(kernel));
+    let landmarks = args.landmarks.clone().into_iter().fold(landmarks, Nystrom::landmarks);
+    args.n_landmarks.into_iter().fold(landmarks, Nystrom::n_landmarks)
 }
 
 pub(super) const fn precision(choice: PrecisionChoice) -> Precision {

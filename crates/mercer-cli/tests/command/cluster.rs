@@ -102,6 +102,37 @@ fn bad_calls_and_bad_points_are_named_and_leave_nothing() {
 }
 
 #[test]
+fn clusters_over_landmarks_have_their_record() {
+    let directory = directory();
+    let expected = directory.run("cluster heaps.csv -k 2 --drop side --gamma 1").done().stdout;
+    let words = "cluster heaps.csv -k 2 --drop side --gamma 1 --gram nystrom";
+    for landmarks in ["", " --n-landmarks 6", " --landmarks uniform --n-landmarks 8"] {
+        let outcome = directory.run(&format!("{words}{landmarks} --record run.json")).done();
+        assert_eq!(outcome.stdout, expected, "{landmarks}");
+        let record: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+        assert_eq!((&record["gram"], &record["solver"]), (&"nystrom".into(), &"dense".into()), "{landmarks}");
+        assert!(record["nystrom"]["relative_trace_error"].as_f64().unwrap() < 0.1, "{record}");
+    }
+    directory.run(&format!("{words} --n-landmarks 6 --model heaps.mercer -o out.csv")).done();
+    let shown = directory.run("info heaps.mercer").done().stdout;
+    assert!(shown.contains("landmarks   6 by rpcholesky, which miss "), "{shown}");
+    for (flags, said) in [
+        ("--n-landmarks 6", "--n-landmarks is for --gram nystrom only"),
+        (
+            "--gram nystrom --solver hebbian",
+            "--solver hebbian is not for clusters over landmarks: it learns from every row",
+        ),
+        (
+            "--gram nystrom --max-passes 3",
+            "--max-passes is not for clusters over landmarks: they take as many as they take",
+        ),
+    ] {
+        let outcome = directory.run(&format!("cluster heaps.csv -k 2 --drop side --gamma 1 {flags}"));
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), format!("error: {said}\n").as_str()));
+    }
+}
+
+#[test]
 fn all_rows_are_in_one_cluster_if_one_is_asked_for() {
     let outcome = directory().run("cluster heaps.csv -k 1 --drop side --gamma 1").done();
     assert_eq!(outcome.stdout, format!("cluster\n{}", "0\n".repeat(10)));

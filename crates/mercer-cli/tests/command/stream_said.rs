@@ -55,7 +55,10 @@ fn a_component_that_wears_away_is_said_when_it_happens() {
     let said = String::from_utf8(running.child.wait_with_output().unwrap().stderr).unwrap();
     let live = said.lines().filter(|line| line.contains(": a component has shrunk to ")).collect::<Vec<_>>();
     assert_eq!(live.len(), 1, "{said}");
-    assert!(live[0].starts_with("warning: after ") && live[0].contains(" of unit length, because rows are dropped"), "{said}");
+    assert!(
+        live[0].starts_with("warning: after ") && live[0].contains(" of unit length, because rows are dropped"),
+        "{said}"
+    );
     // A budget that projects keeps components.
     let outcome = directory.stream(&call.replace("oldest", "project"), &rows(0..200)).done();
     assert!(!outcome.stderr.contains("has shrunk"), "{}", outcome.stderr);

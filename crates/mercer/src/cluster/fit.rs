@@ -8,9 +8,9 @@ use faer::Mat;
 
 use super::embedding::{require_distinct, unit_rows};
 use super::fitted::ClusterModel;
-use super::hebbian;
 use super::record::ClusterRecord;
-use super::settings::SpectralClustering;
+use super::settings::{SpectralClustering, Way};
+use super::{hebbian, landmarks};
 use crate::choices::SolverChoice;
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome, Request};
@@ -23,7 +23,7 @@ use crate::model::{
     KernelPca, PlannedGram, Prepared, SpeedsFrom, Totals, fix_signs, patience, planned_solver, start_from_sample,
 };
 use crate::plan::Plan;
-use crate::record::{ExpansionRecord, KernelRecord, RECORD_VERSION};
+use crate::record::{ExpansionRecord, KernelRecord, NystromRecord, RECORD_VERSION};
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Watch};
 
@@ -39,6 +39,7 @@ pub(super) struct Solved {
     pub(super) solver: String,
     pub(super) plan: Option<Plan>,
     pub(super) expansion: Option<ExpansionRecord>,
+    pub(super) nystrom: Option<NystromRecord>,
 }
 
 /// Finds clusters.
@@ -48,13 +49,17 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
     let problem = settings.eigenproblem();
     let mut prepared = Prepared::new(&problem, points, SpeedsFrom::WhateverIsCheap, watch)?;
     require_distinct(points, settings.n_clusters)?;
+    if matches!(settings.way, Way::Landmarks(_)) && problem.tolerance.is_none() {
+        prepared.tolerance = landmarks::ANY_RESIDUAL;
+    }
     let mut seconds = BTreeMap::from([("planning".to_owned(), stopwatch.seconds())]);
 
     let solving = Stopwatch::start();
-    let mut solved = match (&settings.hebbian, prepared.precision) {
-        (Some(rule), _) => hebbian::solve(rule, &problem, &prepared, points, watch)?,
-        (None, Precision::F32) => solve::<f32>(&problem, &mut prepared, points, watch)?,
-        (None, Precision::F64) => solve::<f64>(&problem, &mut prepared, points, watch)?,
+    let mut solved = match (&settings.way, prepared.precision) {
+        (Way::Hebbian(rule), _) => hebbian::solve(rule, &problem, &prepared, points, watch)?,
+        (Way::Landmarks(asked), _) => landmarks::solve(asked, &problem, &prepared, points, watch)?,
+        (Way::Products, Precision::F32) => solve::<f32>(&problem, &mut prepared, points, watch)?,
+        (Way::Products, Precision::F64) => solve::<f64>(&problem, &mut prepared, points, watch)?,
     };
     let asked = solved.pairs.values.len();
     keep_real(&mut solved.pairs, prepared.precision);
@@ -92,7 +97,7 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
     seconds.insert("clustering".to_owned(), clustering.seconds());
     seconds.insert("total".to_owned(), stopwatch.seconds());
 
-    warn_if_not_converged(&solved.pairs, &mut prepared.warnings);
+    warn_if_not_converged(&solved, &mut prepared.warnings);
     warn_of_rows_alone(&prepared.kernel, points, &solved.degrees, &mut prepared.warnings)?;
     let record = record(settings, points, &prepared, &solved, &partition, seconds);
     let Solved { pairs, degrees, .. } = solved;
@@ -103,12 +108,14 @@ fn has_converged(pairs: &EigenPairs) -> bool {
     pairs.outcome == Outcome::Converged && pairs.converged == pairs.values.len()
 }
 
-fn warn_if_not_converged(pairs: &EigenPairs, warnings: &mut Vec<String>) {
+fn warn_if_not_converged(solved: &Solved, warnings: &mut Vec<String>) {
+    let pairs = &solved.pairs;
     if has_converged(pairs) {
         return;
     }
     let residual = pairs.residuals.iter().copied().fold(0.0, f64::max);
     let why = match pairs.outcome {
+        _ if solved.nystrom.is_some() => "more landmarks would bring it down",
         Outcome::Stopped => "the run was stopped",
         Outcome::OutOfPasses => "the allowed passes were used up",
         Outcome::Converged => "a direct method cannot do better in this precision",
@@ -180,6 +187,7 @@ fn record(
         seed: settings.common.seed,
         plan: solved.plan.clone(),
         expansion: solved.expansion.clone(),
+        nystrom: solved.nystrom.clone(),
         warnings: prepared.warnings.clone(),
     }
 }
@@ -228,7 +236,7 @@ fn solve<T: Element>(
         Totals { passes: counted.passes(), products: counted.products(), kernel_entries: gram.entries_computed() };
     let degrees = normalized.degrees().to_vec();
     let (name, solver, expansion) = (plan.gram.clone(), plan.solver.clone(), gram.into_record());
-    Ok(Solved { pairs, degrees, totals, gram: name, solver, plan: Some(plan), expansion })
+    Ok(Solved { pairs, degrees, totals, gram: name, solver, plan: Some(plan), expansion, nystrom: None })
 }
 
 /// The problem for a solver that needs products only, where they are all there is: an expansion has no entries, and the eigenproblem of its features

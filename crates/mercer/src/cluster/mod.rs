@@ -11,7 +11,7 @@
 //! 1. `P = D^-1/2 K D^-1/2` with the row sums of `K`, the degrees, on the diagonal of `D` ([`Normalized`](crate::gram::Normalized)). `K` is
 //!    not centred, and its diagonal is kept (\[NJW02\] set it to zero, \[GSV07\] do not).
 //! 2. The leading eigenvectors of `P`, as many as clusters unless another number is asked for: by any solver of kernel PCA, which needs
-//!    products with `K` only, or by the kernel Hebbian algorithm.
+//!    products with `K` only, by the kernel Hebbian algorithm, or over [landmarks](SpectralClustering::landmarks), an approximation.
 //! 3. Each point's row of the eigenvectors is brought to unit length: the embedding.
 //! 4. Clusters of the rows by [k-means](crate::kmeans).
 //!
@@ -35,6 +35,7 @@ mod file;
 mod fit;
 mod fitted;
 mod hebbian;
+mod landmarks;
 mod record;
 mod settings;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Plan;
-use crate::record::{ExpansionRecord, KernelRecord};
+use crate::record::{ExpansionRecord, KernelRecord, NystromRecord};
 use crate::scalar::Precision;
 
 /// The record of a clustering.
@@ -43,7 +43,7 @@ pub struct ClusterRecord {
     pub precision: Precision,
     /// Eigenvalues of the normalised matrix.
     pub eigenvalues: Vec<f64>,
-    /// `‖P v − λ v‖ / λ₁` of each eigenvector.
+    /// `‖P v − λ v‖ / λ₁` of each eigenvector; over landmarks, as measured on some rows of the exact matrix.
     pub residuals: Vec<f64>,
     /// What the residuals had to reach.
     pub tolerance: f64,
@@ -79,12 +79,15 @@ pub struct ClusterRecord {
     pub threads: usize,
     /// Where random numbers came from.
     pub seed: u64,
-    /// What was planned, and why; absent where the kernel Hebbian algorithm found the eigenvectors.
+    /// What was planned, and why; absent where the kernel Hebbian algorithm or landmarks found the eigenvectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<Plan>,
     /// The expansion that products were made by, if they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expansion: Option<ExpansionRecord>,
+    /// The landmarks that eigenvectors were found over, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nystrom: Option<NystromRecord>,
     /// What the user should know about the answer.
     pub warnings: Vec<String>,
 }

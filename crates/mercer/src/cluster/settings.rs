@@ -6,6 +6,7 @@ use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::hebbian::KernelHebbianPca;
 use crate::model::{KernelChoice, KernelPca};
+use crate::nystrom::Nystrom;
 use crate::scalar::Precision;
 use crate::watch::Watch;
 
@@ -46,7 +47,18 @@ pub struct SpectralClustering {
     pub(super) n_clusters: usize,
     pub(super) n_components: Option<usize>,
     pub(super) restarts: usize,
-    pub(super) hebbian: Option<KernelHebbianPca>,
+    pub(super) way: Way,
+}
+
+/// How eigenvectors are found.
+#[derive(Clone, Debug)]
+pub(super) enum Way {
+    /// By products with the kernel matrix.
+    Products,
+    /// By the kernel Hebbian algorithm.
+    Hebbian(Box<KernelHebbianPca>),
+    /// Over landmarks.
+    Landmarks(Box<Nystrom>),
 }
 
 impl SpectralClustering {
@@ -57,7 +69,7 @@ impl SpectralClustering {
             n_clusters,
             n_components: None,
             restarts: 10,
-            hebbian: None,
+            way: Way::Products,
         }
     }
 
@@ -107,7 +119,32 @@ impl SpectralClustering {
     /// ```
     #[must_use]
     pub fn hebbian(mut self, settings: KernelHebbianPca) -> Self {
-        self.hebbian = Some(settings);
+        self.way = Way::Hebbian(Box::new(settings));
+        self
+    }
+
+    /// Finds eigenvectors over landmarks: an approximation, for more points than products with the whole matrix allow. Residuals against the exact matrix are
+    /// measured on some of its rows, and count as converged unless a [tolerance](Self::tolerance) is asked for.
+    ///
+    /// How landmarks are chosen, and how many, is up to `nystrom` (ten for each eigenvector, but at least a hundred, where it does not say); kernel, precision, seed,
+    /// threads and memory are those of the clustering. New points are embedded with all points that were clustered, as they are without landmarks.
+    ///
+    /// ```
+    /// use mercer::nystrom::{Landmarks, Nystrom};
+    /// use mercer::{Kernel, Points, SpectralClustering};
+    ///
+    /// let values = (0..600).map(|i| f64::from(i % 2) * 9.0 + f64::from(i * 7 % 31) * 0.05);
+    /// let (points, kernel) = (Points::from_f64(values.collect::<Vec<_>>(), 600, 1)?, Kernel::gaussian(1.0)?);
+    /// let nystrom = Nystrom::new(kernel.clone()).landmarks(Landmarks::Uniform).n_landmarks(40);
+    /// let model = SpectralClustering::new(kernel, 2).landmarks(nystrom).fit(&points)?;
+    /// assert!(model.labels().iter().enumerate().all(|(i, &label)| label == i % 2));
+    /// let landmarks = model.record().nystrom.as_ref().expect("there are landmarks");
+    /// assert!(landmarks.relative_trace_error < 1e-6 && model.record().residuals[1] < 1e-3);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    #[must_use]
+    pub fn landmarks(mut self, nystrom: Nystrom) -> Self {
+        self.way = Way::Landmarks(Box::new(nystrom));
         self
     }
 
@@ -176,7 +213,10 @@ impl SpectralClustering {
     /// The settings of the eigenvalue problem.
     pub(super) fn eigenproblem(&self) -> KernelPca {
         let common = self.common.clone().n_components(self.n_components.unwrap_or(self.n_clusters));
-        let tolerance = self.hebbian.as_ref().and_then(KernelHebbianPca::tolerance_asked);
+        let tolerance = match &self.way {
+            Way::Hebbian(settings) => settings.tolerance_asked(),
+            Way::Products | Way::Landmarks(_) => None,
+        };
         match (common.tolerance, tolerance) {
             (None, Some(tolerance)) => common.tolerance(tolerance),
             _ => common,
@@ -195,18 +235,26 @@ impl SpectralClustering {
         if self.restarts == 0 {
             return Err(Error::invalid("restarts", "at least 1", 0));
         }
-        if self.hebbian.is_some() && self.common.solver != SolverChoice::Auto {
-            let requirement = "left out where the kernel Hebbian algorithm finds the eigenvectors";
-            return Err(Error::invalid("solver", requirement, self.common.solver));
+        let (finds, makes_passes) = match &self.way {
+            Way::Products => return Ok(()),
+            Way::Hebbian(_) => ("the kernel Hebbian algorithm finds the eigenvectors", "its own"),
+            Way::Landmarks(_) => ("eigenvectors are found over landmarks", "as many as it takes"),
+        };
+        if self.common.solver != SolverChoice::Auto {
+            return Err(Error::invalid("solver", format!("left out where {finds}"), self.common.solver));
         }
-        let keeps = matches!(self.common.gram, GramChoice::Auto | GramChoice::Stored);
-        if self.hebbian.is_some() && !keeps {
-            let requirement = "auto or stored where the kernel Hebbian algorithm finds the eigenvectors: it reads rows";
-            return Err(Error::invalid("gram", requirement, self.common.gram));
+        let is_hebbian = matches!(self.way, Way::Hebbian(_));
+        match self.common.gram {
+            GramChoice::Auto => {}
+            GramChoice::Stored if is_hebbian => {}
+            other if is_hebbian => {
+                return Err(Error::invalid("gram", format!("auto or stored where {finds}: it reads rows"), other));
+            }
+            other => return Err(Error::invalid("gram", format!("left out where {finds}"), other)),
         }
-        if self.hebbian.is_some() && self.common.max_passes.is_some() {
-            let requirement = "left out where the kernel Hebbian algorithm makes its own passes";
-            return Err(Error::invalid("max_passes", requirement, self.common.max_passes.unwrap_or(0)));
+        if let Some(passes) = self.common.max_passes {
+            let requirement = format!("left out where {finds}, which makes {makes_passes} passes");
+            return Err(Error::invalid("max_passes", requirement, passes));
         }
         Ok(())
     }

@@ -28,8 +28,8 @@ pub const CHECKED_ROWS: usize = 100;
 /// One in so many of them is among the rows farthest from the middle of all, where series and grids are worst.
 const ONE_IN: usize = 25;
 
-/// Columns whose entries errors are measured at.
-const MEASURED: usize = 4;
+/// Vectors that errors are measured with: unit vectors, and one of signs.
+pub(super) const MEASURED: usize = 5;
 /// Rows nearest to each of these columns, itself among them, that are measured, too.
 const NEIGHBOURS: usize = 8;
 
@@ -43,7 +43,7 @@ impl Expansion {
     /// If the run was stopped.
     pub fn measure(&self, seed: u64, context: &Context<'_>) -> Result<f64> {
         let n = self.points.n_samples();
-        let columns = sample_rows(n, MEASURED, seed);
+        let columns = sample_rows(n, MEASURED - 1, seed);
         let checked = checked_rows(&self.points, CHECKED_ROWS, seed.wrapping_add(1));
         // Two of very many points are hardly ever neighbours by chance.
         let near = columns.iter().flat_map(|&column| nearest_rows(&self.points, column, NEIGHBOURS));

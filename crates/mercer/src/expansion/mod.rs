@@ -30,6 +30,7 @@ mod wanted;
 
 use faer::{Mat, MatMut, MatRef};
 
+use self::certificate::MEASURED;
 pub(crate) use self::certificate::checked_rows;
 pub use self::certificate::{CHECKED_ROWS, exact_rows};
 use self::choose::{Choice, Fast};

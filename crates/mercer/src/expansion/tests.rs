@@ -49,7 +49,7 @@ fn sources_that_are_not_where_they_should_be_are_found_out_though_no_entry_of_th
     assert!(whole <= expansion.bound(), "{whole:.1e} of {:.1e}", expansion.bound());
     // Half of the points are taken to be elsewhere than they were when it was made, but for the four whose entries are measured.
     let columns = sample_rows(n as usize, 4, 1);
-    let is_moved = |row: usize| row % 2 == 0 && !columns.contains(&row);
+    let is_moved = |row: usize| row.is_multiple_of(2) && !columns.contains(&row);
     let moved = values.iter().enumerate().map(|(at, x)| if is_moved(at / 2) { 1.0 - x } else { *x });
     expansion.points = Points::from_f64(moved.collect::<Vec<_>>(), n as usize, 2).expect("pairs");
     let broken = expansion.measure(1, &context).expect("not stopped");

@@ -29,7 +29,7 @@ pub use counted::Counted;
 pub(crate) use cross::{Cross, square_matrix};
 pub use kernel_gram::{KernelGram, block_size};
 pub use normalized::Normalized;
-pub(crate) use normalized::scale_rows;
+pub(crate) use normalized::{inverse_roots, scale_rows};
 pub(crate) use scalars::PairScalars;
 pub(crate) use slab::Slab;
 pub use slab::slab_product;

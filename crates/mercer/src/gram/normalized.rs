@@ -80,7 +80,7 @@ impl<'a, A: SymmetricOperator + ?Sized> Normalized<'a, A> {
 }
 
 /// `1 / √degree` of every row, if every degree is positive.
-fn inverse_roots(degrees: &[f64]) -> Result<Vec<f64>> {
+pub(crate) fn inverse_roots(degrees: &[f64]) -> Result<Vec<f64>> {
     let root = |(row, &degree): (usize, &f64)| {
         let root = 1.0 / degree.sqrt();
         if degree > 0.0 && root.is_finite() { Ok(root) } else { Err(Error::ZeroDegree { row, degree }) }

@@ -72,4 +72,5 @@ pub use fourier::FourierFeatures;
 pub use map::FeatureMap;
 pub use pca::NystromPca;
 pub(crate) use random::Random;
+pub(crate) use residuals::sampled_rows;
 pub use settings::{Landmarks, Nystrom};

@@ -55,8 +55,6 @@ pub struct NystromPca {
     pub(super) accuracy: Option<f64>,
 }
 
-/// Landmarks for each component where nobody says how many there are.
-const LANDMARKS_PER_COMPONENT: usize = 10;
 /// Up to this order the small problem is decomposed as a whole.
 const DENSE_UP_TO: usize = 128;
 /// And beyond this share of its spectrum.
@@ -94,8 +92,7 @@ impl NystromPca {
     #[must_use]
     pub fn n_components(mut self, n_components: usize) -> Self {
         self.n_components = n_components;
-        let enough = LANDMARKS_PER_COMPONENT.saturating_mul(n_components);
-        self.nystrom.default_landmarks = Nystrom::DEFAULT_LANDMARKS.max(enough);
+        self.nystrom = self.nystrom.enough_for(n_components);
         self
     }
 

@@ -22,7 +22,7 @@ use crate::watch::Context;
 ///
 /// A residual measured on `s` rows is off by a share of `1 / √(2 s)`: 9 % with the fewest, 4 % with the most. They cost as much as
 /// so many landmarks, so that more of them than a quarter of those would be felt.
-pub(super) fn sampled_rows(m: usize) -> usize {
+pub(crate) fn sampled_rows(m: usize) -> usize {
     (m / 4).clamp(64, 256)
 }
 

@@ -122,6 +122,9 @@ pub struct Nystrom {
     pub(super) seed: u64,
 }
 
+/// Landmarks for each component where nobody says how many there are.
+const LANDMARKS_PER_COMPONENT: usize = 10;
+
 impl Nystrom {
     /// Landmarks where nobody says how many; more for more than ten components ([`NystromPca`](super::NystromPca)).
     pub const DEFAULT_LANDMARKS: usize = 100;
@@ -181,6 +184,24 @@ impl Nystrom {
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
+    }
+
+    /// The same landmarks of another kernel.
+    pub(crate) fn of_kernel(mut self, kernel: Kernel) -> Self {
+        self.kernel = kernel.into();
+        self
+    }
+
+    /// So many as are enough for this number of components, where nobody says how many there are: ten for each.
+    pub(crate) fn enough_for(mut self, n_components: usize) -> Self {
+        let enough = LANDMARKS_PER_COMPONENT.saturating_mul(n_components);
+        self.default_landmarks = Self::DEFAULT_LANDMARKS.max(enough);
+        self
+    }
+
+    /// The name of the rule that landmarks are chosen by.
+    pub(crate) fn rule(&self) -> &'static str {
+        self.landmarks.name()
     }
 
     /// Chooses landmarks among the points and makes the map to their features.

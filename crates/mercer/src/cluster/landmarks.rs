@@ -1,0 +1,256 @@
+//! Eigenvectors of the normalised matrix over landmarks.
+//!
+//! # Method
+//!
+//! Features over landmarks, a row of `F` for each point, have inner products that are nearly kernel values. With `F Fᵀ` in the place of `K`, degrees
+//! are `F (Fᵀ 1)`, and eigenvectors of `D^-1/2 F Fᵀ D^-1/2` come from the small matrix `G = Fᵀ D^-1 F`: where `G w = λ w`, they are
+//! `v = D^-1/2 F w / √λ`. Nothing has as many rows and columns as there are points.
+//!
+//! **Cost**: `n m` kernel entries and `2 n m²` multiply-adds; three times the entries and twice the multiply-adds where `n m` features
+//! do not fit the memory budget.
+//!
+//! How far a vector is from one of the exact matrix is measured on some of its rows, as for
+//! [kernel PCA over landmarks](crate::nystrom::NystromPca): their kernel values with all points are the exact ones, and so is their own degree; the degrees
+//! of the others are those of the features.
+
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef};
+
+use super::fit::Solved;
+use crate::choices::MemoryBudget;
+use crate::data::{Points, sample_rows};
+use crate::eigen::{EigenPairs, Order, Outcome, SPLIT, small_eigen};
+use crate::error::{Error, Result};
+use crate::gram::{diagonal, inverse_roots, scale_rows, slab_product, square_matrix};
+use crate::kernel::Kernel;
+use crate::model::{KernelPca, Prepared, Totals, significant_negative};
+use crate::nystrom::{FeatureMap, Nystrom, sampled_rows};
+use crate::record::NystromRecord;
+use crate::watch::{Context, Phase, Watch};
+
+/// Points whose features are made at a time.
+const ROWS_AT_ONCE: usize = 2048;
+/// What residuals have to reach where nobody asks for more: landmarks reach what they reach.
+pub(super) const ANY_RESIDUAL: f64 = 1.0;
+/// What tells the sample that residuals are measured on from other random numbers.
+const SAMPLE: u64 = 4;
+
+/// Leading eigenvectors of the normalised matrix over the landmarks that are asked for.
+pub(super) fn solve(
+    asked: &Nystrom,
+    problem: &KernelPca,
+    prepared: &Prepared,
+    points: &Points,
+    watch: &Watch<'_>,
+) -> Result<Solved> {
+    refuse_precomputed(&prepared.kernel)?;
+    let context = Context::new(&prepared.threads, watch, Phase::Starting);
+    let (n, k) = (points.n_samples(), problem.n_components_asked().unwrap_or(1));
+    let map = landmarks_for(asked, prepared, k, problem.seed).map_watched(points, watch)?;
+    let m = map.n_landmarks();
+    if m < k {
+        return Err(Error::invalid("n_landmarks", format!("at least the number of eigenvectors ({k})"), m));
+    }
+    refuse_indefinite(&map, prepared, &context)?;
+
+    let context = Context::new(&prepared.threads, watch, Phase::Solving);
+    let mut features = Features::new(&map, points, prepared.budget / 2, &context);
+    let Small { degrees, matrix, explained } = small_problem(&mut features, &context)?;
+    let (values, small_vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), Order::Algebraic))?;
+    let found = values.iter().take(k).take_while(|&&value| value > 0.0).count();
+    let values = values[..found].to_vec();
+    let roots = inverse_roots(&degrees)?;
+    let scaled = Mat::from_fn(m, found, |i, j| small_vectors[(i, j)] / values[j].sqrt());
+    let vectors = features.times(scaled.as_ref(), &roots)?;
+    let passes = features.n_made;
+
+    let rows = sample_rows(n, sampled_rows(m), problem.seed.wrapping_add(SAMPLE));
+    let residuals = residuals(prepared, points, &rows, (&values, vectors.as_ref()), &roots, &context)?;
+    let converged = residuals.iter().take_while(|&&residual| residual <= prepared.tolerance).count();
+    let outcome = if converged == found { Outcome::Converged } else { Outcome::OutOfPasses };
+    let trace = diagonal(&prepared.kernel, points)?.iter().sum::<f64>();
+    let nystrom = NystromRecord {
+        landmarks: asked.rule().to_owned(),
+        n_landmarks: m,
+        rank: map.rank(),
+        trace,
+        trace_error: trace - explained,
+        relative_trace_error: if trace > 0.0 { (trace - explained) / trace } else { 0.0 },
+        residual_rows: rows.len(),
+    };
+    let kernel_entries = (m * m + n * m * passes + n * rows.len()) as u64;
+    Ok(Solved {
+        pairs: EigenPairs { values, residuals, converged, passes, outcome, next: None, most_negative: None, vectors },
+        degrees,
+        totals: Totals { passes, products: 0, kernel_entries },
+        gram: "nystrom".to_owned(),
+        solver: "dense".to_owned(),
+        plan: None,
+        expansion: None,
+        nystrom: Some(nystrom),
+    })
+}
+
+/// The small matrix `Fᵀ D^-1 F`.
+struct Small {
+    degrees: Vec<f64>,
+    matrix: Mat<f64>,
+    /// The trace of `F Fᵀ`.
+    explained: f64,
+}
+
+fn small_problem(features: &mut Features<'_>, context: &Context<'_>) -> Result<Small> {
+    let (n, m) = (features.points.n_samples(), features.map.n_landmarks());
+    let (mut sums, mut explained) = (vec![0.0; m], 0.0);
+    features.each(|_, block| {
+        for (sum, column) in sums.iter_mut().zip(block.col_iter()) {
+            *sum += column.iter().sum::<f64>();
+        }
+        explained += block.squared_norm_l2();
+        Ok(())
+    })?;
+    let (mut degrees, mut matrix) = (vec![0.0; n], Mat::zeros(m, m));
+    features.each(|first, block| {
+        let own = &mut degrees[first..first + block.nrows()];
+        for (sum, column) in sums.iter().zip(block.col_iter()) {
+            own.iter_mut().zip(column.iter()).for_each(|(degree, x)| *degree += sum * x);
+        }
+        let roots = inverse_roots(own).map_err(|error| out_of_reach(error, first, m))?;
+        let mut scaled = block.to_owned();
+        scale_rows(scaled.as_mut(), &roots);
+        context.threads.run(|| {
+            matmul(matrix.as_mut(), Accum::Add, scaled.transpose(), scaled.as_ref(), 1.0, SPLIT);
+        });
+        Ok(())
+    })?;
+    Ok(Small { degrees, matrix, explained })
+}
+
+/// What a row of a block is that has no degree over the landmarks, which the exact matrix may have.
+fn out_of_reach(error: Error, first: usize, n_landmarks: usize) -> Error {
+    match error {
+        Error::ZeroDegree { row, degree } => {
+            let row = first + row;
+            let requirement = format!(
+                "larger, or the kernel wider: over these landmarks row {row} has degree {degree}, as if it had nothing to do with the others"
+            );
+            Error::invalid("n_landmarks", requirement, n_landmarks)
+        }
+        other => other,
+    }
+}
+
+/// The landmarks that are asked for, as all else is that the clustering is asked for.
+fn landmarks_for(asked: &Nystrom, prepared: &Prepared, n_components: usize, seed: u64) -> Nystrom {
+    asked
+        .clone()
+        .of_kernel(prepared.kernel.clone())
+        .enough_for(n_components)
+        .precision(prepared.precision)
+        .memory(MemoryBudget::Bytes(prepared.budget))
+        .threads(prepared.threads.count())
+        .seed(seed)
+}
+
+/// Refuses a kernel that has no values between rows and landmarks.
+fn refuse_precomputed(kernel: &Kernel) -> Result<()> {
+    if matches!(kernel, Kernel::Precomputed) {
+        return Err(Error::UnsuitableKernel {
+            what: "clustering over landmarks",
+            kernel: kernel.name().to_owned(),
+            reason: "its matrix is there, and cheaper to use as it is",
+        });
+    }
+    Ok(())
+}
+
+/// Refuses a kernel whose matrix over the landmarks has significant negative eigenvalues: inner products are never like that.
+fn refuse_indefinite(map: &FeatureMap, prepared: &Prepared, context: &Context<'_>) -> Result<()> {
+    if prepared.kernel.is_positive_definite() {
+        return Ok(());
+    }
+    let square = square_matrix(map.kernel(), map.landmarks(), context)?;
+    let (values, _) = context.threads.run(|| small_eigen(square.as_ref(), Order::Algebraic))?;
+    let largest = values.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE);
+    match values.last().map(|lowest| -lowest / largest) {
+        Some(ratio) if ratio > significant_negative(prepared.precision) => {
+            Err(Error::IndefiniteLandmarks { kernel: prepared.kernel.name().to_owned(), ratio })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Features of all points, kept if there is room for them.
+struct Features<'a> {
+    map: &'a FeatureMap,
+    points: &'a Points,
+    /// Those of one block of points after the other; nothing if there is no room.
+    kept: Option<Vec<Mat<f64>>>,
+    /// How often they were made.
+    n_made: usize,
+    context: &'a Context<'a>,
+}
+
+impl<'a> Features<'a> {
+    fn new(map: &'a FeatureMap, points: &'a Points, room: u64, context: &'a Context<'a>) -> Self {
+        let numbers = (points.n_samples() as u64).saturating_mul(map.n_landmarks() as u64);
+        let has_room = numbers.saturating_mul(size_of::<f64>() as u64) <= room;
+        Self { map, points, kept: has_room.then(Vec::new), n_made: 0, context }
+    }
+
+    /// Calls `visit` with the first point of every block and the features of its points.
+    fn each(&mut self, mut visit: impl FnMut(usize, MatRef<'_, f64>) -> Result<()>) -> Result<()> {
+        let n = self.points.n_samples();
+        let is_made = self.kept.as_ref().is_some_and(|kept| !kept.is_empty());
+        self.n_made += usize::from(!is_made);
+        for (at, first) in (0..n).step_by(ROWS_AT_ONCE).enumerate() {
+            self.context.check()?;
+            self.context.report_fraction(first as f64 / n as f64);
+            if let Some(block) = self.kept.as_ref().and_then(|kept| kept.get(at)) {
+                visit(first, block.as_ref())?;
+                continue;
+            }
+            let rows = self.points.slice(first..n.min(first + ROWS_AT_ONCE));
+            let block = self.map.transform_watched(&rows, self.context.threads, self.context.watch)?;
+            visit(first, block.as_ref())?;
+            if let Some(kept) = &mut self.kept {
+                kept.push(block);
+            }
+        }
+        Ok(())
+    }
+
+    /// `D^-1/2 F x`, with one over the roots of the degrees.
+    fn times(&mut self, x: MatRef<'_, f64>, roots: &[f64]) -> Result<Mat<f64>> {
+        let (threads, mut product) = (self.context.threads, Mat::zeros(self.points.n_samples(), x.ncols()));
+        self.each(|first, block| {
+            let mut own = product.as_mut().subrows_mut(first, block.nrows());
+            threads.run(|| matmul(own.as_mut(), Accum::Replace, block, x, 1.0, SPLIT));
+            scale_rows(own, &roots[first..first + block.nrows()]);
+            Ok(())
+        })?;
+        Ok(product)
+    }
+}
+
+/// `‖P v − λ v‖ / λ₁` of each vector, from some rows of the exact matrix: exact if they are all there are.
+fn residuals(
+    prepared: &Prepared,
+    points: &Points,
+    rows: &[usize],
+    (values, vectors): (&[f64], MatRef<'_, f64>),
+    roots: &[f64],
+    context: &Context<'_>,
+) -> Result<Vec<f64>> {
+    let (n, k) = (points.n_samples(), values.len());
+    // The last column is for the degrees of these rows.
+    let weighted = Mat::from_fn(n, k + 1, |i, j| if j < k { vectors[(i, j)] * roots[i] } else { 1.0 });
+    let some = points.select(rows);
+    let images = slab_product(&prepared.kernel, &some, points, weighted.as_ref(), prepared.precision, context)?;
+    let share = n as f64 / rows.len() as f64;
+    let residual = |j: usize| {
+        let rest = |(i, &row): (usize, &usize)| images[(i, j)] / images[(i, k)].sqrt() - values[j] * vectors[(row, j)];
+        (share * rows.iter().enumerate().map(rest).map(|x| x * x).sum::<f64>()).sqrt() / values[0]
+    };
+    Ok((0..k).map(residual).collect())
+}
