@@ -305,8 +305,8 @@ fn check_memory(settings: &AutoencoderKernelPca, n: usize, d: usize) -> Result<(
         }
         SpanChoice::Data => {
             let m = settings.landmarks.unwrap_or(super::settings::LANDMARKS).min(n);
-            // Beside the coefficients the kernel matrix and its factor, and the points.
-            let parts = vec![product(&[2, copies, k, m]), product(&[2, m, m]), product(&[m, d])];
+            // Beside the coefficients the kernel matrix and its factor, and the points, in single precision, too.
+            let parts = vec![product(&[2, copies, k, m]), product(&[2, m, m]), product(&[m, d]), product(&[m, d]) / 2];
             (format!("a span of {m} points"), parts)
         }
     };

@@ -37,6 +37,7 @@ mod forms;
 mod model;
 mod parameters;
 mod pca;
+mod residuals;
 mod settings;
 mod span;
 mod start;

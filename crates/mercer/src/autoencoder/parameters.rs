@@ -23,11 +23,12 @@ use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::forms::{Forms, Layout, contiguous, packed_product};
+use super::residuals::Residuals;
 use super::settings::Gradient;
 use super::span::{SPLIT, Span};
 use super::start::forms_of;
 use crate::eigen::Order;
-use crate::eigen::many::{Family, Until, add, dot, extremes};
+use crate::eigen::many::{Family, Until, dot, extremes};
 use crate::error::Result;
 use crate::preimage::WeightedCovariances;
 use crate::simd::Isa;
@@ -260,8 +261,7 @@ impl Parameters {
                 let kernel = span.kernel(x);
                 let codes = product(encoder.transpose(), kernel.as_ref());
                 let z = product(decoder.as_ref(), codes.as_ref());
-                let covariances = WeightedCovariances { points: span.points.as_ref(), weights: z.as_ref() };
-                let found = extremes(&Residuals { covariances, samples: x }, start, Order::Modulus, until);
+                let found = extremes(&Residuals::new(span, z.as_ref(), x, until), start, Order::Modulus, until);
                 Pairs {
                     codes,
                     losses: found.values.iter().map(|value| value.abs()).collect(),
@@ -413,28 +413,6 @@ impl Family for One<'_> {
             Matrix::Packed(_) => once,
             Matrix::Whole(_) => self.multiply(once.as_ref(), true),
         });
-    }
-}
-
-/// `Σ_i z_i x_i x_iᵀ − x xᵀ` for each sample `x`.
-struct Residuals<'a> {
-    covariances: WeightedCovariances<'a>,
-    samples: MatRef<'a, f64>,
-}
-
-impl Family for Residuals<'_> {
-    fn dim(&self) -> usize {
-        self.samples.nrows()
-    }
-
-    fn apply(&self, members: &[usize], x: MatRef<'_, f64>, mut out: MatMut<'_, f64>) {
-        self.covariances.apply(members, x, out.as_mut());
-        for (c, &member) in members.iter().enumerate() {
-            let sample: Vec<f64> = self.samples.col(member).iter().copied().collect();
-            let along: f64 = sample.iter().zip(x.col(c).iter()).map(|(s, w)| s * w).sum();
-            let column = out.as_mut().col_mut(c).try_as_col_major_mut().expect("columns are contiguous");
-            add(column.as_slice_mut(), -along, &sample);
-        }
     }
 }
 

@@ -19,11 +19,24 @@ const RIDGE: f64 = 1e-13;
 pub(super) struct Span {
     pub(super) points: Mat<f64>,
     factor: OnceLock<Mat<f64>>,
+    single: OnceLock<Mat<f32>>,
+    squares: OnceLock<Vec<f64>>,
 }
 
 impl Span {
     pub(super) fn new(points: Mat<f64>) -> Self {
-        Self { points, factor: OnceLock::new() }
+        Self { points, factor: OnceLock::new(), single: OnceLock::new(), squares: OnceLock::new() }
+    }
+
+    /// The points in single precision.
+    pub(super) fn single(&self) -> MatRef<'_, f32> {
+        let (d, m) = (self.points.nrows(), self.points.ncols());
+        self.single.get_or_init(|| Mat::from_fn(d, m, |k, i| self.points[(k, i)] as f32)).as_ref()
+    }
+
+    /// The squared norm of each point.
+    pub(super) fn squares(&self) -> &[f64] {
+        self.squares.get_or_init(|| self.points.col_iter().map(|x| x.squared_norm_l2()).collect())
     }
 
     /// `(x_i · x)²` for each point (row) and each column of `x`.
