@@ -203,7 +203,7 @@ class SpectralClustering(Clusterer):
         points = dense(X, room)
         room.take_scaled(points.shape, points.dtype, settings["scaling"])
         settings["memory_limit"] = room.limit
-        if settings["landmarks"] is not None and not isinstance(settings["landmarks"], str):
+        if settings["landmarks"] is not None and not isinstance(settings["landmarks"], str) and points.dtype.kind == "f":
             settings["landmarks"] = settings["landmarks"].astype(points.dtype, order="C", copy=False)
         # A pickle needs the function, whatever the parameter is by then.
         self._function = settings["kernel"] if callable(self.affinity) else None

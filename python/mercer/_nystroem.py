@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _checks, _mercer
-from ._arrays import DTYPES, by_blocks, dense, rows
+from ._arrays import DTYPES, Room, by_blocks, dense, rows
 from ._base import Estimator, check_is_fitted, convergence_warning, validate_data
 from ._kernels import BlockKernel, describe
 
@@ -122,15 +122,17 @@ class Nystroem(Estimator):
         for name in ("components_", "component_indices_", "normalization_", "rank_", "_gamma"):
             self.__dict__.pop(name, None)
         count = _checks.integer(owner, "n_components", self.n_components, 1)
+        room = Room(_checks.memory_limit(owner, self.memory_limit))
+        room.take_copy(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C")
-        points = dense(X)
+        points = dense(X, room)
         settings = {
             "kernel": self._kernel_settings(self.gamma, self.bandwidth),
             **self._landmark_settings(points, count),
-            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
+            "memory_limit": room.limit,
             "threads": _checks.threads(owner, self.n_jobs),
         }
-        with _checks.called(n_landmarks="n_components"):
+        with room.told(), _checks.called(n_landmarks="n_components"):
             components, indices, normalization, rank, kernel, said = _mercer.nystrom_map(points, settings)
         if said:
             # Of the search for a width, the only thing here that can fall short.
@@ -146,7 +148,10 @@ class Nystroem(Estimator):
         owner = type(self).__name__
         n_samples = points.shape[0]
         if not isinstance(self.landmarks, str):
-            given = rows(self.landmarks, "landmarks").astype(points.dtype, order="C", copy=False)
+            given = rows(self.landmarks, "landmarks")
+            if points.dtype.kind == "f":
+                # Bytes would not hold what lies between them.
+                given = given.astype(points.dtype, order="C", copy=False)
             if count not in (_DEFAULT_COMPONENTS, given.shape[0]):
                 raise ValueError(
                     f"n_components={count} and {given.shape[0]} landmarks say two things: leave n_components out"

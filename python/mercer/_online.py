@@ -182,10 +182,12 @@ class OnlineKernelPCA(Start):
         return self._learn_and_look(X)
 
     def _learn_and_look(self, X: Any) -> Any:
-        was_worn = "_model" in self.__dict__ and self._model.wear_warning() is not None
+        if "_model" not in self.__dict__:
+            self._said_worn = False
         outputs = self._learn(X, depth=4)
-        worn = self._model.wear_warning()
-        if worn is not None and not was_worn:
+        worn = None if self.__dict__.get("_said_worn") else self._model.wear_warning()
+        if worn is not None:
+            self._said_worn = True
             warnings.warn(worn, stacklevel=3)
         return outputs
 

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem as Theirs
@@ -305,3 +306,18 @@ def test_landmarks_that_do_not_fit_the_budget_are_refused(points):
     np.testing.assert_array_equal(within.components_, anywhere.components_)
     with pytest.raises(ValueError, match="'memory_limit' parameter of Nystroem must be a positive int"):
         Nystroem(memory_limit=-1).fit(points)
+
+
+def test_what_is_made_of_sparse_rows_is_part_of_the_budget(points):
+    sparse = scipy.sparse.csr_matrix(np.zeros((2000, 500)))
+    with pytest.raises(MemoryBudgetError):
+        Nystroem(n_components=2, memory_limit=1_000_000).fit(sparse)
+
+
+def test_landmarks_between_bytes_stay_where_they_are():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 200, size=(60, 4), dtype=np.uint8)
+    given = X[:5] + 0.5
+    for dtype in (np.uint8, np.float64):
+        found = Nystroem(gamma=1e-4, n_components=5, landmarks=given).fit(X.astype(dtype))
+        np.testing.assert_allclose(np.sort(found.components_, axis=0), np.sort(given, axis=0), rtol=1e-6)

@@ -64,8 +64,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "cluster",
         &[
-            "choices", "data", "eigen", "error", "gram", "hebbian", "kernel", "kmeans", "memory", "model", "plan",
-            "record", "scalar", "watch",
+            "choices", "data", "eigen", "error", "gram", "hebbian", "kernel", "kmeans", "memory", "model", "nystrom",
+            "plan", "record", "scalar", "watch",
         ],
     ),
     ("any", &["autoencoder", "cluster", "error", "hebbian", "model", "online"]),

@@ -503,3 +503,37 @@ fn what_landmarks_cannot_do_is_refused() {
     let precomputed = SpectralClustering::new(Kernel::Precomputed, 2).landmarks(Nystrom::new(Kernel::Precomputed));
     assert!(matches!(precomputed.fit(&matrix).unwrap_err(), Error::UnsuitableKernel { .. }));
 }
+
+#[test]
+fn rows_without_a_degree_of_their_own_never_give_residuals_that_are_no_numbers() {
+    // Landmarks among the many see nothing of what the one far away has against the others.
+    let row = |i: i32| match i {
+        0..55 => [1.0, if i % 2 == 0 { 0.8 } else { -0.8 }, 0.0],
+        55..59 => [1.0, 0.1 * f64::from(i), 30.0],
+        _ => [1.0, 0.5, -30.0],
+    };
+    let points = Points::from_f64((0..60).flat_map(row).collect::<Vec<_>>(), 60, 3).unwrap();
+    let mut refused = 0;
+    for seed in 0..20 {
+        let nystrom = Nystrom::new(Kernel::linear()).landmarks(Landmarks::Uniform).n_landmarks(4);
+        match SpectralClustering::new(Kernel::linear(), 2).landmarks(nystrom).seed(seed).fit(&points) {
+            Ok(model) => assert!(model.record().residuals.iter().all(|residual| residual.is_finite()), "seed {seed}"),
+            Err(error) => {
+                assert!(matches!(error, Error::ZeroDegree { row: 59, .. }), "seed {seed}: {error}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0);
+}
+
+#[test]
+fn landmarks_keep_to_the_memory_budget() {
+    let points = gaussian_cloud(20_000, 8, 4).points(Format::F64);
+    let kernel = Kernel::gaussian(0.1).unwrap();
+    let nystrom = Nystrom::new(kernel.clone()).landmarks(Landmarks::Uniform).n_landmarks(10);
+    let clustering = SpectralClustering::new(kernel, 40).landmarks(nystrom.n_landmarks(50));
+    // Forty vectors and their images of 20 000 points are 13 MB.
+    let error = clustering.memory(MemoryBudget::Bytes(8 << 20)).fit(&points).unwrap_err();
+    assert!(error.to_string().starts_with("40 eigenvectors of 20000 points over landmarks"), "{error}");
+}

@@ -20,6 +20,9 @@ const SHARE: f64 = 0.01;
 /// The largest squared norm of a point is no more digits from one than this.
 const MOST_DIGITS: f64 = 10.0;
 
+/// And weights are no larger than this, which leaves single precision room for their products.
+const LARGEST_WEIGHT: f64 = 1e25;
+
 /// `Σ_i z_i x_i x_iᵀ − x xᵀ` for each sample `x`, one column of weights `z` each.
 pub(super) struct Residuals<'a> {
     covariances: Covariances<'a>,
@@ -40,7 +43,8 @@ impl<'a> Residuals<'a> {
             error <= SHARE * until.tolerance * samples.col(c).squared_norm_l2()
         };
         // Points as they are may be of any size, but not in single precision, nor may their weights.
-        let has_room = span.squares().iter().copied().fold(0.0, f64::max).log10().abs() < MOST_DIGITS;
+        let has_room = span.squares().iter().copied().fold(0.0, f64::max).log10().abs() < MOST_DIGITS
+            && weights.norm_max() < LARGEST_WEIGHT;
         let covariances = if has_room && (0..samples.ncols()).all(rounds_little) {
             let weights = Mat::from_fn(weights.nrows(), weights.ncols(), |i, c| weights[(i, c)] as f32);
             Covariances::Single { points: span.single(), weights }

@@ -61,7 +61,7 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
         (Way::Products, Precision::F32) => solve::<f32>(&problem, &mut prepared, points, watch)?,
         (Way::Products, Precision::F64) => solve::<f64>(&problem, &mut prepared, points, watch)?,
     };
-    let asked = solved.pairs.values.len();
+    let asked = problem.n_components_asked().unwrap_or(solved.pairs.values.len());
     keep_real(&mut solved.pairs, prepared.precision);
     if solved.pairs.values.len() < asked {
         prepared.warnings.push(format!(
@@ -71,6 +71,7 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
         ));
     }
     fix_signs(&mut solved.pairs.vectors);
+    warn_of_rows_alone(&prepared.kernel, points, &solved.degrees, &mut prepared.warnings)?;
     seconds.insert("solving".to_owned(), solving.seconds());
 
     let clustering = Stopwatch::start();
@@ -97,8 +98,8 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
     seconds.insert("clustering".to_owned(), clustering.seconds());
     seconds.insert("total".to_owned(), stopwatch.seconds());
 
+    // Last, as is said where clusters are too few: Python has a class of its own for both.
     warn_if_not_converged(&solved, &mut prepared.warnings);
-    warn_of_rows_alone(&prepared.kernel, points, &solved.degrees, &mut prepared.warnings)?;
     let record = record(settings, points, &prepared, &solved, &partition, seconds);
     let Solved { pairs, degrees, .. } = solved;
     Ok(ClusterModel::new(prepared.kernel, points, pairs.vectors, degrees, partition.labels, partition.centers, record))

@@ -30,7 +30,7 @@ use crate::watch::{Context, Phase, Watch};
 
 /// Points whose features are made at a time.
 const ROWS_AT_ONCE: usize = 2048;
-/// What residuals have to reach where nobody asks for more: landmarks reach what they reach.
+/// What the record says that residuals have to reach where nobody asks for anything: landmarks reach what they reach.
 pub(super) const ANY_RESIDUAL: f64 = 1.0;
 /// What tells the sample that residuals are measured on from other random numbers.
 const SAMPLE: u64 = 4;
@@ -46,7 +46,9 @@ pub(super) fn solve(
     refuse_precomputed(&prepared.kernel)?;
     let context = Context::new(&prepared.threads, watch, Phase::Starting);
     let (n, k) = (points.n_samples(), problem.n_components_asked().unwrap_or(1));
-    let map = landmarks_for(asked, prepared, k, problem.seed).map_watched(points, watch)?;
+    let landmarks = landmarks_for(asked, prepared, k, problem.seed);
+    let room = room_for_features(&landmarks, prepared, points, k)?;
+    let map = landmarks.map_watched(points, watch)?;
     let m = map.n_landmarks();
     if m < k {
         return Err(Error::invalid("n_landmarks", format!("at least the number of eigenvectors ({k})"), m));
@@ -54,7 +56,7 @@ pub(super) fn solve(
     refuse_indefinite(&map, prepared, &context)?;
 
     let context = Context::new(&prepared.threads, watch, Phase::Solving);
-    let mut features = Features::new(&map, points, prepared.budget / 2, &context);
+    let mut features = Features::new(&map, points, room, &context);
     let Small { degrees, matrix, explained } = small_problem(&mut features, &context)?;
     let (values, small_vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), Order::Algebraic))?;
     let found = values.iter().take(k).take_while(|&&value| value > 0.0).count();
@@ -66,7 +68,8 @@ pub(super) fn solve(
 
     let rows = sample_rows(n, sampled_rows(m), problem.seed.wrapping_add(SAMPLE));
     let residuals = residuals(prepared, points, &rows, (&values, vectors.as_ref()), &roots, &context)?;
-    let converged = residuals.iter().take_while(|&&residual| residual <= prepared.tolerance).count();
+    let is_enough = |residual: f64| problem.tolerance.is_none_or(|tolerance| residual <= tolerance);
+    let converged = residuals.iter().take_while(|&&residual| is_enough(residual)).count();
     let outcome = if converged == found { Outcome::Converged } else { Outcome::OutOfPasses };
     let trace = diagonal(&prepared.kernel, points)?.iter().sum::<f64>();
     let nystrom = NystromRecord {
@@ -129,6 +132,8 @@ fn small_problem(features: &mut Features<'_>, context: &Context<'_>) -> Result<S
 /// What a row of a block is that has no degree over the landmarks, which the exact matrix may have.
 fn out_of_reach(error: Error, first: usize, n_landmarks: usize) -> Error {
     match error {
+        // More landmarks would not make it positive.
+        Error::ZeroDegree { row, degree } if degree < 0.0 => Error::ZeroDegree { row: first + row, degree },
         Error::ZeroDegree { row, degree } => {
             let row = first + row;
             let requirement = format!(
@@ -150,6 +155,19 @@ fn landmarks_for(asked: &Nystrom, prepared: &Prepared, n_components: usize, seed
         .memory(MemoryBudget::Bytes(prepared.budget))
         .threads(prepared.threads.count())
         .seed(seed)
+}
+
+/// Bytes that features may take: what landmarks, and `k` vectors with their images, leave of the budget.
+fn room_for_features(landmarks: &Nystrom, prepared: &Prepared, points: &Points, k: usize) -> Result<u64> {
+    let n = points.n_samples();
+    let vectors = (2 * k as u64 + 1).saturating_mul(n as u64).saturating_mul(size_of::<f64>() as u64);
+    let needed = landmarks.needed_bytes(points, &prepared.kernel).saturating_add(vectors);
+    prepared.budget.checked_sub(needed).ok_or_else(|| Error::OverBudget {
+        what: format!("{k} eigenvectors of {n} points over landmarks"),
+        needed,
+        budget: prepared.budget,
+        advice: "fewer landmarks need less".to_owned(),
+    })
 }
 
 /// Refuses a kernel that has no values between rows and landmarks.
@@ -211,7 +229,7 @@ impl<'a> Features<'a> {
                 continue;
             }
             let rows = self.points.slice(first..n.min(first + ROWS_AT_ONCE));
-            let block = self.map.transform_watched(&rows, self.context.threads, self.context.watch)?;
+            let block = self.map.transform_watched(&rows, self.context.threads, &self.context.watch.unseen())?;
             visit(first, block.as_ref())?;
             if let Some(kept) = &mut self.kept {
                 kept.push(block);
@@ -243,10 +261,20 @@ fn residuals(
     context: &Context<'_>,
 ) -> Result<Vec<f64>> {
     let (n, k) = (points.n_samples(), values.len());
-    // The last column is for the degrees of these rows.
-    let weighted = Mat::from_fn(n, k + 1, |i, j| if j < k { vectors[(i, j)] * roots[i] } else { 1.0 });
     let some = points.select(rows);
-    let images = slab_product(&prepared.kernel, &some, points, weighted.as_ref(), prepared.precision, context)?;
+    let mut images = Mat::<f64>::zeros(rows.len(), k + 1);
+    // Block by block, so that no copy of all points is made.
+    for first in (0..n).step_by(ROWS_AT_ONCE) {
+        let count = ROWS_AT_ONCE.min(n - first);
+        // The last column is for the degrees of these rows.
+        let weighted =
+            Mat::from_fn(count, k + 1, |i, j| if j < k { vectors[(first + i, j)] * roots[first + i] } else { 1.0 });
+        let block = points.slice(first..first + count);
+        images += slab_product(&prepared.kernel, &some, &block, weighted.as_ref(), prepared.precision, context)?;
+    }
+    if let Some(i) = (0..rows.len()).find(|&i| images[(i, k)].is_nan() || images[(i, k)] <= 0.0) {
+        return Err(Error::ZeroDegree { row: rows[i], degree: images[(i, k)] });
+    }
     let share = n as f64 / rows.len() as f64;
     let residual = |j: usize| {
         let rest = |(i, &row): (usize, &usize)| images[(i, j)] / images[(i, k)].sqrt() - values[j] * vectors[(row, j)];

@@ -235,10 +235,10 @@ impl SpectralClustering {
         if self.restarts == 0 {
             return Err(Error::invalid("restarts", "at least 1", 0));
         }
-        let (finds, makes_passes) = match &self.way {
+        let finds = match &self.way {
             Way::Products => return Ok(()),
-            Way::Hebbian(_) => ("the kernel Hebbian algorithm finds the eigenvectors", "its own"),
-            Way::Landmarks(_) => ("eigenvectors are found over landmarks", "as many as it takes"),
+            Way::Hebbian(_) => "the kernel Hebbian algorithm finds the eigenvectors",
+            Way::Landmarks(_) => "eigenvectors are found over landmarks",
         };
         if self.common.solver != SolverChoice::Auto {
             return Err(Error::invalid("solver", format!("left out where {finds}"), self.common.solver));
@@ -253,8 +253,7 @@ impl SpectralClustering {
             other => return Err(Error::invalid("gram", format!("left out where {finds}"), other)),
         }
         if let Some(passes) = self.common.max_passes {
-            let requirement = format!("left out where {finds}, which makes {makes_passes} passes");
-            return Err(Error::invalid("max_passes", requirement, passes));
+            return Err(Error::invalid("max_passes", format!("left out where {finds}"), passes));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::map::FeatureMap;
-use super::{choose, map};
+use super::{choose, map, room};
 use crate::choices::MemoryBudget;
 use crate::data::Points;
 use crate::error::{Error, Result};
@@ -197,6 +197,12 @@ impl Nystrom {
         let enough = LANDMARKS_PER_COMPONENT.saturating_mul(n_components);
         self.default_landmarks = Self::DEFAULT_LANDMARKS.max(enough);
         self
+    }
+
+    /// Bytes that landmarks among these points take.
+    pub(crate) fn needed_bytes(&self, points: &Points, kernel: &Kernel) -> u64 {
+        let (n, precision) = (points.n_samples(), self.precision_of(points));
+        room::needed(&self.landmarks, n, self.count(n), room::row_size(points, kernel, precision))
     }
 
     /// The name of the rule that landmarks are chosen by.

@@ -131,7 +131,11 @@ impl Learner {
     /// ```
     pub fn wear_warning(&self) -> Option<String> {
         let shortest = (0..self.started).map(|p| self.inner[(p, p)].max(0.0).sqrt()).fold(f64::INFINITY, f64::min);
-        (self.drops_rows() && shortest < SHRUNK).then(|| {
+        let memory = self.memory.as_ref()?;
+        // Components are short at first by some rules, too.
+        let has_dropped = self.drops_rows()
+            && self.settings.budget.is_some_and(|budget| memory.n_forgettable() >= budget && self.n_counted() > budget);
+        (has_dropped && shortest < SHRUNK).then(|| {
             format!(
                 "a component has shrunk to {shortest:.1e} of unit length, because rows are dropped faster than it learns: a larger budget or \
                  the policy project would keep it"

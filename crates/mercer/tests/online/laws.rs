@@ -160,6 +160,24 @@ fn dropping_rows_for_long_leaves_outputs_and_the_mean_in_bounds() {
 }
 
 #[test]
+fn no_component_is_said_to_wear_away_before_a_row_is_dropped() {
+    let (points, kernel) = (plane(400, 3), Kernel::gaussian(0.125).unwrap());
+    let settings = OnlineKernelPca::new(kernel).n_components(2).center(Center::No).policy(Policy::Oldest);
+    let mut roomy = settings.clone().budget(1000).learner().unwrap();
+    let mut tight = settings.budget(8).learner().unwrap();
+    let mut is_short = false;
+    for i in 0..400 {
+        roomy.learn_row(&points.row(i)).unwrap();
+        tight.learn_row(&points.row(i)).unwrap();
+        let coefficients = roomy.coefficients();
+        is_short |= coefficients.row(1).iter().map(|a| a * a).sum::<f64>() < 0.25;
+        assert_eq!(roomy.wear_warning(), None, "row {i}");
+    }
+    assert!(is_short, "the rule itself makes the second one short at first");
+    assert!(tight.wear_warning().is_some());
+}
+
+#[test]
 fn a_learner_follows_data_that_change() {
     let kernel = Kernel::gaussian(0.5).unwrap();
     let before = plane(1000, 10);

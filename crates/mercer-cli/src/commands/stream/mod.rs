@@ -374,8 +374,10 @@ impl<'a> Stream<'a> {
             }
             (None, _) => None,
         };
+        let said = self.learner.as_ref().filter(|_| self.said_worn).and_then(Learner::wear_warning);
         for warning in self.learner.iter().flat_map(Learner::warnings) {
-            session.warn(warning);
+            // It belongs in the record, but has been said.
+            if Some(&warning) == said.as_ref() { session.remember_warning(warning) } else { session.warn(warning) }
         }
         if self.keeper.bad_rows() > 0 {
             let (bad, all) = (self.keeper.bad_rows(), self.keeper.rows_read());
