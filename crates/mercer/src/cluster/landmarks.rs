@@ -57,7 +57,8 @@ pub(super) fn solve(
 
     let context = Context::new(&prepared.threads, watch, Phase::Solving);
     let mut features = Features::new(&map, points, room, &context);
-    let Small { degrees, matrix, explained } = small_problem(&mut features, &context)?;
+    let Small { degrees, matrix, explained } =
+        small_problem(&mut features, &context).map_err(|error| out_of_reach(error, &map, points, &context))?;
     let (values, small_vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), Order::Algebraic))?;
     let found = values.iter().take(k).take_while(|&&value| value > 0.0).count();
     let values = values[..found].to_vec();
@@ -118,7 +119,10 @@ fn small_problem(features: &mut Features<'_>, context: &Context<'_>) -> Result<S
         for (sum, column) in sums.iter().zip(block.col_iter()) {
             own.iter_mut().zip(column.iter()).for_each(|(degree, x)| *degree += sum * x);
         }
-        let roots = inverse_roots(own).map_err(|error| out_of_reach(error, first, m))?;
+        let roots = inverse_roots(own).map_err(|error| match error {
+            Error::ZeroDegree { row, degree } => Error::ZeroDegree { row: first + row, degree },
+            other => other,
+        })?;
         let mut scaled = block.to_owned();
         scale_rows(scaled.as_mut(), &roots);
         context.threads.run(|| {
@@ -129,20 +133,26 @@ fn small_problem(features: &mut Features<'_>, context: &Context<'_>) -> Result<S
     Ok(Small { degrees, matrix, explained })
 }
 
-/// What a row of a block is that has no degree over the landmarks, which the exact matrix may have.
-fn out_of_reach(error: Error, first: usize, n_landmarks: usize) -> Error {
-    match error {
-        // More landmarks would not make it positive.
-        Error::ZeroDegree { row, degree } if degree < 0.0 => Error::ZeroDegree { row: first + row, degree },
-        Error::ZeroDegree { row, degree } => {
-            let row = first + row;
-            let requirement = format!(
-                "larger, or the kernel wider: over these landmarks row {row} has degree {degree}, as if it had nothing to do with the others"
-            );
-            Error::invalid("n_landmarks", requirement, n_landmarks)
+/// Why a row has no degree over the landmarks: it has none of its own, or they are too few for it.
+fn out_of_reach(error: Error, map: &FeatureMap, points: &Points, context: &Context<'_>) -> Error {
+    let Error::ZeroDegree { row, degree } = error else { return error };
+    let (n, own) = (points.n_samples(), points.select(&[row]));
+    let mut exact = 0.0;
+    for first in (0..n).step_by(ROWS_AT_ONCE) {
+        let block = points.slice(first..n.min(first + ROWS_AT_ONCE));
+        let one = Mat::full(1, 1, 1.0);
+        match slab_product(map.kernel(), &block, &own, one.as_ref(), map.precision(), context) {
+            Ok(values) => exact += values.col(0).iter().sum::<f64>(),
+            Err(error) => return error,
         }
-        other => other,
     }
+    if exact.is_nan() || exact <= 0.0 {
+        return Error::ZeroDegree { row, degree: exact };
+    }
+    let requirement = format!(
+        "larger, or the kernel wider: over these landmarks row {row} has degree {degree}, where its own is {exact}"
+    );
+    Error::invalid("n_landmarks", requirement, map.n_landmarks())
 }
 
 /// The landmarks that are asked for, as all else is that the clustering is asked for.
