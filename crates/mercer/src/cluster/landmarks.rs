@@ -21,10 +21,9 @@ use crate::choices::MemoryBudget;
 use crate::data::{Points, sample_rows};
 use crate::eigen::{EigenPairs, Order, Outcome, SPLIT, small_eigen};
 use crate::error::{Error, Result};
-use crate::gram::{diagonal, inverse_roots, scale_rows, slab_product, square_matrix};
-use crate::kernel::Kernel;
-use crate::model::{KernelPca, Prepared, Totals, significant_negative};
-use crate::nystrom::{FeatureMap, Nystrom, sampled_rows};
+use crate::gram::{diagonal, inverse_roots, scale_rows, slab_product};
+use crate::model::{KernelPca, Prepared, Totals};
+use crate::nystrom::{FeatureMap, Nystrom, refuse_indefinite, refuse_precomputed, sampled_rows};
 use crate::record::NystromRecord;
 use crate::watch::{Context, Phase, Watch};
 
@@ -43,7 +42,7 @@ pub(super) fn solve(
     points: &Points,
     watch: &Watch<'_>,
 ) -> Result<Solved> {
-    refuse_precomputed(&prepared.kernel)?;
+    refuse_precomputed(&prepared.kernel, "clustering over landmarks")?;
     let context = Context::new(&prepared.threads, watch, Phase::Starting);
     let (n, k) = (points.n_samples(), problem.n_components_asked().unwrap_or(1));
     let landmarks = landmarks_for(asked, prepared, k, problem.seed);
@@ -53,7 +52,7 @@ pub(super) fn solve(
     if m < k {
         return Err(Error::invalid("n_landmarks", format!("at least the number of eigenvectors ({k})"), m));
     }
-    refuse_indefinite(&map, prepared, &context)?;
+    refuse_indefinite(map.kernel(), map.landmarks(), prepared.precision, &context)?;
 
     let context = Context::new(&prepared.threads, watch, Phase::Solving);
     let mut features = Features::new(&map, points, room, &context);
@@ -178,34 +177,6 @@ fn room_for_features(landmarks: &Nystrom, prepared: &Prepared, points: &Points, 
         budget: prepared.budget,
         advice: "fewer landmarks need less".to_owned(),
     })
-}
-
-/// Refuses a kernel that has no values between rows and landmarks.
-fn refuse_precomputed(kernel: &Kernel) -> Result<()> {
-    if matches!(kernel, Kernel::Precomputed) {
-        return Err(Error::UnsuitableKernel {
-            what: "clustering over landmarks",
-            kernel: kernel.name().to_owned(),
-            reason: "its matrix is there, and cheaper to use as it is",
-        });
-    }
-    Ok(())
-}
-
-/// Refuses a kernel whose matrix over the landmarks has significant negative eigenvalues: inner products are never like that.
-fn refuse_indefinite(map: &FeatureMap, prepared: &Prepared, context: &Context<'_>) -> Result<()> {
-    if prepared.kernel.is_positive_definite() {
-        return Ok(());
-    }
-    let square = square_matrix(map.kernel(), map.landmarks(), context)?;
-    let (values, _) = context.threads.run(|| small_eigen(square.as_ref(), Order::Algebraic))?;
-    let largest = values.first().copied().unwrap_or(0.0).max(f64::MIN_POSITIVE);
-    match values.last().map(|lowest| -lowest / largest) {
-        Some(ratio) if ratio > significant_negative(prepared.precision) => {
-            Err(Error::IndefiniteLandmarks { kernel: prepared.kernel.name().to_owned(), ratio })
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Features of all points, kept if there is room for them.

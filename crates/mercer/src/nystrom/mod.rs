@@ -71,6 +71,7 @@ pub use extension::Extension;
 pub use fourier::FourierFeatures;
 pub use map::FeatureMap;
 pub use pca::NystromPca;
+pub(crate) use pca::{refuse_indefinite, refuse_precomputed};
 pub(crate) use random::Random;
 pub(crate) use residuals::sampled_rows;
 pub use settings::{Landmarks, Nystrom};

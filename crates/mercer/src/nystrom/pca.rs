@@ -55,6 +55,8 @@ pub struct NystromPca {
     pub(super) accuracy: Option<f64>,
 }
 
+/// What messages call it.
+pub(super) const KERNEL_PCA: &str = "kernel PCA over landmarks";
 /// Up to this order the small problem is decomposed as a whole.
 const DENSE_UP_TO: usize = 128;
 /// And beyond this share of its spectrum.
@@ -214,7 +216,7 @@ impl NystromPca {
 
     pub(super) fn kernel_for(&self, points: &Points, context: &Context<'_>) -> Result<(Kernel, Vec<String>)> {
         let (kernel, told) = self.nystrom.kernel_for(points, context)?;
-        refuse_precomputed(&kernel)?;
+        refuse_precomputed(&kernel, KERNEL_PCA)?;
         Ok((kernel, told))
     }
 
@@ -247,7 +249,7 @@ impl NystromPca {
         let landmarks = (task.kernel, &task.chosen.points);
         let Steady { factor, shift } =
             steady::factorise::<T>(square, landmarks, &task.probed, task.precision, &context)?;
-        refuse_indefinite(&task, &factor, &context)?;
+        refuse_negative_pivot(&task, &factor, &context)?;
         if factor.rank() == 0 {
             return Err(Error::NoVariance { n_samples: task.n });
         }
@@ -369,11 +371,11 @@ fn n_real(values: &[f64], center: Option<&[f64]>, n: usize, precision: Precision
     values.iter().take_while(|&&value| value > noise).count()
 }
 
-/// Refuses a kernel that has no values between rows and landmarks.
-pub(super) fn refuse_precomputed(kernel: &Kernel) -> Result<()> {
+/// Refuses a kernel that has no values between rows and landmarks; `what` would be done with them.
+pub(crate) fn refuse_precomputed(kernel: &Kernel, what: &'static str) -> Result<()> {
     if matches!(kernel, Kernel::Precomputed) {
         return Err(Error::UnsuitableKernel {
-            what: "kernel PCA over landmarks",
+            what,
             kernel: kernel.name().to_owned(),
             reason: "it knows points by their rows only",
         });
@@ -381,18 +383,32 @@ pub(super) fn refuse_precomputed(kernel: &Kernel) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a kernel whose matrix over the landmarks has significant negative eigenvalues.
-fn refuse_indefinite(task: &Task<'_>, factor: &Factor, context: &Context<'_>) -> Result<()> {
-    let significant = significant_negative(task.precision);
-    if task.kernel.is_positive_definite() || !factor.most_negative.is_some_and(|pivot| -pivot > significant) {
+/// As [`refuse_indefinite`], if a pivot tells that there is something to refuse.
+fn refuse_negative_pivot(task: &Task<'_>, factor: &Factor, context: &Context<'_>) -> Result<()> {
+    // It does not tell how large they are beside the largest.
+    match factor.most_negative {
+        Some(pivot) if -pivot > significant_negative(task.precision) => {
+            refuse_indefinite(task.kernel, &task.chosen.points, task.precision, context)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a kernel whose matrix over the landmarks has significant negative eigenvalues: inner products of features never have.
+pub(crate) fn refuse_indefinite(
+    kernel: &Kernel,
+    landmarks: &Points,
+    precision: Precision,
+    context: &Context<'_>,
+) -> Result<()> {
+    if kernel.is_positive_definite() {
         return Ok(());
     }
-    // A pivot tells that there are some, and not how large they are beside the largest.
-    let square = square_matrix(task.kernel, &task.chosen.points, context)?;
+    let square = square_matrix(kernel, landmarks, context)?;
     let (values, _) = context.threads.run(|| small_eigen(square.as_ref(), Order::Algebraic))?;
     let ratio = |lowest: &f64| -lowest / values[0].max(f64::MIN_POSITIVE);
-    match values.last().map(ratio).filter(|&ratio| ratio > significant) {
-        Some(ratio) => Err(Error::IndefiniteLandmarks { kernel: task.kernel.name().to_owned(), ratio }),
+    match values.last().map(ratio).filter(|&ratio| ratio > significant_negative(precision)) {
+        Some(ratio) => Err(Error::IndefiniteLandmarks { kernel: kernel.name().to_owned(), ratio }),
         None => Ok(()),
     }
 }

@@ -9,7 +9,7 @@
 use super::adaptive::ROWS_PER_LANDMARK;
 use super::blocks::RowBlocks;
 use super::choose;
-use super::pca::{NystromPca, refuse_precomputed};
+use super::pca::{KERNEL_PCA, NystromPca, refuse_precomputed};
 use super::pool::pool_size;
 use super::residuals::sampled_rows;
 use super::room::{self, RowSize};
@@ -255,7 +255,7 @@ impl NystromPca {
             KernelChoice::Known(kernel) => kernel.clone(),
             KernelChoice::Spec(spec) => spec.resolve_without_points()?,
         };
-        refuse_precomputed(&kernel)?;
+        refuse_precomputed(&kernel, KERNEL_PCA)?;
         let threads = self.nystrom.threads.unwrap_or_else(Threads::available);
         Threads::check(threads)?;
         let given = d as u64 * precision.size() as u64;
