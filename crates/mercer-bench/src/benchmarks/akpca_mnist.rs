@@ -274,10 +274,10 @@ fn gain(model: &Autoencoder) -> f64 {
     losses.last().copied().unwrap_or(f64::NAN) / losses.first().copied().unwrap_or(f64::NAN)
 }
 
-/// When the loss was first within one per cent of the last.
+/// When the loss was first within one per cent of the least, which is that of what is kept.
 fn seconds_to_end(model: &Autoencoder) -> f64 {
-    let last = model.history().last().map_or(f64::NAN, |entry| entry.loss);
-    model.history().iter().find(|entry| entry.loss <= 1.01 * last).map_or(f64::NAN, |entry| entry.seconds)
+    let least = model.history().iter().map(|entry| entry.loss).fold(f64::INFINITY, f64::min);
+    model.history().iter().find(|entry| entry.loss <= 1.01 * least).map_or(f64::NAN, |entry| entry.seconds)
 }
 
 /// The mean squared distance between rows.
