@@ -54,40 +54,13 @@ pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
     ] {
         for budget in [None, Some(budget)] {
             let memory = budget.map_or_else(|| "all rows".to_owned(), |budget| format!("{budget} rows"));
-            let name = format!("{label}, {memory}");
             let settings = OnlineKernelPca::new(kernel.clone()).rule(rule).n_components(components);
             let settings = turn.into_iter().fold(settings, OnlineKernelPca::rows_per_component);
             let settings = budget.into_iter().fold(settings, OnlineKernelPca::budget);
             let best: f64 = batch.eigenvalues()[..components].iter().sum::<f64>() / rows as f64;
-            let mut shares = Vec::new();
-            let run = Contender::timed(name.clone(), || {
-                shares.clear();
-                let mut learner = settings.learner()?;
-                for epoch in 1..=EPOCHS[EPOCHS.len() - 1] {
-                    learner.learn(&points)?;
-                    if EPOCHS.contains(&epoch) {
-                        shares.push(captured(&learner.model()?.transform(&points)?) / best);
-                    }
-                }
-                Ok(())
-            });
-            findings.timings(&alternate(vec![run], setup.rounds(1))?);
-            for (epochs, &share) in EPOCHS.into_iter().zip(&shares) {
-                let after = if epochs == 1 { "1 epoch".to_owned() } else { format!("{epochs} epochs") };
-                findings.check(format!("{name}, {after}: more than the best"), share - 1.0, ABOVE_LIMIT)?;
-                let bar = (rule == Rule::Simultaneous && budget.is_some() && epochs == 10).then_some(Bar::AtLeast(BAR));
-                let ours = Quantity::new("captured variance", share * best, "");
-                let what = format!("{name}: captured after {after}");
-                findings.ratio(what, ours, Quantity::new("captured by batch", best, ""), bar);
-            }
-            if rule == Rule::Simultaneous && budget.is_some() {
-                let share = 100.0 * shares[0];
-                findings.note(format!(
-                    "a stream that sees every row once has {share:.1} % of the batch's variance ({name})"
-                ));
-            }
-            let places = EPOCHS.into_iter().map(|epochs| epochs as f64).zip(shares).collect();
-            series.push(Series { name, places });
+            let is_barred = rule == Rule::Simultaneous && budget.is_some();
+            let course = Course { name: format!("{label}, {memory}"), settings, best, is_barred };
+            series.push(course.follow(&points, setup, findings)?);
         }
     }
     let lowest = series.iter().flat_map(|line| &line.places).map(|place| place.1).fold(1.0_f64, f64::min);
@@ -99,6 +72,51 @@ pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
         series,
     };
     setup.write_picture("stream_quality", &plot::picture(&[panel], 1))
+}
+
+/// One learner, and what there is to capture.
+struct Course {
+    name: String,
+    settings: OnlineKernelPca,
+    /// What the batch's components hold.
+    best: f64,
+    /// Whether this is the learner that has to reach the bar.
+    is_barred: bool,
+}
+
+impl Course {
+    /// What the learner holds after each number of epochs, as a share of what the batch does.
+    fn follow(self, points: &Points, setup: &Setup, findings: &mut Findings) -> Result<Series> {
+        let Self { name, settings, best, is_barred } = self;
+        let mut shares = Vec::new();
+        let run = Contender::timed(name.clone(), || {
+            shares.clear();
+            let mut learner = settings.learner()?;
+            for epoch in 1..=EPOCHS[EPOCHS.len() - 1] {
+                learner.learn(points)?;
+                if EPOCHS.contains(&epoch) {
+                    shares.push(captured(&learner.model()?.transform(points)?) / best);
+                }
+            }
+            Ok(())
+        });
+        findings.timings(&alternate(vec![run], setup.rounds(1))?);
+        for (epochs, &share) in EPOCHS.into_iter().zip(&shares) {
+            let after = if epochs == 1 { "1 epoch".to_owned() } else { format!("{epochs} epochs") };
+            findings.check(format!("{name}, {after}: more than the best"), share - 1.0, ABOVE_LIMIT)?;
+            let bar = (is_barred && epochs == 10).then_some(Bar::AtLeast(BAR));
+            let ours = Quantity::new("captured variance", share * best, "");
+            let what = format!("{name}: captured after {after}");
+            findings.ratio(what, ours, Quantity::new("captured by batch", best, ""), bar);
+        }
+        if is_barred {
+            let share = 100.0 * shares[0];
+            findings
+                .note(format!("a stream that sees every row once has {share:.1} % of the batch's variance ({name})"));
+        }
+        let places = EPOCHS.into_iter().map(|epochs| epochs as f64).zip(shares).collect();
+        Ok(Series { name, places })
+    }
 }
 
 /// The variance of scores along orthonormal directions, all together.

@@ -88,43 +88,15 @@ pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
     findings.setting("gamma", GAMMA);
     findings.setting("data", if setup.options.quick { "made-up waves" } else { "USPS" });
 
-    let mut contenders = vec![Contender::timed("mercer", || Ok(Turn::Ours(run(&points, replays, warm_up, budget)?)))];
-    if !setup.options.no_rival {
-        let rival = Rival::new("online_kernel_pca.py", &file)
-            .argument("gamma", GAMMA)
-            .argument("components", COMPONENTS)
-            .argument("budget", budget)
-            .argument("warm-up", warm_up);
-        contenders.push(Contender::new("numpy", move || {
-            let (answer, note) = rival.run::<RivalAnswer>(setup)?;
-            Ok((answer.seconds, Turn::Theirs(answer, note)))
-        }));
-    }
+    let contenders = contenders(setup, &file, &points, [replays, warm_up, budget]);
     let finished = alternate(contenders, setup.rounds(3))?;
     findings.timings(&finished);
     let runs: Vec<&Run> = finished[0].answers.iter().filter_map(Turn::ours).collect();
     check_against_single_rows(&points, budget, runs[0], findings)?;
 
-    // Other work only ever makes a replay slower.
-    let best = |replay: usize| runs.iter().map(|run| run.seconds[replay]).fold(f64::INFINITY, f64::min);
+    let best = best_replays(&runs);
     let rate = |seconds: f64| rows as f64 / seconds;
-    for replay in 0..warm_up {
-        findings.quantity(format!("rows per second, replay {} of the warm-up", replay + 1), rate(best(replay)), "/s");
-    }
-    let settled: Vec<f64> = (warm_up..replays).map(best).collect();
-    let rates: Vec<f64> = parts(&settled).map(|part| rate(median(part))).collect();
-    for (part, rate) in rates.iter().enumerate() {
-        findings.quantity(format!("rows per second, part {} of {PARTS}", part + 1), *rate, "/s");
-    }
-    let first = Quantity::new("rows per second of the first part", rates[0], "/s");
-    let last = Quantity::new("rows per second of the last part", rates[PARTS - 1], "/s");
-    let (faster, slower) = if first.value > last.value { (first, last) } else { (last, first) };
-    let what = "rate of the faster of the first and the last tenth to that of the other";
-    findings.ratio(what, faster, slower, Some(Bar::AtMost(FLAT_BAR)));
-    let memory = runs.last().expect("there is at least one round").memory;
-    let [after, end] = ["after the warm-up", "at the end"].map(|when| format!("memory {when}"));
-    let [after, end] = [Quantity::new(after, memory[0], "B"), Quantity::new(end, memory[1], "B")];
-    findings.ratio("memory at the end to memory after the warm-up", end, after, Some(Bar::AtMost(MEMORY_BAR)));
+    report_flatness(&runs, &best, warm_up, rate, findings);
 
     let Some(theirs) = finished.get(1) else {
         findings.note("NumPy was left out");
@@ -141,14 +113,64 @@ pub(super) fn measure(setup: &Setup, findings: &mut Findings) -> Result<()> {
     findings.check("variances of ours and theirs, relative to the first", apart / of_first, VARIANCE_LIMIT)?;
     let first_of_theirs = answers.iter().map(|answer| answer.first_seconds).fold(f64::INFINITY, f64::min);
     for (what, ours, theirs, bar) in [
-        ("in the replay after the warm-up", best(warm_up), theirs.best(), Some(Bar::AtLeast(SPEED_BAR))),
-        ("in the first replay", best(0), first_of_theirs, None),
+        ("in the replay after the warm-up", best[warm_up], theirs.best(), Some(Bar::AtLeast(SPEED_BAR))),
+        ("in the first replay", best[0], first_of_theirs, None),
     ] {
         let ours = Quantity::new(format!("rows per second {what}"), rate(ours), "/s");
         let theirs = Quantity::new(format!("rows per second of NumPy {what}"), rate(theirs), "/s");
         findings.ratio(format!("rows per second to NumPy's, {what}"), ours, theirs, bar);
     }
     Ok(())
+}
+
+/// Ours and, if it is asked, NumPy.
+fn contenders<'a>(
+    setup: &'a Setup,
+    file: &'a PointsFile,
+    points: &'a Points,
+    [replays, warm_up, budget]: [usize; 3],
+) -> Vec<Contender<'a, Turn>> {
+    let ours = Contender::timed("mercer", move || Ok(Turn::Ours(run(points, replays, warm_up, budget)?)));
+    if setup.options.no_rival {
+        return vec![ours];
+    }
+    let rival = Rival::new("online_kernel_pca.py", file)
+        .argument("gamma", GAMMA)
+        .argument("components", COMPONENTS)
+        .argument("budget", budget)
+        .argument("warm-up", warm_up);
+    let theirs = Contender::new("numpy", move || {
+        let (answer, note) = rival.run::<RivalAnswer>(setup)?;
+        Ok((answer.seconds, Turn::Theirs(answer, note)))
+    });
+    vec![ours, theirs]
+}
+
+/// The seconds of each replay, in its best round: other work only ever makes one slower.
+fn best_replays(runs: &[&Run]) -> Vec<f64> {
+    let best = |replay: usize| runs.iter().map(|run| run.seconds[replay]).fold(f64::INFINITY, f64::min);
+    (0..runs[0].seconds.len()).map(best).collect()
+}
+
+/// Whether rows go on being learned as fast, and in as much memory, as after the warm-up.
+fn report_flatness(runs: &[&Run], best: &[f64], warm_up: usize, rate: impl Fn(f64) -> f64, findings: &mut Findings) {
+    let (warming, settled) = best.split_at(warm_up);
+    for (replay, &seconds) in warming.iter().enumerate() {
+        findings.quantity(format!("rows per second, replay {} of the warm-up", replay + 1), rate(seconds), "/s");
+    }
+    let rates: Vec<f64> = parts(settled).map(|part| rate(median(part))).collect();
+    for (part, rate) in rates.iter().enumerate() {
+        findings.quantity(format!("rows per second, part {} of {PARTS}", part + 1), *rate, "/s");
+    }
+    let first = Quantity::new("rows per second of the first part", rates[0], "/s");
+    let last = Quantity::new("rows per second of the last part", rates[PARTS - 1], "/s");
+    let (faster, slower) = if first.value > last.value { (first, last) } else { (last, first) };
+    let what = "rate of the faster of the first and the last tenth to that of the other";
+    findings.ratio(what, faster, slower, Some(Bar::AtMost(FLAT_BAR)));
+    let memory = runs.last().expect("there is at least one round").memory;
+    let [after, end] = ["after the warm-up", "at the end"].map(|when| format!("memory {when}"));
+    let [after, end] = [Quantity::new(after, memory[0], "B"), Quantity::new(end, memory[1], "B")];
+    findings.ratio("memory at the end to memory after the warm-up", end, after, Some(Bar::AtMost(MEMORY_BAR)));
 }
 
 impl Turn {

@@ -27,13 +27,30 @@ struct ClassifyBody {
     seed: u64,
     /// Without its width, of which every fold has its own.
     kernel: KernelRecord,
-    unit: &'static str,
+    #[serde(flatten)]
+    layer: LayerRecord,
     folds: usize,
     repeats: usize,
     /// Names of the classes, in the order of `class_counts`.
     classes: Vec<String>,
     #[serde(flatten)]
     result: Measured,
+}
+
+/// What was asked for: what has no meaning for the unit is absent.
+#[derive(Serialize)]
+struct LayerRecord {
+    unit: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    penalty: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learning_rate: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epochs: Option<usize>,
+    /// Whether columns were given the same spread, by each fold's training rows.
+    standardized: bool,
+    /// Whether each class has a width of its own.
+    per_class: bool,
 }
 
 /// What was measured; the seconds are with the others.
@@ -83,7 +100,7 @@ pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
         threads: threads.count(),
         seed: args.layer.seed,
         kernel: KernelRecord { gamma: None, ..KernelRecord::from(&kernel_spec(args)?.resolve_without_points()?) },
-        unit: unit_name(args.layer.unit),
+        layer: layer_record(args)?,
         folds,
         repeats,
         classes,
@@ -98,6 +115,16 @@ pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
         },
     };
     session.finish_with(status, &body, &table)
+}
+
+fn layer_record(args: &ClassifyArgs) -> Result<LayerRecord> {
+    let (penalty, learning_rate, epochs) = match unit(args)? {
+        Unit::Logistic { penalty } => (Some(penalty), None, None),
+        Unit::Sigmoid { learning_rate, epochs } => (None, Some(learning_rate), Some(epochs)),
+        _ => (None, None, None),
+    };
+    let (standardized, per_class) = (args.data.standardize, args.per_class);
+    Ok(LayerRecord { unit: unit_name(args.layer.unit), penalty, learning_rate, epochs, standardized, per_class })
 }
 
 const fn unit_name(unit: UnitChoice) -> &'static str {
@@ -126,25 +153,29 @@ fn named(failure: Failure, classes: &[String]) -> Failure {
     }
 }
 
-fn classifier(args: &ClassifyArgs) -> Result<KernelClassifier> {
+/// The layer on the components that was asked for.
+fn unit(args: &ClassifyArgs) -> Result<Unit> {
     let layer = &args.layer;
-    let unit = match (layer.unit, layer.penalty, layer.learning_rate, layer.epochs) {
+    match (layer.unit, layer.penalty, layer.learning_rate, layer.epochs) {
         (UnitChoice::Logistic, penalty, None, None) => {
-            penalty.map_or(Unit::LOGISTIC, |penalty| Unit::Logistic { penalty })
+            Ok(penalty.map_or(Unit::LOGISTIC, |penalty| Unit::Logistic { penalty }))
         }
-        (UnitChoice::Sigmoid, None, rate, epochs) => match Unit::SIGMOID {
+        (UnitChoice::Sigmoid, None, rate, epochs) => Ok(match Unit::SIGMOID {
             Unit::Sigmoid { learning_rate, epochs: usual } => {
                 Unit::Sigmoid { learning_rate: rate.unwrap_or(learning_rate), epochs: epochs.unwrap_or(usual) }
             }
             unit => unit,
-        },
+        }),
         (UnitChoice::Logistic, ..) => {
-            return Err(Failure::usage("--learning-rate and --epochs belong to --unit sigmoid: leave them out"));
+            Err(Failure::usage("--learning-rate and --epochs belong to --unit sigmoid: leave them out"))
         }
-        (UnitChoice::Sigmoid, ..) => {
-            return Err(Failure::usage("--penalty belongs to --unit logistic: leave it out"));
-        }
-    };
+        (UnitChoice::Sigmoid, ..) => Err(Failure::usage("--penalty belongs to --unit logistic: leave it out")),
+    }
+}
+
+fn classifier(args: &ClassifyArgs) -> Result<KernelClassifier> {
+    let layer = &args.layer;
+    let unit = unit(args)?;
     let width = width(args);
     if args.per_class && matches!(width, Some(Width::Gamma(_) | Width::Bandwidth(_))) {
         return Err(Failure::usage(

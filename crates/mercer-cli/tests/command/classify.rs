@@ -1,6 +1,6 @@
 //! `mercer classify`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::support::Directory;
 
@@ -28,8 +28,8 @@ fn rings_are_told_apart_by_every_unit() {
         let words = format!("classify rings.csv --label kind --folds 5 --repeats 2 --json {flags}");
         let record: Value = serde_json::from_str(&directory.run(&words).done().stdout).unwrap();
         assert_eq!(record["accuracy"], 1.0, "{flags}");
-        assert_eq!(record["classes"], serde_json::json!(["disc", "ring"]));
-        assert_eq!(record["class_counts"], serde_json::json!([30, 30]));
+        assert_eq!(record["classes"], json!(["disc", "ring"]));
+        assert_eq!(record["class_counts"], json!([30, 30]));
         assert_eq!(record["accuracies"].as_array().unwrap().len(), 10);
         let widths = if flags.contains("per-class") { 2 } else { 1 };
         assert_eq!(record["gammas"][0].as_array().unwrap().len(), widths, "{flags}");
@@ -37,6 +37,28 @@ fn rings_are_told_apart_by_every_unit() {
     let table = directory.run("classify rings.csv --label kind --folds 5 --repeats 1").done().stdout;
     assert!(table.starts_with("accuracy     100"), "{table}");
     assert!(table.contains("\ntest         5 folds, once; 60 rows of 2 classes\n"), "{table}");
+}
+
+#[test]
+fn the_record_says_what_was_asked_of_the_unit() {
+    let directory = directory();
+    for (flags, expected) in [
+        ("", [json!("logistic"), json!(0.1), Value::Null, Value::Null, json!(false), json!(false)]),
+        (
+            "--penalty 2 --standardize",
+            [json!("logistic"), json!(2.0), Value::Null, Value::Null, json!(true), json!(false)],
+        ),
+        (
+            "--unit sigmoid --epochs 7 --per-class",
+            [json!("sigmoid"), Value::Null, json!(0.1), json!(7), json!(false), json!(true)],
+        ),
+    ] {
+        let words = format!("classify rings.csv --label kind --folds 2 --repeats 1 --json {flags}");
+        let record: Value = serde_json::from_str(&directory.run(&words).done().stdout).unwrap();
+        let found = ["unit", "penalty", "learning_rate", "epochs", "standardized", "per_class"]
+            .map(|name| record[name].clone());
+        assert_eq!(found, expected, "{flags}");
+    }
 }
 
 #[test]
@@ -88,8 +110,8 @@ fn standardizing_is_left_to_the_folds() {
     let classifier = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Auto)).standardize();
     let found = classifier.cross_validate(&Points::from_f64(values, 60, 2).unwrap(), &labels, 3, 1).unwrap();
     // To the last digit: rows that were scaled before would differ by rounding.
-    assert_eq!(record["gammas"], serde_json::json!(found.gammas));
-    assert_eq!(record["accuracies"], serde_json::json!(found.accuracies));
+    assert_eq!(record["gammas"], json!(found.gammas));
+    assert_eq!(record["accuracies"], json!(found.accuracies));
 }
 
 #[test]

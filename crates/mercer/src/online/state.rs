@@ -3,6 +3,8 @@
 //! A line that says what the bytes are, with a digest of the others; then JSON with every number in full, so what comes back is what
 //! went in, to the bit.
 
+mod consistency;
+
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,7 @@ use super::factor::{Factor, SavedFactor};
 use super::learner::Learner;
 use super::memory::Memory;
 use super::recent::Recent;
-use super::settings::{OnlineKernelPca, Policy};
+use super::settings::OnlineKernelPca;
 use super::warm::Origin;
 use crate::choices::Center;
 use crate::data::{Points, Scaling};
@@ -152,58 +154,7 @@ impl Learner {
     ///
     /// As [`to_bytes`](Self::to_bytes).
     pub fn to_bytes_with_note(&self, note: &str) -> Result<Vec<u8>> {
-        let settings = &self.settings;
-        let state = State {
-            format_version: FORMAT_VERSION,
-            note: note.to_owned(),
-            settings: SettingsState {
-                kernel: KernelRecord::from(&settings.kernel),
-                kernel_is_function: matches!(settings.kernel, Kernel::Custom(_)),
-                n_components: settings.n_components,
-                rule: settings.rule.name().to_owned(),
-                learning_rate: settings.learning_rate,
-                schedule: settings.schedule.name().to_owned(),
-                tau: settings.tau,
-                beta: settings.beta,
-                centered: settings.center == Center::Yes,
-                budget: settings.budget,
-                policy: settings.policy.map(|policy| policy.name().to_owned()),
-                forgetting: settings.forgetting,
-                rows_per_component: settings.rows_per_component,
-            },
-            start: settings.start.as_ref().map(|_| self.start_points()),
-            scaling: self
-                .scaling
-                .as_ref()
-                .map(|scaling| ScalingState { shift: scaling.shift().to_vec(), factor: scaling.factor().to_vec() }),
-            origin: self.origin.clone(),
-            memory: self.memory.as_ref().map(|memory| MemoryState {
-                n_features: memory.rows.n_features(),
-                rows: (0..memory.len()).map(|slot| memory.rows.row(slot)).collect(),
-                components: memory.components.iter().map(|component| component[..memory.len()].to_vec()).collect(),
-                mean: memory.mean[..memory.len()].to_vec(),
-                arrivals: memory.arrivals.clone(),
-                squares: memory.squares.clone(),
-                factor: memory.factor.as_ref().map(Factor::saved),
-            }),
-            n_seen: self.n_seen,
-            started: self.started,
-            finished: self.finished,
-            n_since: self.n_since,
-            began: self.began.clone(),
-            with_mean: self.with_mean.clone(),
-            mean_squared: self.mean_squared,
-            inner: self.inner.row_iter().map(|row| row.iter().copied().collect()).collect(),
-            lateral: self.lateral.clone(),
-            variances: self.variances.clone(),
-            total_variance: self.total_variance,
-            budget_error: self.followed_error.clone(),
-            n_shrunk: self.n_shrunk,
-            last_shrunk: self.last_shrunk,
-            given_up: self.given_up,
-            kernel_entries: self.kernel_entries,
-            recent: self.recent.clone(),
-        };
+        let state = State::of(self, note);
         if !state.is_finite() {
             return Err(Error::invalid("state", "of finite numbers", "one in which some are not"));
         }
@@ -234,68 +185,46 @@ impl Learner {
         if checksum(json) != expected.trim() {
             return Err(unreadable("it has been altered or ends too early: its contents do not match its digest"));
         }
-        let wrong = |error: serde_json::Error| unreadable(&error.to_string());
-        let VersionOnly { format_version: found } = serde_json::from_str(json).map_err(wrong)?;
-        if !(OLDEST_VERSION..=FORMAT_VERSION).contains(&found) {
-            return Err(unreadable(&format!(
-                "it has format {found}, but this version reads formats {OLDEST_VERSION} to {FORMAT_VERSION}"
-            )));
-        }
-        let mut state: State = serde_json::from_str(json).map_err(wrong)?;
-        if found == OLDEST_VERSION {
-            state.complete();
-        }
-        if !state.is_consistent() {
-            return Err(unreadable("its parts do not fit together"));
-        }
-        let saved = &state.settings;
-        let mut settings = OnlineKernelPca::new(saved.kernel(custom)?)
-            .n_components(saved.n_components)
-            .rule(saved.rule.parse()?)
-            .schedule(saved.schedule.parse()?)
-            .center(if saved.centered { Center::Yes } else { Center::No });
-        settings.learning_rate = saved.learning_rate;
-        settings.tau = saved.tau;
-        settings.beta = saved.beta;
-        settings.budget = saved.budget;
-        settings.policy = saved.policy.as_deref().map(str::parse).transpose()?;
-        settings.forgetting = saved.forgetting;
-        settings.rows_per_component = saved.rows_per_component;
-        let p = saved.n_components;
-        let mut learner = settings.learner()?;
-        // Those are in memory already.
-        learner.settings.start = match state.start {
-            Some(rows) => Some(Points::from_f64(rows.concat(), rows.len(), rows.first().map_or(0, Vec::len))?),
-            None => None,
-        };
-        learner.scaling = match state.scaling {
-            Some(ScalingState { shift, factor }) => Some(Scaling::new(shift, factor)?),
-            None => None,
-        };
-        learner.origin = state.origin;
-        learner.memory = state.memory.map(|saved| saved.restore(&learner.settings.kernel));
-        learner.n_seen = state.n_seen;
-        learner.started = state.started;
-        learner.finished = state.finished;
-        learner.n_since = state.n_since;
-        learner.began = state.began;
-        learner.with_mean = state.with_mean;
-        learner.mean_squared = state.mean_squared;
-        learner.inner = Mat::from_fn(p, p, |i, j| state.inner[i][j]);
-        learner.lateral = state.lateral;
-        learner.variances = state.variances;
-        learner.total_variance = state.total_variance;
-        learner.followed_error = state.budget_error;
-        learner.n_shrunk = state.n_shrunk;
-        learner.last_shrunk = state.last_shrunk;
-        learner.given_up = state.given_up;
-        learner.kernel_entries = state.kernel_entries;
-        learner.recent = state.recent;
-        Ok((learner, state.note))
+        State::read(json)?.restore(custom)
     }
 }
 
 impl SettingsState {
+    fn of(settings: &OnlineKernelPca) -> Self {
+        Self {
+            kernel: KernelRecord::from(&settings.kernel),
+            kernel_is_function: matches!(settings.kernel, Kernel::Custom(_)),
+            n_components: settings.n_components,
+            rule: settings.rule.name().to_owned(),
+            learning_rate: settings.learning_rate,
+            schedule: settings.schedule.name().to_owned(),
+            tau: settings.tau,
+            beta: settings.beta,
+            centered: settings.center == Center::Yes,
+            budget: settings.budget,
+            policy: settings.policy.map(|policy| policy.name().to_owned()),
+            forgetting: settings.forgetting,
+            rows_per_component: settings.rows_per_component,
+        }
+    }
+
+    /// The settings, but for the points that components start from: those are in memory already.
+    fn restore(&self, custom: Option<Kernel>) -> Result<OnlineKernelPca> {
+        let mut settings = OnlineKernelPca::new(self.kernel(custom)?)
+            .n_components(self.n_components)
+            .rule(self.rule.parse()?)
+            .schedule(self.schedule.parse()?)
+            .center(if self.centered { Center::Yes } else { Center::No });
+        settings.learning_rate = self.learning_rate;
+        settings.tau = self.tau;
+        settings.beta = self.beta;
+        settings.budget = self.budget;
+        settings.policy = self.policy.as_deref().map(str::parse).transpose()?;
+        settings.forgetting = self.forgetting;
+        settings.rows_per_component = self.rows_per_component;
+        Ok(settings)
+    }
+
     /// The kernel: as it was recorded, or the function that it was.
     fn kernel(&self, custom: Option<Kernel>) -> Result<Kernel> {
         let name = &self.kernel.name;
@@ -319,6 +248,91 @@ impl SettingsState {
 }
 
 impl State {
+    fn of(learner: &Learner, note: &str) -> Self {
+        let settings = &learner.settings;
+        let scaling = learner.scaling.as_ref();
+        Self {
+            format_version: FORMAT_VERSION,
+            note: note.to_owned(),
+            settings: SettingsState::of(settings),
+            start: settings.start.as_ref().map(|_| learner.start_points()),
+            scaling: scaling
+                .map(|scaling| ScalingState { shift: scaling.shift().to_vec(), factor: scaling.factor().to_vec() }),
+            origin: learner.origin.clone(),
+            memory: learner.memory.as_ref().map(MemoryState::of),
+            n_seen: learner.n_seen,
+            started: learner.started,
+            finished: learner.finished,
+            n_since: learner.n_since,
+            began: learner.began.clone(),
+            with_mean: learner.with_mean.clone(),
+            mean_squared: learner.mean_squared,
+            inner: learner.inner.row_iter().map(|row| row.iter().copied().collect()).collect(),
+            lateral: learner.lateral.clone(),
+            variances: learner.variances.clone(),
+            total_variance: learner.total_variance,
+            budget_error: learner.followed_error.clone(),
+            n_shrunk: learner.n_shrunk,
+            last_shrunk: learner.last_shrunk,
+            given_up: learner.given_up,
+            kernel_entries: learner.kernel_entries,
+            recent: learner.recent.clone(),
+        }
+    }
+
+    /// The state that JSON of a version that is known holds, if its parts fit together.
+    fn read(json: &str) -> Result<Self> {
+        let wrong = |error: serde_json::Error| unreadable(&error.to_string());
+        let VersionOnly { format_version: found } = serde_json::from_str(json).map_err(wrong)?;
+        if !(OLDEST_VERSION..=FORMAT_VERSION).contains(&found) {
+            return Err(unreadable(&format!(
+                "it has format {found}, but this version reads formats {OLDEST_VERSION} to {FORMAT_VERSION}"
+            )));
+        }
+        let mut state: Self = serde_json::from_str(json).map_err(wrong)?;
+        if found == OLDEST_VERSION {
+            state.complete();
+        }
+        if !state.is_consistent() {
+            return Err(unreadable("its parts do not fit together"));
+        }
+        Ok(state)
+    }
+
+    /// The learner that this is the state of, and the note beside it.
+    fn restore(self, custom: Option<Kernel>) -> Result<(Learner, String)> {
+        let p = self.settings.n_components;
+        let mut learner = self.settings.restore(custom)?.learner()?;
+        learner.settings.start = match self.start {
+            Some(rows) => Some(Points::from_f64(rows.concat(), rows.len(), rows.first().map_or(0, Vec::len))?),
+            None => None,
+        };
+        learner.scaling = match self.scaling {
+            Some(ScalingState { shift, factor }) => Some(Scaling::new(shift, factor)?),
+            None => None,
+        };
+        learner.origin = self.origin;
+        learner.memory = self.memory.map(|saved| saved.restore(&learner.settings.kernel));
+        learner.n_seen = self.n_seen;
+        learner.started = self.started;
+        learner.finished = self.finished;
+        learner.n_since = self.n_since;
+        learner.began = self.began;
+        learner.with_mean = self.with_mean;
+        learner.mean_squared = self.mean_squared;
+        learner.inner = Mat::from_fn(p, p, |i, j| self.inner[i][j]);
+        learner.lateral = self.lateral;
+        learner.variances = self.variances;
+        learner.total_variance = self.total_variance;
+        learner.followed_error = self.budget_error;
+        learner.n_shrunk = self.n_shrunk;
+        learner.last_shrunk = self.last_shrunk;
+        learner.given_up = self.given_up;
+        learner.kernel_entries = self.kernel_entries;
+        learner.recent = self.recent;
+        Ok((learner, self.note))
+    }
+
     /// Fills in what the second layout leaves to be known: components count all rows, and start points are those that stay in memory.
     fn complete(&mut self) {
         self.began = vec![0; self.settings.n_components];
@@ -326,88 +340,20 @@ impl State {
         let start: Vec<Vec<f64>> = kept.filter(|(_, arrival)| **arrival == 0).map(|(row, _)| row.clone()).collect();
         self.start = (start.len() == self.settings.n_components).then_some(start);
     }
-
-    /// Whether all numbers can be written down.
-    fn is_finite(&self) -> bool {
-        let expansions = self.memory.iter().flat_map(|memory| memory.components.iter().chain([&memory.mean]));
-        let lists = [&self.with_mean, &self.variances, &self.budget_error];
-        let mut lists = lists.into_iter().chain(&self.inner).chain(&self.lateral).chain(expansions);
-        lists.all(|list| list.iter().all(|x| x.is_finite()))
-            && self.mean_squared.is_finite()
-            && self.total_variance.is_finite()
-    }
-
-    /// Whether rows in memory are expressed by one another, and should be.
-    fn has_its_factor(&self) -> bool {
-        let settings = &self.settings;
-        let projects = settings.policy.as_deref().is_none_or(|policy| policy == Policy::Project.name());
-        let factored = settings.budget.is_some() && projects;
-        self.memory.as_ref().is_none_or(|memory| memory.factor.is_some() == factored)
-    }
-
-    /// Whether rows can have been counted like that.
-    fn has_possible_counts(&self) -> bool {
-        let before = self.origin.as_ref().map_or(0, |origin| origin.n_samples);
-        let counts = [self.n_seen, self.n_since, self.n_shrunk, self.given_up, before];
-        counts.iter().all(|&count| count <= LARGEST_COUNT)
-            && self.kernel_entries <= LARGEST_COUNT as u64 * 1024
-            && self.began.len() == self.settings.n_components
-            && self.began.iter().all(|&count| count <= before + self.n_seen)
-            && self.memory.iter().flat_map(|memory| &memory.arrivals).all(|&arrival| arrival <= before + self.n_seen)
-    }
-
-    /// Whether there are no last rows before the first one, and a memory from then on.
-    fn is_new_or_has_rows(&self) -> bool {
-        let is_new = self.n_seen == 0 && self.recent.values().is_empty();
-        match &self.memory {
-            Some(_) => is_new || self.n_seen > 0,
-            None => is_new && self.started == 0 && self.origin.is_none(),
-        }
-    }
-
-    /// Whether points that components start from are of the right number and width, and where they must be found again, in memory.
-    fn has_its_start_points(&self) -> bool {
-        let Some(start) = &self.start else { return true };
-        let is_kept = |point: &Vec<f64>| {
-            let memory = self.memory.iter();
-            memory.flat_map(|memory| memory.rows.iter().zip(&memory.arrivals)).any(|(row, &at)| at == 0 && row == point)
-        };
-        start.len() == self.settings.n_components && start.iter().all(is_kept)
-    }
-
-    fn is_consistent(&self) -> bool {
-        let p = self.settings.n_components;
-        let square = |rows: &[Vec<f64>]| rows.len() == p && rows.iter().all(|row| row.len() == p);
-        let each = [&self.with_mean, &self.variances, &self.budget_error];
-        each.iter().all(|numbers| numbers.len() == p)
-            && square(&self.inner)
-            && self.lateral.len() == p
-            && self.lateral.iter().enumerate().all(|(i, weights)| weights.len() == i)
-            && self.started <= p
-            && self.finished <= self.started
-            && self.has_possible_counts()
-            && self.is_new_or_has_rows()
-            && self.has_its_start_points()
-            && self.has_its_factor()
-            && self.memory.as_ref().is_none_or(|memory| memory.is_consistent(p))
-            && self.recent.is_consistent(self.memory.as_ref().map_or(1, |memory| memory.n_features))
-            && self.scaling.as_ref().is_none_or(|scaling| {
-                self.memory.as_ref().is_some_and(|memory| scaling.factor.len() == memory.n_features)
-            })
-    }
 }
 
 impl MemoryState {
-    fn is_consistent(&self, p: usize) -> bool {
-        let m = self.rows.len();
-        self.n_features > 0
-            && self.rows.iter().all(|row| row.len() == self.n_features && row.iter().all(|x| x.is_finite()))
-            && self.components.len() == p
-            && self.components.iter().all(|component| component.len() == m)
-            && self.mean.len() == m
-            && self.arrivals.len() == m
-            && self.squares.len() == m
-            && self.factor.as_ref().is_none_or(|factor| factor.is_consistent(m))
+    fn of(memory: &Memory) -> Self {
+        let held = memory.len();
+        Self {
+            n_features: memory.rows.n_features(),
+            rows: (0..held).map(|slot| memory.rows.row(slot)).collect(),
+            components: memory.components.iter().map(|component| component[..held].to_vec()).collect(),
+            mean: memory.mean[..held].to_vec(),
+            arrivals: memory.arrivals.clone(),
+            squares: memory.squares.clone(),
+            factor: memory.factor.as_ref().map(Factor::saved),
+        }
     }
 
     fn restore(self, kernel: &Kernel) -> Memory {
