@@ -13,6 +13,20 @@ from ._arrays import DTYPES, Room, by_blocks, dense, vectors
 from ._base import Estimator, check_is_fitted, convergence_warning, validate_data
 
 _STARTS = ("kernel-pca", "random")
+# Parameters that partial_fit after a fit goes by, as they were when learning began.
+_LEARNS_WITH = (
+    "n_components",
+    "span",
+    "optimizer",
+    "learning_rate",
+    "decay",
+    "batch_size",
+    "gradient",
+    "sign",
+    "landmarks",
+    "scale",
+    "tolerance",
+)
 
 
 class AutoencoderKernelPCA(Estimator):
@@ -84,7 +98,9 @@ class AutoencoderKernelPCA(Estimator):
     span_points_ : ndarray of shape (n_span, n_features) or None
         Points of the span.
     learning_rate_, decay_ : float
-        As given or as found; ``decay_`` is ``None`` for a step that stays.
+        As given, or as found and halved ``n_halved_`` times; ``decay_`` is ``None`` for a step that stays.
+    n_halved_ : int
+        How often a step that was found has been halved because it made things worse.
     scale_ : float
         What points were divided by while they were learned from.
     mean_ : ndarray of shape (n_features,)
@@ -92,7 +108,7 @@ class AutoencoderKernelPCA(Estimator):
     n_updates_ : int
         Updates so far.
     converged_ : bool
-        Whether learning went on to its end: ``False`` if it was stopped or has diverged.
+        Whether learning went on to its end: ``False`` if it was stopped, has diverged, or no epoch made the loss smaller, however small the step.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
@@ -160,7 +176,7 @@ class AutoencoderKernelPCA(Estimator):
         """Learns from the rows of ``X``, anew.
 
         Ctrl-C raises ``KeyboardInterrupt``; what was learned until then is in the fitted attributes, if there is anything. A learning rate that was
-        given and diverges is a ``ConvergenceWarning``, and the best there was is kept.
+        given and diverges is a ``ConvergenceWarning``, and the best there was is kept; so is a search for one that ends with nothing learned.
 
         Parameters
         ----------
@@ -195,7 +211,8 @@ class AutoencoderKernelPCA(Estimator):
         """Learns from more points, in their order: one epoch, with the step that is due.
 
         With ``span="data"`` the span stays that of the first call; new points are learned from by what of them lies in it. Before a fit these are the
-        first points, and this is a fit of one epoch. On an error everything stays as it was. A step that was found by trying is divided by the square of
+        first points, and this is a fit of one epoch. On an error everything stays as it was; after Ctrl-C or a time limit, updates until then are kept,
+        unless they have made things much worse. Parameters of learning have to stay as they were. A step that was found by trying is divided by the square of
         how much longer these points are than those it was found with, and halved while it makes their loss much larger; if that does not help, or the
         step was given, what was known is kept, with a ``ConvergenceWarning``.
 
@@ -211,9 +228,13 @@ class AutoencoderKernelPCA(Estimator):
         owner = type(self).__name__
         if "_model" not in self.__dict__:
             return self._fit(X, self.epochs if self.order is not None else 1)
+        _checks.unchanged(self.get_params(deep=False), self._learns_with)
+        _checks.integer(owner, "epochs", self.epochs, 0, optional=True)
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         threads = _checks.threads(owner, self.n_jobs)
-        points = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False))
+        room = Room(_checks.memory_limit(owner, self.memory_limit))
+        room.take_copy(X)
+        points = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False), room)
         with _progress.bar(self.progress) as report:
             model = self._model.partial_fit(
                 points, threads=threads, time_limit=time_limit, progress=report, on_partial=self._adopt
@@ -228,7 +249,7 @@ class AutoencoderKernelPCA(Estimator):
         k = _checks.integer(owner, "n_components", self.n_components, 1)
         epochs = _checks.integer(owner, "epochs", epochs, 0, optional=True)
         span = _checks.choice(owner, "span", self.span, _mercer.SPANS)
-        start, encoder, decoder = self._start()
+        start, encoder, decoder = self._start(points.shape[1])
         return {
             "n_components": k,
             "span": span,
@@ -236,7 +257,7 @@ class AutoencoderKernelPCA(Estimator):
             "learning_rate": _rate(owner, self.learning_rate),
             "decay": _checks.real(owner, "decay", self.decay, 0, above=True, optional=True),
             "epochs": epochs,
-            "batch_size": self._batch_size(points.shape[0]),
+            "batch_size": _checks.integer(owner, "batch_size", self.batch_size, 1, optional=True),
             "start": start,
             "encoder": encoder,
             "decoder": decoder,
@@ -252,11 +273,6 @@ class AutoencoderKernelPCA(Estimator):
             "seed": _checks.seed(owner, self.random_state),
         }
 
-    def _batch_size(self, n_samples: int) -> int:
-        given = _checks.integer(type(self).__name__, "batch_size", self.batch_size, 1, optional=True)
-        # What the library takes by default.
-        return min(max(n_samples // 64, 2), 128) if given is None else given
-
     def _held_out(self) -> float:
         owner = type(self).__name__
         share = _checks.real(owner, "validation_fraction", self.validation_fraction, 0) or 0.0
@@ -264,7 +280,7 @@ class AutoencoderKernelPCA(Estimator):
             raise _checks.refuse(owner, "validation_fraction", "a float in the range [0, 1)", self.validation_fraction)
         return share
 
-    def _start(self) -> tuple[str, Any, Any]:
+    def _start(self, n_features: int) -> tuple[str, Any, Any]:
         owner = type(self).__name__
         if isinstance(self.start, str):
             return _checks.choice(owner, "start", self.start, _STARTS), None, None
@@ -276,8 +292,9 @@ class AutoencoderKernelPCA(Estimator):
             array = np.asarray(values)
             if array.dtype.kind not in "fiub":
                 raise TypeError(f"start must hold real numbers, but its dtype is {array.dtype}")
-            if array.ndim != dimensions or array.shape[0] != self.n_components:
-                shape = "(k, d, d)" if dimensions == 3 else "(k, m)"
+            is_square = dimensions == 2 or array.shape[1:] == (n_features, n_features)
+            if array.ndim != dimensions or array.shape[0] != self.n_components or not is_square:
+                shape = f"(k, {n_features}, {n_features})" if dimensions == 3 else "(k, m)"
                 raise ValueError(
                     f"start must hold two arrays of shape {shape} with k = {self.n_components}, but one has shape {array.shape}"
                 )
@@ -287,6 +304,7 @@ class AutoencoderKernelPCA(Estimator):
     def _adopt(self, model: _mercer.Autoencoder) -> None:
         """Makes what has been learned this estimator's own."""
         self._model = model
+        self._learns_with = {name: getattr(self, name) for name in _LEARNS_WITH}
         self.encoder_ = model.encoder()
         self.decoder_ = model.decoder()
         self.history_ = json.loads(model.history())
@@ -297,11 +315,15 @@ class AutoencoderKernelPCA(Estimator):
         self.scale_ = model.scale
         self.mean_ = model.mean()
         self.n_updates_ = model.n_updates
-        self.converged_ = not (model.was_stopped or model.diverged)
+        self.n_halved_ = model.n_halved
+        self.converged_ = model.converged
 
     def _warn(self) -> None:
-        if self._model.diverged and isinstance(self.learning_rate, str):
-            message = "nothing was learned from these points: every step made their loss larger, and what was known is kept"
+        if self._model.is_stuck or (self._model.diverged and self._model.rate_was_found):
+            message = (
+                "nothing was learned from these points: every step made their loss larger, though it was halved "
+                f"{self.n_halved_} times, and what was known is kept; more epochs, or a learning_rate, may help"
+            )
             warnings.warn(message, convergence_warning(), stacklevel=4)
         elif self._model.diverged:
             message = f"learning diverged with learning_rate={self.learning_rate_}: the best there was is kept; use a smaller one, or 'auto'"
@@ -375,8 +397,22 @@ class AutoencoderKernelPCA(Estimator):
 
     @classmethod
     def _from_model(cls, model: _mercer.Autoencoder) -> "AutoencoderKernelPCA":
-        """The estimator that would have learned this autoencoder."""
-        estimator = cls(model.n_components, span=model.span, sign=model.sign)
+        """The estimator that learns on as this autoencoder would."""
+        span = model.span_points()
+        estimator = cls(
+            model.n_components,
+            span=model.span,
+            optimizer=model.optimizer,
+            learning_rate="auto" if model.rate_was_found or model.learning_rate == 0 else model.learning_rate,
+            decay=model.decay,
+            batch_size=model.batch_size,
+            gradient=model.gradient,
+            sign=model.sign,
+            random_state=model.seed,
+            landmarks=None if span is None else len(span),
+            scale=model.scale != 1,
+            tolerance=model.tolerance,
+        )
         estimator.n_features_in_ = model.n_features
         estimator._adopt_feature_names(model.feature_names)
         estimator._adopt(model)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA | SpectralClustering | OnlineKernelPCA":
     """The estimator in a file that its ``save`` or the commands ``mercer fit``, ``mercer cluster --model`` and ``mercer stream`` have written.
 
-    It would learn the model again, over landmarks as many and chosen alike. A model of :class:`KernelHebbianPCA` or
+    It would learn the model again, over landmarks as many and chosen alike; an :class:`AutoencoderKernelPCA` has the parameters that it learns on with, and
+    not those that only its fit had (``epochs``, ``start``, ``order``, ``validation_fraction``, ``patience``). A model of :class:`KernelHebbianPCA` or
     :class:`OnlineKernelPCA` comes back as a :class:`KernelPCA` that uses it, and whose ``fit`` learns exact components. What ``mercer stream
     --checkpoint`` has written comes back as an :class:`OnlineKernelPCA` that goes on learning, to the same bits as the stream would.
 

@@ -198,6 +198,57 @@ def test_pickles_and_files_hold_everything(pictures, span, tmp_path):
         np.testing.assert_array_equal(again.partial_fit(pictures).encoder_, pickle.loads(pickle.dumps(model)).partial_fit(pictures).encoder_)
 
 
+def test_parameters_of_learning_stay_as_they_were_while_it_goes_on(pictures):
+    model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
+    updates = model.n_updates_
+    for changed in ({"learning_rate": 0.01}, {"batch_size": 1}, {"optimizer": "svrg"}, {"sign": "nonnegative"}):
+        name = next(iter(changed))
+        kept = model.get_params()[name]
+        with pytest.raises(ValueError, match=f"{name} must stay .* while learning goes on"):
+            model.set_params(**changed).partial_fit(pictures)
+        model.set_params(**{name: kept})
+    assert model.n_updates_ == updates
+    assert model.set_params(epochs=7, n_jobs=1).partial_fit(pictures).n_updates_ > updates
+
+
+def test_a_budget_holds_for_more_points_too(pictures):
+    model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
+    with pytest.raises(MemoryError, match=r"A copy of X \(150 x 12, float64\)"):
+        model.set_params(memory_limit=1000).partial_fit(pictures[:, ::-1])
+    assert model.set_params(memory_limit=None).partial_fit(pictures[:, ::-1]).n_updates_ > 75
+
+
+def test_what_is_read_learns_on_with_the_same_parameters(pictures, tmp_path):
+    asked = {"optimizer": "svrg", "learning_rate": 0.1, "batch_size": 15, "gradient": "plain", "span": "data", "landmarks": 40}
+    model = AutoencoderKernelPCA(2, epochs=2, tolerance=1e-5, random_state=3, **asked).fit(pictures)
+    model.save(tmp_path / "codes.mercer")
+    again = mercer.load(tmp_path / "codes.mercer")
+    found = again.get_params()
+    assert {name: found[name] for name in asked} == asked
+    assert (found["tolerance"], found["random_state"], found["scale"]) == (1e-5, 3, True)
+    with pytest.warns(ConvergenceWarning, match="learning diverged with learning_rate=0.1"):
+        again.partial_fit(1e3 * pictures)
+    AutoencoderKernelPCA(2, epochs=1).fit(pictures).save(tmp_path / "found.mercer")
+    assert mercer.load(tmp_path / "found.mercer").learning_rate == "auto"
+
+
+def test_learning_that_was_all_in_vain_is_a_warning():
+    # The step is found on a third of the rows: where the one that is much longer than the others is not among them, it is much too large for it.
+    told = 0
+    X = np.random.default_rng(0).random(size=(1600, 5))
+    X[0] *= 100
+    for seed in range(6):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = AutoencoderKernelPCA(2, epochs=1, batch_size=16, random_state=seed).fit(X)
+        is_vain = len(model.loss_history_) == 1
+        assert model.converged_ is not is_vain
+        assert any("nothing was learned" in str(warning.message) for warning in caught) is is_vain
+        assert (model.n_halved_ > 0) is is_vain
+        told += is_vain
+    assert told > 0
+
+
 def test_signs(pictures):
     model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
     codes = model.transform(pictures)
@@ -236,6 +287,7 @@ def test_a_fit_that_is_out_of_time_before_its_first_epoch_keeps_its_start(pictur
     [
         ({"n_components": 79}, "`n_components` must be between 1 and 78, the quadratic forms of 12 columns, but it is 79"),
         ({"n_components": 0}, "'n_components' parameter of AutoencoderKernelPCA must be an int"),
+        ({"start": (np.zeros((2, 9, 16)), np.zeros((2, 9, 16)))}, r"start must hold two arrays of shape \(k, 12, 12\) with k = 2"),
         ({"span": "half"}, "'span' parameter"),
         ({"optimizer": "adam"}, "'optimizer' parameter"),
         ({"learning_rate": -1.0}, "'learning_rate' parameter"),
@@ -244,8 +296,8 @@ def test_a_fit_that_is_out_of_time_before_its_first_epoch_keeps_its_start(pictur
         ({"epochs": -1}, "'epochs' parameter"),
         ({"batch_size": 0}, "'batch_size' parameter"),
         ({"start": "zero"}, "'start' parameter"),
-        ({"start": (np.zeros((2, 12)), np.zeros((2, 12)))}, r"start must hold two arrays of shape \(k, d, d\) with k = 2"),
-        ({"start": (np.zeros((2, 3, 3)), np.zeros((2, 3, 3)))}, "`start` must be 2 matrices of 12 x 12"),
+        ({"start": (np.zeros((2, 12)), np.zeros((2, 12)))}, r"start must hold two arrays of shape \(k, 12, 12\) with k = 2"),
+        ({"start": (np.zeros((2, 3, 3)), np.zeros((2, 3, 3)))}, r"arrays of shape \(k, 12, 12\) with k = 2, but one has shape \(2, 3, 3\)"),
         ({"order": [150]}, "order must hold indices of samples from 0 to 149"),
         ({"order": [1.5]}, "order must hold integers"),
         ({"order": [[0, 1]], "epochs": 2}, "order must have one row per epoch"),

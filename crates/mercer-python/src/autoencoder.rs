@@ -29,7 +29,7 @@ pub(crate) struct AutoencoderSettings<'py> {
     learning_rate: Option<f64>,
     decay: Option<f64>,
     epochs: Option<usize>,
-    batch_size: usize,
+    batch_size: Option<usize>,
     /// "kernel-pca", "random" or "given".
     start: String,
     /// The numbers of a start that is given, row by row.
@@ -57,7 +57,6 @@ impl AutoencoderSettings<'_> {
             .span(self.span.parse::<SpanChoice>().map_err(to_python)?)
             .optimizer(self.optimizer.parse::<Optimizer>().map_err(to_python)?)
             .learning_rate(self.learning_rate.map_or(LearningRate::Auto, LearningRate::Fixed))
-            .batch_size(self.batch_size)
             .start(match self.start.as_str() {
                 "random" => StartFrom::Random,
                 "given" => StartFrom::Given(Given { encoder: numbers(&self.encoder), decoder: numbers(&self.decoder) }),
@@ -69,6 +68,7 @@ impl AutoencoderSettings<'_> {
             .scale(self.scale)
             .memory(memory(self.memory_limit.as_deref())?)
             .seed(self.seed);
+        let settings = self.batch_size.into_iter().fold(settings, AutoencoderKernelPca::batch_size);
         let settings = self.decay.into_iter().fold(settings, AutoencoderKernelPca::decay);
         let settings = self.epochs.into_iter().fold(settings, AutoencoderKernelPca::epochs);
         let settings = self.order.clone().into_iter().fold(settings, AutoencoderKernelPca::order);
@@ -286,7 +286,7 @@ impl Autoencoder {
         self.0.scale()
     }
 
-    /// The step of the first update, as given or as found.
+    /// The step of the first update, as given, or as found and halved since.
     #[getter]
     fn learning_rate(&self) -> f64 {
         self.0.learning_rate()
@@ -298,10 +298,64 @@ impl Autoencoder {
         self.0.decay()
     }
 
-    /// Whether a learning rate that was given was too large.
+    /// How often the step was halved because an epoch made things worse.
+    #[getter]
+    fn n_halved(&self) -> usize {
+        self.0.n_halved()
+    }
+
+    /// Whether the step was found by trying.
+    #[getter]
+    fn rate_was_found(&self) -> bool {
+        self.0.rate_was_found()
+    }
+
+    /// "sgd" or "svrg".
+    #[getter]
+    fn optimizer(&self) -> &'static str {
+        self.0.optimizer().name()
+    }
+
+    /// "functional" or "plain".
+    #[getter]
+    fn gradient(&self) -> &'static str {
+        self.0.gradient().name()
+    }
+
+    /// Samples that are averaged in an update.
+    #[getter]
+    fn batch_size(&self) -> usize {
+        self.0.batch_size()
+    }
+
+    /// Residual of eigenpairs while learning.
+    #[getter]
+    fn tolerance(&self) -> f64 {
+        self.0.tolerance()
+    }
+
+    /// Where everything random came from.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed()
+    }
+
+    /// Whether a learning rate was too large.
     #[getter]
     fn diverged(&self) -> bool {
         self.0.diverged()
+    }
+
+    /// Whether every epoch was taken back, however often the step was halved.
+    #[getter]
+    fn is_stuck(&self) -> bool {
+        self.0.is_stuck()
+    }
+
+    /// Whether learning went on to its end, and was not all in vain.
+    #[getter]
+    fn converged(&self) -> bool {
+        self.0.converged()
     }
 
     /// Whether learning was stopped from outside before its end.

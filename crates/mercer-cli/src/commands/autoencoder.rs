@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Codec, Gradient, HistoryEntry, SpanChoice, StartFrom};
+use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Codec, HistoryEntry, SpanChoice, StartFrom};
 use mercer::watch::Threads;
 use mercer::{GramChoice, Negative, SolverChoice, Watch};
 use serde::Serialize;
@@ -24,6 +24,8 @@ struct Body<'a> {
     n_features: usize,
     n_components: usize,
     threads: usize,
+    seed: u64,
+    converged: bool,
     /// Names of the columns; absent if they had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     feature_names: Option<&'a [String]>,
@@ -32,16 +34,26 @@ struct Body<'a> {
 
 /// How it was learned.
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "they are fields of the record, of which each says its own")]
 struct Learned {
     span: &'static str,
     sign: &'static str,
+    optimizer: &'static str,
+    /// Absent with full span, which has but one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gradient: Option<&'static str>,
+    batch_size: usize,
+    eigenpair_tolerance: f64,
+    largest_norm: f64,
     learning_rate: f64,
+    rate_was_found: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     decay: Option<f64>,
     n_halved: usize,
     updates: usize,
     diverged: bool,
     was_stopped: bool,
+    is_stuck: bool,
     history: Vec<EpochRecord>,
 }
 
@@ -96,7 +108,7 @@ pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
         ("--variance", solve.variance.is_some(), "give the number of components with --n-components"),
         ("--tolerance", solve.tolerance.is_some(), "it makes as many --epochs as it is told to"),
         ("--max-passes", solve.max_passes.is_some(), "give --epochs"),
-        ("--precision", solve.precision.is_some(), "it works in double precision"),
+        ("--precision", solve.precision.is_some(), "it decides by itself where single precision is enough"),
         ("--checkpoint", args.checkpoint.checkpoint.is_some(), "it keeps no state between epochs"),
         ("--dry-run", args.dry_run, "there is no plan of it"),
         ("--standardize", args.data.standardize, "codes are decoded to the units of the data"),
@@ -114,8 +126,7 @@ pub(super) fn check_flags(args: &FitArgs) -> Result<()> {
         )));
     }
     let own = &args.autoencoder;
-    let over_span =
-        [("--span-points", own.span_points.is_some()), ("--gradient", own.gradient == Some(Gradient::Plain))];
+    let over_span = [("--span-points", own.span_points.is_some()), ("--gradient", own.gradient.is_some())];
     match over_span.into_iter().find(|(_, given)| *given && own.span != Some(SpanChoice::Data)) {
         Some((flag, _)) => Err(Failure::usage(format!("{flag} is for --span data only"))),
         None => Ok(()),
@@ -159,9 +170,14 @@ pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> R
             epochs => format!("the best of {epochs} finished epochs"),
         };
         session.warn(format!("{why}: {} holds {what}", output.display()));
+    } else if model.is_stuck() {
+        session.warn(format!(
+            "nothing was learned: every epoch made the loss larger, though the step was halved {} times; {} holds what learning starts from, and more --epochs, or a --learning-rate, may help",
+            model.n_halved(),
+            output.display()
+        ));
     }
-    let is_whole = !(model.diverged() || model.was_stopped());
-    let status = if is_whole { ExitStatus::Done } else { ExitStatus::NotConverged };
+    let status = if model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged };
     let threads = args.solve.threads.unwrap_or_else(Threads::available);
     session.finish(status, &body(&model, threads, session), Some(&table(&model)))
 }
@@ -178,16 +194,25 @@ fn body<'m>(model: &'m Autoencoder, threads: usize, session: &Session<'_>) -> Bo
         n_features: model.n_features(),
         n_components: model.n_components(),
         threads,
+        seed: model.seed(),
+        converged: model.converged(),
         feature_names: model.feature_names(),
         autoencoder: Learned {
             span: model.span().name(),
             sign: model.sign().name(),
+            optimizer: model.optimizer().name(),
+            gradient: (model.span() == SpanChoice::Data).then(|| model.gradient().name()),
+            batch_size: model.batch_size(),
+            eigenpair_tolerance: model.tolerance(),
+            largest_norm: model.scale(),
             learning_rate: model.learning_rate(),
+            rate_was_found: model.rate_was_found(),
             decay: model.decay(),
             n_halved: model.n_halved(),
             updates: model.n_updates(),
             diverged: model.diverged(),
             was_stopped: model.was_stopped(),
+            is_stuck: model.is_stuck(),
             history: model.history().iter().map(EpochRecord::from).collect(),
         },
     }

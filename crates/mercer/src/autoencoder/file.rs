@@ -18,7 +18,8 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::forms::{Forms, Layout};
-use super::model::{Autoencoder, Info};
+use super::info::Info;
+use super::model::Autoencoder;
 use super::parameters::Parameters;
 use super::settings::Sign;
 use super::span::Span;
@@ -256,7 +257,7 @@ impl Autoencoder {
     pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Self> {
         let (header, stored) = opened(bytes, path)?;
         let (d, k) = (header.n_features, header.n_components);
-        if d == 0 || k == 0 || !(header.scale > 0.0 && header.scale.is_finite()) {
+        if d == 0 || k == 0 || !(header.scale > 0.0 && header.scale.is_finite()) || !header.learned.is_possible() {
             return Err(bad(path, "its header does not describe an autoencoder"));
         }
         // First of all: no file holds a mean of so many numbers that their squares could not be counted.

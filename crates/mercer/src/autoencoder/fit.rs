@@ -5,9 +5,10 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
-use super::model::{Autoencoder, HistoryEntry, Info};
+use super::info::{HistoryEntry, Info};
+use super::model::Autoencoder;
 use super::parameters::Parameters;
-use super::settings::{AutoencoderKernelPca, EPOCHS, LearningRate, Optimizer, PATIENCE, SpanChoice};
+use super::settings::{AutoencoderKernelPca, EPOCHS, LearningRate, Optimizer, PATIENCE, SpanChoice, StartFrom};
 use super::start::{gather, is_stop, span_rows, start};
 use super::train::{Ended, Progressed, Trainer};
 use super::tune;
@@ -18,19 +19,18 @@ use crate::watch::{Context, Stopwatch, Watch};
 
 /// Rows over which the loss of an epoch is computed, at most: their mean is off by a hundredth or so, and the same ones are looked at after every epoch.
 const MONITORED: usize = 1000;
+/// Residual of eigenpairs while learning from batches, relative to the eigenvalue.
+const TOLERANCE: f64 = 1e-3;
 /// Products per eigenpair while learning from batches: what they have not told by then is not worth more.
 const STEPS: usize = 40;
 /// An epoch after which the loss is this many times the best is taken back, if the step is ours to halve.
 const WORSE: f64 = 1.02;
 /// How often the step is halved before learning ends.
-const HALVINGS: usize = 12;
+pub(super) const HALVINGS: usize = 12;
 /// After an epoch whose loss is this many times that of the start, or of no parameters at all, a step that was given has diverged.
-const DIVERGED: f64 = 10.0;
-/// More points than those of the fit may make the loss of theirs larger by this share of that of no parameters at all, if the step is ours to halve:
-/// steps are noisy, and few rows say little.
-const GROWN: f64 = 0.1;
-/// A batch with so many times that loss has, whosever the step is.
-pub(super) const BATCH_DIVERGED: f64 = 100.0;
+pub(super) const DIVERGED: f64 = 10.0;
+/// A start whose loss is this share of that of no parameters at all is as good as any: steps can only make it worse.
+const PERFECT: f64 = 1e-9;
 
 /// Learns from points.
 pub(super) fn fit(settings: &AutoencoderKernelPca, points: &Points, watch: &Watch<'_>) -> Result<Autoencoder> {
@@ -51,14 +51,15 @@ pub(super) fn fit(settings: &AutoencoderKernelPca, points: &Points, watch: &Watc
     let decay = decay(settings, rows.len(), batch_size);
     let state = Progressed { parameters, updates: 0, rate, decay, divisor: 1.0 };
     let monitored = sample_rows(rows.len(), MONITORED, settings.seed).into_iter().map(|at| rows[at]).collect();
-    let work = (settings.optimizer, batch_size, until(settings, batch_size));
+    let work = (settings.optimizer, batch_size, until(batch_size, settings.tolerance));
     let mut trainer = Trainer::new(points, scale, work, rows, &threads, watch);
     if settings.span == SpanChoice::Data {
-        for (place, row) in span_rows(settings, &trainer.rows).into_iter().enumerate() {
+        for (place, row) in span_rows(settings, points, &trainer.rows).into_iter().enumerate() {
             trainer.places[row] = Some(place);
         }
     }
-    let mut run = Run { settings, trainer, state, monitored, held_out, stopwatch, history: Vec::new(), n_halved: 0 };
+    let history = Vec::new();
+    let mut run = Run { settings, trainer, state, monitored, held_out, stopwatch, history, n_halved: 0 };
     let outcome = run.go()?;
     let (parameters, info) = run.finish(n, outcome);
     let mean = Moments::of(points).mean().to_vec();
@@ -120,7 +121,9 @@ impl Run<'_> {
 
     /// Epoch after epoch, from the start that has been looked at.
     fn learn(&mut self, n_epochs: usize, context: &mut Context<'_>) -> Result<Ended> {
-        let limit = self.trainer.limit(self.history[0].loss / self.units(), &self.monitored);
+        let start_loss = self.history[0].loss / self.units();
+        let batch_limit = self.trainer.batch_limit(start_loss, &self.monitored);
+        let limit = start_loss.max(self.trainer.loss_of_zero(&self.monitored));
         let mut best = (self.history[0].judged(), self.state.parameters.clone());
         let is_ours = self.settings.learning_rate == LearningRate::Auto;
         let chooses = is_ours || !self.held_out.is_empty();
@@ -131,7 +134,7 @@ impl Run<'_> {
             context.progress.pass = epoch + 1;
             context.progress.residual = Some(best.0);
             let order = self.order(epoch);
-            let ended = self.trainer.epoch(&mut self.state, &order, BATCH_DIVERGED * limit, context)?;
+            let ended = self.trainer.epoch(&mut self.state, &order, batch_limit, context)?;
             if ended == Ended::Stopped {
                 // What the updates since the last look did, nobody has seen.
                 self.state.parameters = best.1;
@@ -196,8 +199,15 @@ impl Run<'_> {
         HistoryEntry { epoch, updates, rate, loss, validation_loss, seconds: self.stopwatch.seconds() }
     }
 
+    /// Whether every epoch was taken back, however small the step: all that is kept is the start, which leaves something to learn.
+    fn is_stuck(&self, outcome: Ended) -> bool {
+        let (start_loss, of_zero) = (self.history[0].loss / self.units(), self.trainer.loss_of_zero(&self.monitored));
+        outcome == Ended::Done && self.n_halved > 0 && self.history.len() == 1 && start_loss > PERFECT * of_zero
+    }
+
     /// What was learned from `n_samples` rows, and how.
     fn finish(self, n_samples: usize, outcome: Ended) -> (Parameters, Info) {
+        let is_stuck = self.is_stuck(outcome);
         let (settings, state) = (self.settings, self.state);
         let info = Info {
             n_samples,
@@ -213,6 +223,7 @@ impl Run<'_> {
             seed: settings.seed,
             diverged: outcome == Ended::Diverged,
             was_stopped: outcome == Ended::Stopped,
+            is_stuck,
             n_halved: self.n_halved,
             history: self.history,
         };
@@ -234,11 +245,11 @@ impl Run<'_> {
     }
 }
 
-/// How exact eigenpairs are while learning.
-fn until(settings: &AutoencoderKernelPca, batch_size: usize) -> Until {
+/// How exact eigenpairs are while learning. What is asked to be more exact than usual may take more steps.
+pub(super) fn until(batch_size: usize, tolerance: Option<f64>) -> Until {
     let textbook = batch_size == 1;
-    let tolerance = settings.tolerance.unwrap_or(if textbook { 1e-12 } else { 1e-3 });
-    Until { tolerance, max_steps: if textbook || settings.tolerance.is_some() { 300 } else { STEPS } }
+    let tolerance = tolerance.unwrap_or(if textbook { 1e-12 } else { TOLERANCE });
+    Until { tolerance, max_steps: if textbook || tolerance < TOLERANCE { 300 } else { STEPS } }
 }
 
 fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
@@ -266,7 +277,7 @@ fn scale(settings: &AutoencoderKernelPca, points: &Points) -> Result<f64> {
 }
 
 /// The largest squared norm of a point.
-fn largest_square(points: &Points) -> Result<f64> {
+pub(super) fn largest_square(points: &Points) -> Result<f64> {
     let norm = |row: usize| points.row(row).iter().map(|x| x * x).sum::<f64>();
     let (row, largest) =
         (0..points.n_samples()).map(|row| (row, norm(row))).fold((0, 0.0), |a, b| if b.1 > a.1 { b } else { a });
@@ -300,7 +311,10 @@ fn check_memory(settings: &AutoencoderKernelPca, n: usize, d: usize) -> Result<(
     let copies = if settings.optimizer == Optimizer::Svrg { 4 } else { 2 } + usize::from(settings.validation > 0.0);
     let (what, parts) = match settings.span {
         SpanChoice::Full => {
-            let numbers = d.saturating_mul(d.saturating_add(1)) / 2;
+            let numbers = match &settings.start {
+                StartFrom::Given(given) if !given.is_symmetric(d) => d.saturating_mul(d),
+                _ => d.saturating_mul(d.saturating_add(1)) / 2,
+            };
             (format!("{k} forms of {d} columns"), vec![product(&[2, copies, k, numbers])])
         }
         SpanChoice::Data => {
@@ -323,67 +337,26 @@ fn check_memory(settings: &AutoencoderKernelPca, n: usize, d: usize) -> Result<(
     Err(Error::OverBudget { what, needed, budget, advice: advice.to_owned() })
 }
 
-/// One more epoch over new points, in their order, with what a model knows. If that makes things much worse, the model stays as it was.
-pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> Result<(Parameters, Info)> {
-    let info = model.info();
-    let threads = model.threads()?;
-    let steps = if info.batch_size == 1 { 300 } else { STEPS };
-    let work = (info.optimizer, info.batch_size, Until { tolerance: info.tolerance, max_steps: steps });
-    let rows: Vec<usize> = (0..points.n_samples()).collect();
-    let longer = largest_square(points)? / (model.scale() * model.scale());
-    let mut trainer = Trainer::new(points, model.scale(), work, rows.clone(), &threads, watch);
-    let is_ours = info.rate_was_found || info.learning_rate == 0.0;
-    let before = Progressed {
-        parameters: model.parameters().clone(),
-        updates: info.updates,
-        rate: info.learning_rate,
-        decay: info.decay,
-        // A step that was found is one for the rows that it was found with; losses and slopes grow with the square of longer ones.
-        divisor: if is_ours { longer.max(1.0) } else { 1.0 },
-    };
-    let stopwatch = Stopwatch::start();
-    let context = trainer.context();
-    let stopped = || context.interrupted();
-    let mut state = before.clone();
-    if state.rate == 0.0 {
-        state.rate = tune::rate(&mut trainer, &before, &rows, &context)?;
-    }
-    let start_loss = trainer.loss(&before.parameters, &rows).ok_or_else(stopped)?;
-    let limit = trainer.limit(start_loss, &rows);
-    let too_much = if is_ours { start_loss + GROWN * trainer.limit(0.0, &rows) } else { DIVERGED * limit };
-    let mut info = Info { was_stopped: false, diverged: false, ..info.clone() };
-    let loss = loop {
-        let ended = trainer.epoch(&mut state, &rows, BATCH_DIVERGED * limit, &context)?;
-        let loss = if ended == Ended::Diverged { Some(f64::NAN) } else { trainer.loss(&state.parameters, &rows) };
-        match loss {
-            Some(loss) if loss <= too_much => break loss,
-            Some(_) if is_ours && info.n_halved < model.info().n_halved + HALVINGS => {
-                state = Progressed { rate: 0.5 * state.rate, ..before.clone() };
-                info.n_halved += 1;
-            }
-            Some(_) => {
-                info.diverged = true;
-                return Ok((before.parameters, info));
-            }
-            None => {
-                info.was_stopped = true;
-                info.n_samples += rows.len();
-                (info.updates, info.learning_rate) = (state.updates, state.rate);
-                return Ok((state.parameters, info));
-            }
-        }
-    };
-    info.n_samples += rows.len();
-    (info.updates, info.learning_rate) = (state.updates, state.rate);
-    let epoch = info.history.last().map_or(0, |entry| entry.epoch) + 1;
-    let seconds = info.history.last().map_or(0.0, |entry| entry.seconds) + stopwatch.seconds();
-    let (updates, rate, loss) = (state.updates, state.step(), loss * model.scale() * model.scale());
-    info.history.push(HistoryEntry { epoch, updates, rate, loss, validation_loss: None, seconds });
-    Ok((state.parameters, info))
-}
-
 /// Points as columns, divided by a scale.
 pub(super) fn columns(points: &Points, first: usize, count: usize, scale: f64) -> Mat<f64> {
     let rows: Vec<usize> = (first..first + count).collect();
     gather(points, &rows, scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_to_be_more_exact_may_take_more_steps_now_and_later() {
+        let of = |batch_size, tolerance| {
+            let until = until(batch_size, tolerance);
+            // What a model remembers is the tolerance, and learning goes on as it began.
+            assert_eq!(super::until(batch_size, Some(until.tolerance)).max_steps, until.max_steps);
+            (until.tolerance, until.max_steps)
+        };
+        assert_eq!(of(20, None), (TOLERANCE, STEPS));
+        assert_eq!(of(20, Some(1e-10)), (1e-10, 300));
+        assert_eq!(of(1, None), (1e-12, 300));
+    }
 }

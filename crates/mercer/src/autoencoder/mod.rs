@@ -34,7 +34,9 @@
 mod file;
 mod fit;
 mod forms;
+mod info;
 mod model;
+mod more;
 mod parameters;
 mod pca;
 mod residuals;
@@ -46,7 +48,8 @@ mod tune;
 
 use faer::{Mat, MatRef};
 
-pub use model::{Autoencoder, HistoryEntry};
+pub use info::HistoryEntry;
+pub use model::Autoencoder;
 pub use pca::LinearPca;
 pub use settings::{AutoencoderKernelPca, Given, Gradient, LearningRate, Optimizer, Sign, SpanChoice, StartFrom};
 

@@ -2,14 +2,15 @@
 
 use faer::{Mat, MatRef};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
 use super::Codec;
-use super::fit::{columns, go_on};
+use super::fit::columns;
+use super::info::{HistoryEntry, Info};
+use super::more::go_on;
 use super::parameters::{Parameters, chunk_of_forms};
 use super::settings::{Gradient, Optimizer, Sign, SpanChoice};
 use super::train::{AT_ONCE, REPORTED, start_vectors};
-use crate::data::Points;
+use crate::data::{Moments, Points};
 use crate::eigen::many::Until;
 use crate::error::{Error, Result};
 use crate::model::names;
@@ -17,66 +18,6 @@ use crate::watch::{Context, Phase, Threads, Watch};
 
 /// How exact the eigenpairs of decoded points are.
 const DECODED: Until = Until { tolerance: 1e-10, max_steps: 300 };
-
-/// The state at the end of an epoch; the first entry is that of the start.
-///
-/// ```
-/// use mercer::Points;
-/// use mercer::autoencoder::AutoencoderKernelPca;
-///
-/// let points = Points::from_f64((0..200).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 50, 4)?;
-/// let model = AutoencoderKernelPca::new(2).epochs(3).batch_size(10).fit(&points)?;
-/// let [start, .., last] = model.history() else { unreachable!("there is an entry for the start and one per epoch") };
-/// assert_eq!((start.epoch, start.updates, last.epoch), (0, 0, 3));
-/// assert!(last.updates > 0 && last.rate > 0.0);
-/// assert!(last.validation_loss.is_none(), "no rows were held out");
-/// # Ok::<(), mercer::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HistoryEntry {
-    /// Epochs so far.
-    pub epoch: usize,
-    /// Updates so far.
-    pub updates: usize,
-    /// The step of the next update.
-    pub rate: f64,
-    /// The mean loss over the rows learned from, or over a sample of 1000 of them if there are more; of the start over fewer if the run was stopped there.
-    pub loss: f64,
-    /// The mean loss over the rows held out, if there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub validation_loss: Option<f64>,
-    /// Seconds since learning began.
-    pub seconds: f64,
-}
-
-impl HistoryEntry {
-    /// The loss that decides which epoch is best.
-    pub(super) fn judged(&self) -> f64 {
-        self.validation_loss.unwrap_or(self.loss)
-    }
-}
-
-/// How it was learned.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Info {
-    pub(super) n_samples: usize,
-    pub(super) span: SpanChoice,
-    pub(super) optimizer: Optimizer,
-    pub(super) gradient: Gradient,
-    pub(super) learning_rate: f64,
-    /// Whether the rate was found by trying; not known of older files.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) rate_was_found: bool,
-    pub(super) decay: Option<f64>,
-    pub(super) updates: usize,
-    pub(super) batch_size: usize,
-    pub(super) tolerance: f64,
-    pub(super) seed: u64,
-    pub(super) diverged: bool,
-    pub(super) was_stopped: bool,
-    pub(super) n_halved: usize,
-    pub(super) history: Vec<HistoryEntry>,
-}
 
 /// An autoencoder that has been learned, and can learn on.
 ///
@@ -161,7 +102,7 @@ impl Autoencoder {
     ///
     /// ```
     /// use mercer::Points;
-    /// use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Sign, SpanChoice};
+    /// use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Gradient, Optimizer, Sign, SpanChoice};
     ///
     /// let points = Points::from_f64((0..60).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 20, 3)?;
     /// let learned = |span| AutoencoderKernelPca::new(2).span(span).epochs(2).learning_rate(1e-3).decay(50.0).fit(&points);
@@ -178,6 +119,11 @@ impl Autoencoder {
     /// // How learning went: an entry for the start and one for each epoch, and a step that was small enough.
     /// assert_eq!((model.history().len(), model.learning_rate(), model.decay()), (3, 1e-3, Some(50.0)));
     /// assert!(model.n_halved() == 0 && !model.diverged() && !model.was_stopped());
+    /// assert!(model.converged() && !model.is_stuck() && !model.rate_was_found());
+    ///
+    /// // What it was asked for.
+    /// assert_eq!((model.optimizer(), model.gradient()), (Optimizer::Sgd, Gradient::Functional));
+    /// assert_eq!((model.batch_size(), model.tolerance(), model.seed()), (2, 1e-3, 0));
     ///
     /// // Over a span, coefficients are those of points.
     /// let model = learned(SpanChoice::Data)?;
@@ -211,7 +157,7 @@ impl Autoencoder {
         &self.mean
     }
 
-    /// The step of the first update, as given or as found; halved as often as [`n_halved`](Self::n_halved) says.
+    /// The step of the first update, as given, or as found and then halved as often as [`n_halved`](Self::n_halved) says.
     pub fn learning_rate(&self) -> f64 {
         self.info.learning_rate
     }
@@ -244,6 +190,46 @@ impl Autoencoder {
     /// Whether learning was stopped from outside before its end.
     pub fn was_stopped(&self) -> bool {
         self.info.was_stopped
+    }
+
+    /// Whether every epoch was taken back because it made the loss larger, however often the step was halved: what is kept is what learning started from.
+    pub fn is_stuck(&self) -> bool {
+        self.info.is_stuck
+    }
+
+    /// Whether learning went on to its end, and was not all in vain.
+    pub fn converged(&self) -> bool {
+        !(self.diverged() || self.was_stopped() || self.is_stuck())
+    }
+
+    /// Plain stochastic gradients, or with reduced variance.
+    pub fn optimizer(&self) -> Optimizer {
+        self.info.optimizer
+    }
+
+    /// The gradient that coefficients over a span are moved by.
+    pub fn gradient(&self) -> Gradient {
+        self.info.gradient
+    }
+
+    /// Samples that are averaged in an update.
+    pub fn batch_size(&self) -> usize {
+        self.info.batch_size
+    }
+
+    /// Residual of eigenpairs while learning, relative to the eigenvalue.
+    pub fn tolerance(&self) -> f64 {
+        self.info.tolerance
+    }
+
+    /// Where everything random came from.
+    pub fn seed(&self) -> u64 {
+        self.info.seed
+    }
+
+    /// Whether the step was found by trying.
+    pub fn rate_was_found(&self) -> bool {
+        self.info.rate_was_found
     }
 
     /// The encoder, row by row: `k` matrices of `d × d` with full span, one of `k × m` over a span of `m` points.
@@ -311,7 +297,8 @@ impl Autoencoder {
         Ok(losses)
     }
 
-    /// Learns from more points, in their order: one epoch, with the step that is due. On an error, everything stays as it was.
+    /// Learns from more points, in their order: one epoch, with the step that is due. On an error, everything stays as it was. If the run is stopped, the updates until
+    /// then are kept, and [`was_stopped`](Self::was_stopped) says so; [`n_samples`](Self::n_samples) counts the points that they are of.
     ///
     /// A step that was found by trying is divided by the square of how much longer the points are than those it was found with, and halved while it makes
     /// their loss much larger. If nothing helps, or the step was given, the parameters stay as they were, and the model has [diverged](Self::diverged).
@@ -320,15 +307,18 @@ impl Autoencoder {
     ///
     /// # Errors
     ///
-    /// If the points have another width than those before, or hold values that are not finite, or the run was stopped before its first update.
+    /// If the points have another width than those before, or hold values that are not finite, or the run was stopped before its first update, or after updates that
+    /// have made things much worse.
     pub fn partial_fit(&mut self, points: &Points, watch: &Watch<'_>) -> Result<()> {
         self.check(points)?;
         let before = self.info.n_samples as f64;
         let (parameters, info) = go_on(self, points, watch)?;
-        let more = (info.n_samples - self.info.n_samples) as f64;
-        let new = crate::data::Moments::of(points);
-        for (mean, new) in self.mean.iter_mut().zip(new.mean()) {
-            *mean = (*mean * before + new * more) / (before + more);
+        let more = info.n_samples - self.info.n_samples;
+        if more > 0 {
+            let (new, more) = (Moments::of(&points.slice(0..more)), more as f64);
+            for (mean, new) in self.mean.iter_mut().zip(new.mean()) {
+                *mean = (*mean * before + new * more) / (before + more);
+            }
         }
         (self.parameters, self.info) = (parameters, info);
         Ok(())

@@ -40,6 +40,11 @@ pub(super) fn gather(points: &Points, rows: &[usize], scale: f64) -> Mat<f64> {
 }
 
 impl Given {
+    /// Whether all matrices of encoder and decoder, of `d` columns, are symmetric, so that half of each says it all.
+    pub(super) fn is_symmetric(&self, d: usize) -> bool {
+        [&self.encoder, &self.decoder].into_iter().all(|values| Layout::of(values, d) == Layout::Packed)
+    }
+
     /// The leading components of kernel PCA with the kernel `(γ x·y)²`, not centred, as encoder and decoder of full span, whether the model is exact, over
     /// landmarks, or was learned by iteration. Without an epoch what is learned from them is that kernel PCA, with a decoder.
     ///
@@ -90,10 +95,17 @@ impl Given {
     }
 }
 
-/// The rows of a span.
-pub(super) fn span_rows(settings: &AutoencoderKernelPca, rows: &[usize]) -> Vec<usize> {
+/// The rows of a span: all of them or, where there are too many, some that are not zero, if there are any, because nothing is a combination of zeros.
+pub(super) fn span_rows(settings: &AutoencoderKernelPca, points: &Points, rows: &[usize]) -> Vec<usize> {
     let count = settings.landmarks.unwrap_or(super::settings::LANDMARKS);
-    sample_rows(rows.len(), count, settings.seed).into_iter().map(|at| rows[at]).collect()
+    let chosen =
+        |rows: &[usize]| sample_rows(rows.len(), count, settings.seed).into_iter().map(|at| rows[at]).collect();
+    if count >= rows.len() {
+        return chosen(rows);
+    }
+    let is_something = |row: &usize| points.row(*row).iter().any(|&x| x != 0.0);
+    let some: Vec<usize> = rows.iter().copied().filter(is_something).collect();
+    chosen(if some.is_empty() { rows } else { &some })
 }
 
 /// The parameters that learning starts with: points are divided by `scale`, and given coefficients over a span go with points that are not.
@@ -133,7 +145,7 @@ pub(super) fn start(
             Ok(Parameters::Full { encoder, decoder })
         }
         SpanChoice::Data => {
-            let chosen = span_rows(settings, rows);
+            let chosen = span_rows(settings, points, rows);
             let x = gather(points, &chosen, scale);
             let m = chosen.len();
             let (encoder, decoder) = match &settings.start {
@@ -220,13 +232,8 @@ pub(super) fn forms_of(
 }
 
 fn forms_given(given: &Given, k: usize, d: usize) -> Result<(Forms, Forms)> {
-    let layout = {
-        check_given(given, k.saturating_mul(d).saturating_mul(d), &format!("{k} matrices of {d} x {d}"))?;
-        match (Layout::of(&given.encoder, d), Layout::of(&given.decoder, d)) {
-            (Layout::Packed, Layout::Packed) => Layout::Packed,
-            _ => Layout::Square,
-        }
-    };
+    check_given(given, k.saturating_mul(d).saturating_mul(d), &format!("{k} matrices of {d} x {d}"))?;
+    let layout = if given.is_symmetric(d) { Layout::Packed } else { Layout::Square };
     Ok((Forms::from_matrices(layout, &given.encoder, d), Forms::from_matrices(layout, &given.decoder, d)))
 }
 

@@ -22,6 +22,8 @@ use crate::watch::{Context, Phase, Threads, Watch};
 pub(super) const AT_ONCE: usize = 256;
 /// How much of the sample, and of everything, is mixed into a start vector.
 const MIXED: (f64, f64) = (0.3, 0.02);
+/// How many times the loss of parameters that are zero, or of the start, if that is more, the loss of a batch may be before it has diverged.
+const DIVERGED: f64 = 100.0;
 /// How exact losses are that somebody asks for.
 pub(super) const REPORTED: Until = Until { tolerance: 1e-6, max_steps: 300 };
 /// How exact losses are that are looked at between epochs. An eigenvalue is off by at most its residual, a ten-thousandth, and by about the square of it where
@@ -93,7 +95,7 @@ impl<'a> Trainer<'a> {
         Context::new(self.threads, self.watch, Phase::Learning)
     }
 
-    /// Goes through samples once, in the order given; a batch whose loss is beyond `limit` has diverged.
+    /// Goes through samples once, in the order given; a batch whose loss is more than `limit` times the mean of its squared norms has diverged.
     pub(super) fn epoch(
         &mut self,
         state: &mut Progressed,
@@ -133,7 +135,8 @@ impl<'a> Trainer<'a> {
             let batch = self.batch(rows);
             let slopes = self.slopes(&state.parameters, rows, &batch);
             let loss = mean(&slopes.losses);
-            if loss.is_nan() || loss > limit {
+            let squares = batch.x.squared_norm_l2() / rows.len() as f64;
+            if loss.is_nan() || loss > limit * squares {
                 return Ok(Ended::Diverged);
             }
             let rate = state.step();
@@ -188,11 +191,17 @@ impl<'a> Trainer<'a> {
         (sum / n_seen.max(1) as f64, n_seen)
     }
 
-    /// What losses are held against: that of the start, or of parameters that are zero, which is the mean squared norm.
-    pub(super) fn limit(&self, start_loss: f64, rows: &[usize]) -> f64 {
+    /// The loss of parameters that are zero, which is the mean squared norm.
+    pub(super) fn loss_of_zero(&self, rows: &[usize]) -> f64 {
         let square = |row: usize| self.points.row(row).iter().map(|x| (x / self.scale).powi(2)).sum::<f64>();
-        let of_zero = rows.iter().map(|&row| square(row)).sum::<f64>() / rows.len().max(1) as f64;
-        start_loss.max(of_zero)
+        rows.iter().map(|&row| square(row)).sum::<f64>() / rows.len().max(1) as f64
+    }
+
+    /// What batches are held against: how many times the mean of its squared norms the loss of one may be. Losses grow with the squares of samples, so that of
+    /// one that is much longer than the others is much larger than theirs, whatever the step is.
+    pub(super) fn batch_limit(&self, start_loss: f64, rows: &[usize]) -> f64 {
+        let of_zero = self.loss_of_zero(rows);
+        DIVERGED * if of_zero > 0.0 { (start_loss / of_zero).max(1.0) } else { 1.0 }
     }
 
     fn batch(&self, rows: &[usize]) -> Batch {

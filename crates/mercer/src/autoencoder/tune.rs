@@ -6,7 +6,6 @@
 //! while that is better, down while it is not, and one of two at the end. A run that diverges has no loss at all. All trials begin at the same place, so with
 //! reduced variance they have one reference.
 
-use super::fit::BATCH_DIVERGED;
 use super::train::{Ended, Progressed, Trainer};
 use crate::error::Result;
 use crate::watch::Context;
@@ -39,7 +38,7 @@ pub(super) fn rate(
     let compared: Vec<usize> = sample.iter().copied().take(COMPARED).collect();
     let stopped = || context.interrupted();
     let start_loss = trainer.loss(&start.parameters, &compared).ok_or_else(stopped)?;
-    let limit = BATCH_DIVERGED * trainer.limit(start_loss, &compared);
+    let limit = trainer.batch_limit(start_loss, &compared);
     let reference = trainer.reference(&start.parameters)?.ok_or_else(stopped)?;
     let mut trial = |rate: f64| -> Result<f64> {
         let mut state = Progressed { rate, decay: None, ..start.clone() };

@@ -6,4 +6,5 @@ mod bad_input;
 mod cases;
 mod files;
 mod promises;
+mod steps;
 mod support;

@@ -1,0 +1,108 @@
+//! Learning from more points than those of the fit.
+
+use super::fit::{DIVERGED, HALVINGS, largest_square, until};
+use super::info::{HistoryEntry, Info};
+use super::model::Autoencoder;
+use super::parameters::Parameters;
+use super::train::{AT_ONCE, Ended, Progressed, Trainer};
+use super::tune;
+use crate::data::Points;
+use crate::error::Result;
+use crate::watch::{Stopwatch, Watch};
+
+/// More points than those of the fit may make the loss of theirs larger by this share of that of no parameters at all, if the step is ours to halve:
+/// steps are noisy, and few rows say little.
+const GROWN: f64 = 0.1;
+
+/// One more epoch over new points, in their order, with what a model knows. If that makes things much worse, the model stays as it was. Of a run that was stopped
+/// the updates until then are kept, unless they make things much worse; without an update it is an error.
+pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> Result<(Parameters, Info)> {
+    let info = model.info();
+    let threads = model.threads()?;
+    let work = (info.optimizer, info.batch_size, until(info.batch_size, Some(info.tolerance)));
+    let rows: Vec<usize> = (0..points.n_samples()).collect();
+    let mut trainer = Trainer::new(points, model.scale(), work, rows.clone(), &threads, watch);
+    let before = before(model, points)?;
+    let is_ours = is_found(info);
+    let stopwatch = Stopwatch::start();
+    let context = trainer.context();
+    let stopped = || context.interrupted();
+    let mut state = before.clone();
+    if state.rate == 0.0 {
+        state.rate = tune::rate(&mut trainer, &before, &rows, &context)?;
+    }
+    let start_loss = trainer.loss(&before.parameters, &rows).ok_or_else(stopped)?;
+    let (too_much, batch_limit) =
+        (too_much(&trainer, start_loss, &rows, is_ours), trainer.batch_limit(start_loss, &rows));
+    let mut info = Info { was_stopped: false, diverged: false, is_stuck: false, ..info.clone() };
+    let loss = loop {
+        let ended = trainer.epoch(&mut state, &rows, batch_limit, &context)?;
+        let loss = if ended == Ended::Diverged { Some(f64::NAN) } else { trainer.loss(&state.parameters, &rows) };
+        match loss {
+            Some(loss) if loss <= too_much => break loss,
+            Some(_) if is_ours && info.n_halved < model.info().n_halved + HALVINGS => {
+                state = Progressed { rate: 0.5 * state.rate, ..before.clone() };
+                info.n_halved += 1;
+            }
+            Some(_) => {
+                info.diverged = true;
+                return Ok((before.parameters, info));
+            }
+            None => {
+                let learned = rows.len().min((state.updates - before.updates).saturating_mul(info.batch_size));
+                if !is_worth_keeping(&trainer, &before, &state, &rows[..learned], is_ours) {
+                    return Err(stopped());
+                }
+                info.was_stopped = true;
+                info.n_samples += learned;
+                (info.updates, info.learning_rate) = (state.updates, state.rate);
+                return Ok((state.parameters, info));
+            }
+        }
+    };
+    info.n_samples += rows.len();
+    (info.updates, info.learning_rate) = (state.updates, state.rate);
+    let epoch = info.history.last().map_or(0, |entry| entry.epoch) + 1;
+    let seconds = info.history.last().map_or(0.0, |entry| entry.seconds) + stopwatch.seconds();
+    let (updates, rate, loss) = (state.updates, state.step(), loss * model.scale() * model.scale());
+    info.history.push(HistoryEntry { epoch, updates, rate, loss, validation_loss: None, seconds });
+    Ok((state.parameters, info))
+}
+
+/// Whether the step is ours to halve: it was found by trying, or is still to be.
+fn is_found(info: &Info) -> bool {
+    info.rate_was_found || info.learning_rate == 0.0
+}
+
+/// Where a model stands before it learns from these points.
+fn before(model: &Autoencoder, points: &Points) -> Result<Progressed> {
+    let info = model.info();
+    let longer = largest_square(points)? / (model.scale() * model.scale());
+    Ok(Progressed {
+        parameters: model.parameters().clone(),
+        updates: info.updates,
+        rate: info.learning_rate,
+        decay: info.decay,
+        // A step that was found is one for the rows that it was found with; losses and slopes grow with the square of longer ones.
+        divisor: if is_found(info) { longer.max(1.0) } else { 1.0 },
+    })
+}
+
+/// The loss of some rows from which on learning has made things much worse.
+fn too_much(trainer: &Trainer<'_>, start_loss: f64, rows: &[usize], is_ours: bool) -> f64 {
+    let of_zero = trainer.loss_of_zero(rows);
+    if is_ours { start_loss + GROWN * of_zero } else { DIVERGED * start_loss.max(of_zero) }
+}
+
+/// Whether updates of a run that was stopped have not made things much worse, for some of the rows that they are of.
+fn is_worth_keeping(
+    trainer: &Trainer<'_>,
+    before: &Progressed,
+    after: &Progressed,
+    learned: &[usize],
+    is_ours: bool,
+) -> bool {
+    let some = &learned[..learned.len().min(AT_ONCE)];
+    let loss = |state: &Progressed| trainer.loss_so_far(&state.parameters, some).0;
+    !some.is_empty() && loss(after) <= too_much(trainer, loss(before), some, is_ours)
+}

@@ -1,0 +1,115 @@
+//! Steps that are taken, taken back and kept.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mercer::autoencoder::{AutoencoderKernelPca, Codec, Given, SpanChoice, StartFrom};
+use mercer::watch::{Phase, Progress};
+use mercer::{MemoryBudget, Points, Watch};
+
+use crate::support::pictures;
+
+/// Rows of which the first is so many times as long.
+fn with_one_long(rows: usize, columns: usize, seed: u64, factor: f64) -> Points {
+    let points = pictures(rows, columns, seed);
+    let values = (0..rows).flat_map(|i| points.row(i).into_iter().map(move |x| if i == 0 { factor * x } else { x }));
+    Points::from_f64(values.collect::<Vec<_>>(), rows, columns).unwrap()
+}
+
+#[test]
+fn a_row_that_is_much_longer_than_the_others_is_no_divergence() {
+    let points = with_one_long(300, 5, 31, 100.0);
+    for span in [SpanChoice::Full, SpanChoice::Data] {
+        let settings = AutoencoderKernelPca::new(2).span(span).start(StartFrom::Random).batch_size(1);
+        let model = settings.learning_rate(1e-9).epochs(2).fit(&points).unwrap();
+        assert!(model.converged() && !model.diverged(), "{span}");
+        assert_eq!(model.n_updates(), 600, "{span}");
+        let found = AutoencoderKernelPca::new(2).span(span).batch_size(4).epochs(3).fit(&points).unwrap();
+        assert!(found.converged() && found.n_updates() > 0, "{span}: {} halvings", found.n_halved());
+    }
+}
+
+/// The step is found on a third of the rows. Where the row that is much longer than the others is not among them, it is much too large for it.
+#[test]
+fn learning_that_was_all_in_vain_is_told() {
+    let points = with_one_long(1600, 5, 32, 100.0);
+    let mut n_stuck = 0;
+    for seed in 0..6 {
+        let settings = AutoencoderKernelPca::new(2).batch_size(16).seed(seed);
+        let start = settings.clone().epochs(0).fit(&points).unwrap();
+        assert!(start.converged() && !start.is_stuck(), "nothing was to be learned");
+        let model = settings.epochs(1).fit(&points).unwrap();
+        if model.history().len() == 1 {
+            assert!(model.is_stuck() && !model.converged() && model.n_halved() == 1, "seed {seed}");
+            assert_eq!(model.encoder(), start.encoder(), "seed {seed}");
+            n_stuck += 1;
+        } else {
+            assert!(!model.is_stuck() && model.converged(), "seed {seed}");
+        }
+    }
+    assert!((1..6).contains(&n_stuck), "{n_stuck} of 6 are stuck");
+}
+
+/// The mean loss of all rows is made of those of both parts, so it tells which epoch they are of.
+#[test]
+fn the_epoch_that_is_best_for_rows_held_out_is_the_one_that_is_kept() {
+    let (points, share) = (pictures(200, 10, 33), 0.5);
+    let settings = AutoencoderKernelPca::new(6).validation(share).learning_rate(0.4).decay(1e9);
+    let model = settings.batch_size(4).epochs(12).patience(12).fit(&points).unwrap();
+    let judged: Vec<f64> = model.history().iter().map(|entry| entry.validation_loss.unwrap()).collect();
+    let best = (0..judged.len()).min_by(|&a, &b| judged[a].total_cmp(&judged[b])).unwrap();
+    assert!(best + 1 < judged.len(), "the last epoch is the best: {judged:?}");
+    let expected = |epoch: usize| (1.0 - share) * model.history()[epoch].loss + share * judged[epoch];
+    let found = model.losses(&points).unwrap().iter().sum::<f64>() / 200.0;
+    assert!((found - expected(best)).abs() < 1e-4 * found, "{found}, and epoch {best} had {}", expected(best));
+    let last = expected(judged.len() - 1);
+    assert!((found - last).abs() > 1e-3 * found, "the last epoch had as much: {last}");
+}
+
+#[test]
+fn more_points_that_are_cut_off_count_as_far_as_they_were_learned_from() {
+    let points = pictures(400, 12, 34);
+    let fitted = AutoencoderKernelPca::new(2).epochs(2).batch_size(20).fit(&points.slice(0..100)).unwrap();
+    let more = points.slice(100..400);
+    let stop = AtomicBool::new(false);
+    let observer = |progress: &Progress| {
+        if progress.phase == Phase::Learning && progress.fraction > 0.5 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let mut model = fitted.clone();
+    model.partial_fit(&more, &Watch::new().interrupt(&stop).observer(&observer)).unwrap();
+    assert!(model.was_stopped() && !model.converged());
+    let learned = model.n_samples() - fitted.n_samples();
+    assert!(learned > 0 && learned < 300 && learned == 20 * (model.n_updates() - fitted.n_updates()), "{learned}");
+    let mean = |k: usize| (0..100 + learned).map(|i| points.row(i)[k]).sum::<f64>() / (100 + learned) as f64;
+    assert!((0..12).all(|k| (model.mean()[k] - mean(k)).abs() < 1e-12));
+    // Stopped before its first update, it is an error, and nothing has changed.
+    let mut untouched = fitted.clone();
+    stop.store(true, Ordering::Relaxed);
+    assert!(untouched.partial_fit(&more, &Watch::new().interrupt(&stop)).is_err());
+    assert_eq!((untouched.encoder(), untouched.n_samples()), (fitted.encoder(), fitted.n_samples()));
+}
+
+#[test]
+fn a_span_is_made_of_rows_that_are_not_zero() {
+    let values: Vec<f64> = (0..600).map(|at| if at < 3 { 1.0 } else { 0.0 }).collect();
+    let points = Points::from_f64(values, 200, 3).unwrap();
+    let model = AutoencoderKernelPca::new(1).span(SpanChoice::Data).landmarks(5).epochs(2).fit(&points).unwrap();
+    assert_eq!(model.span_points().unwrap().nrows(), 1);
+    let decoded = model.reconstruct(&points).unwrap();
+    assert!((decoded[(0, 1)] - 1.0).abs() < 0.05 && decoded[(1, 1)].abs() < 1e-9, "{decoded:?}");
+}
+
+#[test]
+fn forms_that_are_not_symmetric_take_twice_the_memory() {
+    let (points, k, d) = (pictures(50, 40, 35), 2, 40);
+    let fit = |slant: f64| {
+        let matrix = |at: usize| if at % (d * d) == 1 { slant } else { f64::from(u8::from(at.is_multiple_of(d + 1))) };
+        let numbers: Vec<f64> = (0..k).flat_map(|_| (0..d * d).map(matrix)).collect();
+        let start = StartFrom::Given(Given { encoder: numbers.clone(), decoder: numbers });
+        AutoencoderKernelPca::new(k).start(start).epochs(0).memory(MemoryBudget::Bytes(80_000)).fit(&points)
+    };
+    assert!(fit(0.0).is_ok());
+    let said = fit(0.5).unwrap_err().to_string();
+    assert!(said.contains("2 forms of 40 columns"), "{said}");
+}
