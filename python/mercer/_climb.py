@@ -1,6 +1,7 @@
 """More than a width: several parameters of a kernel, or a width for every feature, by gradient."""
 
 import json
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from . import _checks, _mercer
 from ._arrays import rows
+from ._base import convergence_warning
 from ._kernels import describe
 
 _PARAMETERS = ("gamma", "coef0", "alpha")
@@ -79,7 +81,7 @@ class ArdResult:
     >>> import numpy as np
     >>> from mercer import tune_ard
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> result = tune_ard(X, [0.1, 0.1, 0.1], max_iter=5)
+    >>> result = tune_ard(X, [0.1, 0.1, 0.1])
     >>> result.gammas.shape, result.value > result.start_value
     ((3,), True)
     """
@@ -150,12 +152,21 @@ def tune_parameters(
     }
     fields = json.loads(_mercer.tune_parameters(rows(X, "X"), settings))
     found = fields.pop("parameters")
+    _say_if_cut_short(fields)
     return ParameterResult(
         parameters={name: one["value"] for name, one in found.items()},
         gradient={name: one["slope"] for name, one in found.items()},
         at_bound=[name for name, one in found.items() if one["is_at_bound"]],
         **fields,
     )
+
+
+def _say_if_cut_short(fields: dict[str, Any]) -> None:
+    """Warns of a climb that has ended before its summit."""
+    if not fields["converged"]:
+        steps = "1 step" if fields["n_iter"] == 1 else f"{fields['n_iter']} steps"
+        message = f"the climb ended after {steps}, before a maximum: a larger max_iter, or a start nearer to one, may reach it"
+        warnings.warn(message, convergence_warning(), stacklevel=3)
 
 
 def _ranges(owner: str, ranges: Any) -> list[tuple[str, float, float]]:
@@ -219,4 +230,5 @@ def tune_ard(
     }
     fields = json.loads(_mercer.tune_ard(rows(X, "X"), settings))
     found = np.array(fields.pop("gammas"), dtype=np.float64)
+    _say_if_cut_short(fields)
     return ArdResult(gammas=found, bandwidths=np.sqrt(0.5 / found), **fields)

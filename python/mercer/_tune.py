@@ -37,6 +37,9 @@ class TuneResult:
         The highest maximum; one of the bandwidths tried, if none of the maxima is as good.
     standard_error : float
         The standard error of ``best_bandwidth``; 0.0 if nothing was sampled.
+    tolerance : float or None
+        How narrow the interval of ``best_bandwidth`` had to be, relative to it; ``None`` for ``"median"`` and ``"scale"``, and for
+        ``"reconstruction"`` if nothing was asked for.
     converged : bool
         Whether ``best_bandwidth`` is known as narrowly as was asked.
     seconds : float
@@ -58,6 +61,7 @@ class TuneResult:
     best_gamma: float
     best_value: float
     standard_error: float
+    tolerance: float | None
     converged: bool
     seconds: float
     kernel: str
@@ -141,14 +145,14 @@ def tune_kernel(
         A kernel with a width, as in :class:`KernelPCA`.
     criterion : str, default="variance"
         ``"variance"``: the variance of the components' variances is largest. ``"effective-rank"``: the sum of the eigenvalues
-        over the effective rank is. ``"leading"``: the sum of the leading eigenvalues is. ``"reconstruction"``: points that are held out are
-        reconstructed best. ``"median"``, ``"scale"``: as ``gamma`` in :class:`KernelPCA`, without a search.
+        over the effective rank is. ``"leading"``: the sum of the leading eigenvalues is. ``"reconstruction"``: a third of the points, held out by
+        ``random_state``, is reconstructed best. ``"median"``, ``"scale"``: as ``gamma`` in :class:`KernelPCA`, without a search.
     bandwidths : sequence of float, default=None
         Bandwidths to try, with ``gamma = 1 / (2 bandwidth**2)``, in any order; maxima between them are refined. By default up to
         64 over the distances that the data has.
     method : {"auto", "exact", "sampled"}, default="auto"
         Whether all pairs of points are looked at: by default up to 10 000 points, and up to 40 000 where samples do not place the best
-        bandwidth as narrowly as ``tolerance`` asks.
+        bandwidth as narrowly as ``tolerance`` asks. ``"effective-rank"`` takes 10 000 of more points, unless ``"exact"`` asks for all.
     random_state : int, RandomState, Generator or None, default=None
         Where samples come from; ``None`` is 0.
     degree, coef0, kernel_params

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from mercer import ArdResult, KernelPCA, ParameterResult, tune_ard, tune_kernel, tune_parameters
 
@@ -83,7 +84,8 @@ def test_the_width_to_start_from_is_searched_with_the_seed():
 
 
 def test_widths_per_feature_start_where_they_are_told_to(grouped):
-    short = tune_ard(grouped, [0.1, 0.2, 0.3, 0.4], max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="the climb ended after 1 step, before a maximum"):
+        short = tune_ard(grouped, [0.1, 0.2, 0.3, 0.4], max_iter=1)
     X = grouped * np.sqrt([0.1, 0.2, 0.3, 0.4])
     assert short.start_value == pytest.approx(criterion(np.exp(-squared_distances(X))), rel=1e-9)
     assert short.n_iter == 1 and not short.converged

@@ -42,9 +42,14 @@ def test_the_stored_case(case):
 
 
 def test_a_bump_of_noise_is_not_taken_where_an_end_of_the_scan_is_better():
-    result = tune_kernel(np.random.default_rng(4).normal(size=(120, 2)), criterion="reconstruction")
-    assert result.best_value >= result.values.max() > -0.6
-    assert any("is the widest that was tried" in warning for warning in result.warnings)
+    X = np.random.default_rng(4).normal(size=(120, 2))
+    # Which points are held out decides where the end is better: for some seeds it is.
+    at_an_end = 0
+    for seed in range(8):
+        result = tune_kernel(X, criterion="reconstruction", random_state=seed)
+        assert result.best_value >= result.values.max() > -0.7
+        at_an_end += any("is the widest that was tried" in warning for warning in result.warnings)
+    assert at_an_end > 0
 
 
 def test_bandwidths_keep_the_order_they_were_given_in(case, tmp_path):
@@ -170,8 +175,11 @@ def test_it_prints_what_it_found(points):
     ("X", "arguments", "words"),
     [
         (np.ones((10, 3)), {}, "equal"),
+        (np.ones((10, 3)), {"kernel": "poly", "bandwidths": [1.0, 2.0]}, "equal"),
+        (1e4 * np.arange(1.0, 50.0)[:, None], {"kernel": "poly", "degree": 20, "bandwidths": [1.0, 2.0]}, "row 48 .* overflows"),
+        (np.eye(12), {"criterion": "reconstruction", "n_leading": 8}, "not held out"),
         ([[0.0], [1.0]], {}, "no maximum"),
-        ([[0.0], [1.0], [1.0], [0.0]], {}, "two points"),
+        ([[0.0], [1.0], [1.0], [0.0]], {}, "two points; give bandwidths to try"),
         ([[1.0]], {}, "at least 2 rows"),
         ([[1.0], [np.nan], [2.0]], {}, "finite"),
         (np.eye(5), {"kernel": "linear"}, "linear"),
@@ -193,6 +201,27 @@ def test_it_prints_what_it_found(points):
 def test_bad_input(X, arguments, words):
     with pytest.raises(ValueError, match=words):
         tune_kernel(X, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("X", "words"), [(np.ones((5, 2)), "equal"), (1e4 * np.arange(1.0, 50.0)[:, None], "overflows")]
+)
+def test_a_climb_without_a_criterion_is_refused(X, words):
+    with pytest.raises(ValueError, match=words):
+        tune_parameters(X, "poly", {"gamma": (0.5, 1)}, degree=20)
+
+
+def test_the_tolerance_is_that_of_the_search(points):
+    assert tune_kernel(points).tolerance == 1e-8 and tune_kernel(points, tolerance=1e-4).tolerance == 1e-4
+    assert tune_kernel(points, criterion="median").tolerance is None
+
+
+def test_the_seed_says_which_points_are_held_out():
+    # Every third row is of the same group: the other two know nothing of it.
+    X = 10.0 * np.eye(3)[np.arange(60) % 3] + 0.1 * np.random.default_rng(8).normal(size=(60, 3))
+    found = [tune_kernel(X, criterion="reconstruction", n_leading=2, random_state=seed) for seed in (0, 1)]
+    assert min(result.best_value for result in found) > -0.1
+    assert found[0].best_value != found[1].best_value
 
 
 def test_constant_features_change_nothing(points):

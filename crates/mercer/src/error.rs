@@ -75,6 +75,18 @@ pub enum Error {
         found: usize,
     },
 
+    /// A row of a stream has another width than the others.
+    #[error(
+        "the row has {}, but rows of this stream have {expected}",
+        if *.found == 1 { "1 column".to_owned() } else { format!("{found} columns") }
+    )]
+    RowWidth {
+        /// Columns of the rows that an online learner has learned, or begins with.
+        expected: usize,
+        /// Columns of this one.
+        found: usize,
+    },
+
     /// A value that no kernel can use.
     #[error("row {row}, column {column} is {value}; kernels need finite numbers")]
     NotFinite {
@@ -384,8 +396,8 @@ pub enum Error {
 
     /// A criterion for the width of a kernel only rises or only falls.
     #[error(
-        "the criterion \"{criterion}\" has no maximum between bandwidths {low:.3e} and {high:.3e}: it {} all the way, as when all rows \
-         are copies of two points; give the kernel a width", if *.rises { "rises" } else { "falls" }
+        "the criterion \"{criterion}\" has no maximum between bandwidths {low:.3e} and {high:.3e}{}; {advice}",
+        no_maximum(*.rises, *.n_sampled)
     )]
     NoMaximum {
         /// The criterion's name.
@@ -396,6 +408,10 @@ pub enum Error {
         high: f64,
         /// Whether it rises with the bandwidth.
         rises: bool,
+        /// Points of the samples that show none; nothing if all pairs were looked at.
+        n_sampled: Option<usize>,
+        /// What would help.
+        advice: &'static str,
     },
 
     /// Labels that nothing can be learned from.
@@ -468,6 +484,7 @@ impl Error {
             | Self::NoColumns { .. }
             | Self::ShapeMismatch { .. }
             | Self::FeatureMismatch { .. }
+            | Self::RowWidth { .. }
             | Self::NotFinite { .. }
             | Self::TooLarge { .. }
             | Self::TooLargeToLearn { .. }
@@ -518,6 +535,15 @@ impl Error {
     pub(crate) fn require_finite(name: &'static str, value: f64) -> Result<()> {
         if value.is_finite() { Ok(()) } else { Err(Self::invalid(name, "a finite number", value)) }
     }
+}
+
+/// What is known of a criterion without a maximum.
+fn no_maximum(rises: bool, n_sampled: Option<usize>) -> String {
+    let Some(n) = n_sampled else {
+        let goes = if rises { "rises" } else { "falls" };
+        return format!(": it {goes} all the way, as when all rows are copies of two points");
+    };
+    format!(" that could be told from chance in samples of {n} points: the exact method looks at all pairs")
 }
 
 /// A number as it would be typed: not three hundred zeros.

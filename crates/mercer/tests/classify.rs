@@ -223,11 +223,40 @@ fn labels_and_settings_that_make_no_sense() {
 }
 
 #[test]
+fn a_matrix_that_is_given_is_no_kernel_to_classify_with() {
+    let (points, labels) = disc_and_ring(20);
+    let classifier = KernelClassifier::new(KernelSpec::new("precomputed"));
+    let words = ["a classifier does not work with the precomputed kernel", "matrix that is given"];
+    assert_refused(classifier.fit(&points, &labels), &words);
+    assert_refused(classifier.cross_validate(&points, &labels, 5, 1), &words);
+}
+
+#[test]
+fn a_class_without_a_best_width_is_named_with_what_would_help() {
+    let values: Vec<f64> = (0..30).map(|i| f64::from(if i < 15 { i } else { 40 + i % 2 })).collect();
+    let labels: Vec<usize> = (0..30).map(|i| i / 15).collect();
+    let points = Points::from_f64(values, 30, 1).unwrap();
+    let message = auto().widths(Widths::PerClass).fit(&points, &labels).unwrap_err().to_string();
+    assert!(message.starts_with("class 1 has 15 rows to learn from, for which no width is the best"), "{message}");
+    assert!(message.ends_with("use one width for all classes"), "{message}");
+    assert!(!message.contains("give the kernel a width"), "{message}");
+}
+
+#[test]
+fn rows_of_a_class_in_a_fold_are_those_that_are_learned_from() {
+    let (points, _) = disc_and_ring(20);
+    let labels: Vec<usize> = (0..20).map(|i| usize::from(i < 4)).collect();
+    let message = auto().widths(Widths::PerClass).cross_validate(&points, &labels, 2, 1).unwrap_err().to_string();
+    let expected = "in a fold, class 1 has 2 rows to learn from: a width of its own needs at least 3";
+    assert_eq!(message, expected);
+}
+
+#[test]
 fn a_class_without_a_width_of_its_own_is_named() {
     let values: Vec<f64> = (0..30).map(|i| if i < 15 { f64::from(i) } else { 40.0 }).collect();
     let labels: Vec<usize> = (0..30).map(|i| i / 15).collect();
     let points = Points::from_f64(values, 30, 1).unwrap();
     let classifier = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Auto)).widths(Widths::PerClass);
     let message = classifier.fit(&points, &labels).unwrap_err().to_string();
-    assert!(message.contains("class 1 has 15 rows that are all equal"), "{message}");
+    assert!(message.contains("class 1 has 15 rows to learn from, which are all equal"), "{message}");
 }

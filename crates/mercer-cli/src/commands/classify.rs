@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use mercer::classify::{CrossValidation, KernelClassifier, Unit, Widths};
-use mercer::kernel::{KernelSpec, Width};
+use mercer::kernel::{Kernel, KernelSpec, Width};
 use mercer::record::KernelRecord;
 use serde::Serialize;
 
 use super::learn::watched;
 use super::session::{Session, threads};
+use super::tune::is_of_distance;
 use crate::args::{ClassifyArgs, Gamma, UnitChoice};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::output::summary::{percent, seconds, short};
@@ -27,6 +28,12 @@ struct ClassifyBody {
     seed: u64,
     /// Without its width, of which every fold has its own.
     kernel: KernelRecord,
+    /// Components that were asked for, if their number was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    n_components_asked: Option<usize>,
+    /// The share of the variance that they had to explain, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variance_asked: Option<f64>,
     #[serde(flatten)]
     layer: LayerRecord,
     folds: usize,
@@ -99,7 +106,9 @@ pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
         n_features: data.points.n_features(),
         threads: threads.count(),
         seed: args.layer.seed,
-        kernel: KernelRecord { gamma: None, ..KernelRecord::from(&kernel_spec(args)?.resolve_without_points()?) },
+        kernel: KernelRecord { gamma: None, ..KernelRecord::from(&kernel_spec(args).resolve_without_points()?) },
+        n_components_asked: args.layer.n_components,
+        variance_asked: args.layer.variance,
         layer: layer_record(args)?,
         folds,
         repeats,
@@ -175,6 +184,12 @@ fn unit(args: &ClassifyArgs) -> Result<Unit> {
 
 fn classifier(args: &ClassifyArgs) -> Result<KernelClassifier> {
     let layer = &args.layer;
+    if matches!(KernelSpec::specimen(&args.kernel)?, Kernel::Precomputed) {
+        return Err(Failure::usage(format!(
+            "--kernel {} is a matrix that is given: a classifier learns from points",
+            args.kernel
+        )));
+    }
     let unit = unit(args)?;
     let width = width(args);
     if args.per_class && matches!(width, Some(Width::Gamma(_) | Width::Bandwidth(_))) {
@@ -182,13 +197,13 @@ fn classifier(args: &ClassifyArgs) -> Result<KernelClassifier> {
             "--per-class finds a width for each class: leave --gamma and --bandwidth out, or give auto",
         ));
     }
-    if args.per_class && !is_of_distance(args)? {
+    if args.per_class && !is_of_distance(&args.kernel) {
         return Err(Failure::usage(format!(
             "--per-class does not work with the {} kernel: it has no width to find",
             args.kernel
         )));
     }
-    let classifier = KernelClassifier::new(kernel_spec(args)?)
+    let classifier = KernelClassifier::new(kernel_spec(args))
         .unit(unit)
         .widths(if args.per_class { Widths::PerClass } else { Widths::Common })
         .seed(layer.seed);
@@ -208,23 +223,17 @@ fn width(args: &ClassifyArgs) -> Option<Width> {
     })
 }
 
-/// Whether the kernel is a function of a distance, so that it has a width that can be found.
-fn is_of_distance(args: &ClassifyArgs) -> Result<bool> {
-    let pairing = KernelSpec::specimen(&args.kernel)?.pairing();
-    Ok(pairing.is_some_and(mercer::kernel::Pairing::is_translation_invariant))
-}
-
 /// The kernel that was asked for.
-fn kernel_spec(args: &ClassifyArgs) -> Result<KernelSpec> {
+fn kernel_spec(args: &ClassifyArgs) -> KernelSpec {
     let spec = KernelSpec::new(&args.kernel);
     let spec = match width(args) {
         Some(width) => spec.width(width),
-        None if is_of_distance(args)? => spec.width(Width::Auto),
+        None if is_of_distance(&args.kernel) => spec.width(Width::Auto),
         None => spec,
     };
     let spec = args.degree.into_iter().fold(spec, KernelSpec::degree);
     let spec = args.coef0.into_iter().fold(spec, KernelSpec::coef0);
-    Ok(args.alpha.into_iter().fold(spec, KernelSpec::alpha))
+    args.alpha.into_iter().fold(spec, KernelSpec::alpha)
 }
 
 /// The result for people.

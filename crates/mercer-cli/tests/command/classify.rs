@@ -62,6 +62,20 @@ fn the_record_says_what_was_asked_of_the_unit() {
 }
 
 #[test]
+fn the_record_says_how_many_components_were_asked_for() {
+    let directory = directory();
+    for (flags, expected) in [
+        ("", [Value::Null, Value::Null]),
+        ("-n 4", [json!(4), Value::Null]),
+        ("--variance 0.5", [Value::Null, json!(0.5)]),
+    ] {
+        let words = format!("classify rings.csv --label kind --folds 2 --repeats 1 --json {flags}");
+        let record: Value = serde_json::from_str(&directory.run(&words).done().stdout).unwrap();
+        assert_eq!(["n_components_asked", "variance_asked"].map(|name| record[name].clone()), expected, "{flags}");
+    }
+}
+
+#[test]
 fn the_width_of_each_class_stands_beside_its_name() {
     let table = directory().run("classify rings.csv --label kind --per-class --folds 5 --repeats 2").done().stdout;
     assert!(table.contains("\ntest         5 folds, 2 times; "), "{table}");
@@ -126,6 +140,7 @@ fn what_cannot_be_classified_is_refused_with_the_reason() {
     let directory = directory();
     directory.write("one.csv", "x,y,kind\n1,2,a\n2,1,a\n3,1,a\n");
     directory.write("few.csv", "x,kind\n1,a\n2,a\n3,a\n4,b\n5,b\n6,b\n7,a\n");
+    directory.write("copies.csv", format!("x,kind\n{}{}", "7,a\n8,a\n".repeat(10), "1,b\n2,b\n3,b\n".repeat(4)));
     directory.write("single.csv", format!("x,kind\n{}5.5,b\n", "1,a\n2,a\n".repeat(5)));
     for (words, message) in [
         ("classify rings.csv --drop kind", "--label is missing"),
@@ -143,6 +158,18 @@ fn what_cannot_be_classified_is_refused_with_the_reason() {
         (
             "classify rings.csv --label kind --per-class --kernel linear",
             "--per-class does not work with the linear kernel",
+        ),
+        (
+            "classify rings.csv --label kind --kernel precomputed",
+            "--kernel precomputed is a matrix that is given: a classifier learns from points",
+        ),
+        (
+            "classify few.csv --label kind --per-class --folds 2",
+            "few.csv: in a fold, class \"a\" has 2 rows to learn from: a width of its own needs at least 3",
+        ),
+        (
+            "classify copies.csv --label kind --per-class --folds 2",
+            "copies.csv: in a fold, class \"a\" has 10 rows to learn from, for which no width is the best",
         ),
         ("classify rings.csv --label kind --penalty 0", "--penalty must be a positive number, but it is 0"),
         ("classify rings.csv --label kind -n 3 --variance 0.5", "cannot be used with"),

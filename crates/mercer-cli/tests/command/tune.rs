@@ -113,6 +113,30 @@ fn a_sampled_search_shows_its_interval_and_says_if_it_is_too_wide() {
 }
 
 #[test]
+fn the_record_of_a_climb_says_where_it_began() {
+    let directory = directory();
+    let width = record(&directory, "tune points.csv --label half --json");
+    for flags in ["--per-column", "--parameters gamma=0.001:100"] {
+        let found = record(&directory, &format!("tune points.csv --label half {flags} --seed 5 --json"));
+        assert_eq!(found["seed"], 5, "{flags}");
+        let (start, alone) = (found["start_value"].as_f64().unwrap(), width["tuning"]["best_value"].as_f64().unwrap());
+        assert!((start / alone - 1.0).abs() < 1e-6, "{flags}: {start} is not {alone}");
+        assert!(found["best_value"].as_f64().unwrap() >= start * (1.0 - 1e-12), "{found}");
+    }
+}
+
+#[test]
+fn the_record_of_a_search_says_how_narrow_its_interval_had_to_be() {
+    let directory = directory();
+    let tolerance = |flags: &str| {
+        record(&directory, &format!("tune points.csv --label half --json {flags}"))["tuning"]["tolerance"].clone()
+    };
+    assert_eq!(tolerance(""), 1e-8);
+    assert_eq!(tolerance("--tolerance 1e-4"), 1e-4);
+    assert_eq!(tolerance("--criterion median"), Value::Null);
+}
+
+#[test]
 fn a_climb_that_was_cut_short_says_so() {
     let directory = directory();
     for flags in ["--per-column", "--kernel rational-quadratic --parameters gamma=0.001:100,alpha=0.5:5"] {
@@ -362,9 +386,28 @@ fn what_cannot_be_tuned_is_refused_with_the_reason() {
     let directory = directory();
     directory.write("equal.csv", "x,y\n1,2\n1,2\n1,2\n");
     directory.write("pair.csv", "x\n0\n1\n1\n0\n");
+    let rows = (1..50).map(|i| format!("{}\n", 10_000 * i));
+    directory.write("large.csv", rows.collect::<String>());
     for (words, message) in [
         ("tune equal.csv", "equal.csv: all 3 rows are equal"),
+        ("tune equal.csv --kernel polynomial --bandwidths 1,2", "equal.csv: all 3 rows are equal"),
+        ("tune equal.csv --kernel polynomial --parameters gamma=0.1:1", "equal.csv: all 3 rows are equal"),
         ("tune pair.csv", "pair.csv: the criterion \"variance\" has no maximum"),
+        ("tune pair.csv", "as when all rows are copies of two points; give bandwidths to try"),
+        ("tune pair.csv --per-column", "as when all rows are copies of two points; there is no width to climb from"),
+        (
+            "tune large.csv --kernel polynomial --degree 20 --bandwidths 1,2",
+            "large.csv, line 49: the polynomial kernel of the row with itself is",
+        ),
+        (
+            "tune large.csv --kernel polynomial --degree 20 --parameters gamma=0.5:1",
+            "which overflows f64 in sums over 49 rows",
+        ),
+        ("tune points.csv --label half --per-column --max-steps 0", "--max-steps must be at least 1, but it is 0"),
+        (
+            "tune points.csv --label half --parameters gamma=0.1:1 --max-steps 0",
+            "--max-steps must be at least 1, but it is 0",
+        ),
         ("tune points.csv --label half --kernel linear", "--kernel linear has no width to tune"),
         (
             "tune points.csv --label half --kernel polynomial",

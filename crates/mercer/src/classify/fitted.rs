@@ -11,8 +11,6 @@ use crate::kernel::Parameter;
 use crate::model::{KernelPca, Model};
 use crate::watch::{Context, Phase, Threads, Watch};
 
-/// Steps of a regression, at most.
-const MAX_STEPS: usize = 500;
 /// Points that a class must have for a width of its own.
 const LEAST_OF_CLASS: usize = 3;
 
@@ -81,29 +79,45 @@ pub(super) fn fit(
             vec![Part::learn(settings, &scaled, &scaled, labels, &units, threads, watch)?]
         }
         Widths::PerClass => {
+            if let Some(class) = counts.iter().position(|&count| count < LEAST_OF_CLASS) {
+                let has = has(class, counts[class]);
+                return Err(Error::Labels {
+                    problem: format!("{has}: a width of its own needs at least {LEAST_OF_CLASS}"),
+                });
+            }
             let mut parts = Vec::with_capacity(n_classes);
             for (class, &count) in counts.iter().enumerate() {
-                if count < LEAST_OF_CLASS {
-                    let problem =
-                        format!("class {class} has {count} rows: a width of its own needs at least {LEAST_OF_CLASS}");
-                    return Err(Error::Labels { problem });
-                }
                 let members: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == class).collect();
                 let own = scaled.select(&members);
                 let part = Part::learn(settings, &scaled, &own, labels, &[class], threads, watch);
-                parts.push(part.map_err(|error| match error {
-                    Error::NoVariance { n_samples } if n_samples == count => Error::Labels {
-                        problem: format!(
-                            "class {class} has {count} rows that are all equal: a width of its own needs rows that differ"
-                        ),
-                    },
-                    other => other,
-                })?);
+                parts.push(part.map_err(|error| of_class(error, class, count))?);
             }
             parts
         }
     };
     Ok(Classifier { scaling, n_classes, is_logistic, parts })
+}
+
+/// What a class has to learn from: of the rows of a fold, those that are not held out.
+fn has(class: usize, count: usize) -> String {
+    format!("class {class} has {count} {} to learn from", if count == 1 { "row" } else { "rows" })
+}
+
+/// The error of a class for whose rows there is no width, which names it. To a kernel with a width for each class no width can be given: the advice is another.
+fn of_class(error: Error, class: usize, count: usize) -> Error {
+    let has = has(class, count);
+    let problem = match error {
+        Error::NoVariance { n_samples } if n_samples == count => {
+            format!("{has}, which are all equal: a width of its own needs rows that differ")
+        }
+        Error::NoMaximum { criterion, low, high, .. } => format!(
+            "{has}, for which no width is the best, as when they are copies of two points: the criterion \"{criterion}\" has no maximum \
+             between bandwidths {low:.3e} and {high:.3e}; use one width for all classes"
+        ),
+        Error::TooClose { .. } => format!("{has}, and {error}"),
+        other => return other,
+    };
+    Error::Labels { problem }
 }
 
 impl Part {
@@ -132,7 +146,9 @@ impl Part {
         let context = Context::new(threads, watch, Phase::Classifying);
         let (layer, converged) = train(settings, scores.as_ref(), labels, units, &context)?;
         if !converged {
-            warnings.push(format!("the logistic regression was stopped before its minimum, after {MAX_STEPS} steps"));
+            let most = logistic::MAX_STEPS;
+            warnings
+                .push(format!("the logistic regression was stopped before its minimum, after at most {most} steps"));
         }
         Ok(Self { model, factor, layer, warnings, converged })
     }
@@ -159,11 +175,11 @@ fn train(
             Ok((layer, true))
         }
         Unit::Logistic { penalty } if units.len() > 1 => {
-            context.threads.run(|| logistic::train(scores, labels, units.len(), penalty, MAX_STEPS, context))
+            context.threads.run(|| logistic::train(scores, labels, units.len(), penalty, logistic::MAX_STEPS, context))
         }
         Unit::Logistic { penalty } => {
             let own: Vec<usize> = labels.iter().map(|label| usize::from(*label == units[0])).collect();
-            context.threads.run(|| logistic::train(scores, &own, 2, penalty, MAX_STEPS, context))
+            context.threads.run(|| logistic::train(scores, &own, 2, penalty, logistic::MAX_STEPS, context))
         }
     }
 }

@@ -190,6 +190,14 @@ fn in_folds(trials: &[Trial]) -> Vec<String> {
     kinds.into_iter().map(|(_, warning, folds)| format!("in {} of {all} folds: {warning}", folds.len())).collect()
 }
 
+/// The error of a fold: rows that it counts are those that were not held out.
+fn in_a_fold(error: Error) -> Error {
+    match error {
+        Error::Labels { problem } => Error::Labels { problem: format!("in a fold, {problem}") },
+        other => other,
+    }
+}
+
 impl Trials<'_> {
     /// Takes folds until there are none left. After an error nobody takes another.
     fn work(&self, context: &Context<'_>) -> Result<Vec<Trial>> {
@@ -216,7 +224,8 @@ impl Trials<'_> {
         let (held, kept): (Vec<usize>, Vec<usize>) = (0..self.labels.len()).partition(|&i| folds[i] == fold);
         let own: Vec<usize> = kept.iter().map(|&i| self.labels[i]).collect();
         let quiet = context.watch.unseen();
-        let classifier = self.settings.fit_watched(&self.points.select(&kept), &own, context.threads, &quiet)?;
+        let learned = self.settings.fit_watched(&self.points.select(&kept), &own, context.threads, &quiet);
+        let classifier = learned.map_err(in_a_fold)?;
         let found = classifier.predict_watched(&self.points.select(&held), context.threads, &quiet)?;
         Ok(Trial {
             number,

@@ -8,9 +8,6 @@ use super::settings::count_classes;
 use crate::error::{Error, Result};
 use crate::watch::{Context, Phase, Threads, Watch};
 
-/// Steps of the regression, at most.
-const MAX_STEPS: usize = 500;
-
 /// Multinomial logistic regression, the classifier of \[CHM16\]. Columns are given mean 0 and variance 1 first, by the rows learned from.
 ///
 /// ```
@@ -55,8 +52,8 @@ impl LogisticRegression {
         let scaled = Mat::from_fn(rows.nrows(), rows.ncols(), |i, k| (rows[(i, k)] - shift[k]) * factor[k]);
         let watch = Watch::new();
         let context = Context::new(threads, &watch, Phase::Classifying);
-        let (layer, converged) =
-            threads.run(|| logistic::train(scaled.as_ref(), labels, n_classes, penalty, MAX_STEPS, &context))?;
+        let (layer, converged) = threads
+            .run(|| logistic::train(scaled.as_ref(), labels, n_classes, penalty, logistic::MAX_STEPS, &context))?;
         Ok(Self { shift, factor, layer, converged })
     }
 

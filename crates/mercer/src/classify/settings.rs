@@ -5,7 +5,7 @@ use super::folds::{self, CrossValidation};
 use crate::choices::MemoryBudget;
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::kernel::{KernelSpec, Width};
+use crate::kernel::{Kernel, KernelSpec, Width};
 use crate::watch::{Threads, Watch};
 
 /// The layer that turns scores into classes.
@@ -166,7 +166,7 @@ impl KernelClassifier {
     ///
     /// # Errors
     ///
-    /// If there is not one label per point, there is only one class, a setting is out of its domain, or the points cannot be used.
+    /// If there is not one label per point, there is only one class, a setting is out of its domain, the kernel is a matrix that is given, or the points cannot be used.
     pub fn fit(&self, points: &Points, labels: &[usize]) -> Result<Classifier> {
         self.fit_watched(points, labels, &Threads::all()?, &Watch::new())
     }
@@ -220,6 +220,14 @@ impl KernelClassifier {
 
     /// Checks settings and labels, and counts the members of each class.
     pub(super) fn validate(&self, points: &Points, labels: &[usize]) -> Result<Vec<usize>> {
+        let kernel = self.kernel.resolve_without_points()?;
+        if matches!(kernel, Kernel::Precomputed) {
+            return Err(Error::UnsuitableKernel {
+                what: "a classifier",
+                kernel: kernel.name().to_owned(),
+                reason: "it learns from points, and not from a matrix that is given",
+            });
+        }
         match self.unit {
             Unit::Sigmoid { learning_rate, epochs } => {
                 Error::require_positive("learning_rate", learning_rate)?;

@@ -12,7 +12,9 @@
 use faer::Mat;
 use serde::Serialize;
 
-use super::climb::{Slope, climb};
+use super::climb::{Slope, check_steps, climb};
+use super::grid::check_points;
+use super::spectrum::Sums;
 use crate::data::{Moments, Points};
 use crate::error::{Error, Result};
 use crate::gram::{KernelGram, SymmetricOperator};
@@ -90,7 +92,7 @@ const TOLERANCE: f64 = 1e-5;
 /// ```
 pub fn ard_gradient(points: &Points, gammas: &[f64], threads: &Threads, watch: &Watch<'_>) -> Result<ArdGradient> {
     check(points, gammas)?;
-    let centred = centred_rows(points)?;
+    let centred = centred_rows(points);
     gradient(&centred, points.n_samples(), gammas, &Context::new(threads, watch, Phase::Tuning))
 }
 
@@ -98,7 +100,7 @@ pub fn ard_gradient(points: &Points, gammas: &[f64], threads: &Threads, watch: &
 ///
 /// # Errors
 ///
-/// As [`ard_gradient`].
+/// As [`ard_gradient`], and if no step may be made.
 ///
 /// ```
 /// use mercer::{Points, Watch, tune::tune_ard, watch::Threads};
@@ -117,8 +119,9 @@ pub fn tune_ard(
     threads: &Threads,
     watch: &Watch<'_>,
 ) -> Result<ArdTuning> {
+    check_steps(max_steps)?;
     check(points, start)?;
-    let centred = centred_rows(points)?;
+    let centred = centred_rows(points);
     let context = Context::new(threads, watch, Phase::Tuning);
     let at = |logs: &[f64]| {
         let gammas: Vec<f64> = logs.iter().map(|x| x.exp()).collect();
@@ -143,32 +146,21 @@ pub fn tune_ard(
 }
 
 fn check(points: &Points, gammas: &[f64]) -> Result<()> {
-    if points.n_samples() < 2 {
-        return Err(Error::TooFewRows { needed: 2, found: points.n_samples() });
-    }
     if gammas.len() != points.n_features() {
         let requirement = format!("one number per feature ({})", points.n_features());
         return Err(Error::invalid("gammas", requirement, gammas.len()));
     }
     gammas.iter().try_for_each(|&gamma| Error::require_positive("gammas", gamma))?;
-    points.check_finite()
+    check_points(points)
 }
 
 /// The points less their mean, row by row: products with them then lose nothing to a common offset.
-///
-/// # Errors
-///
-/// If all points are equal.
-fn centred_rows(points: &Points) -> Result<Vec<f64>> {
-    let (n, first) = (points.n_samples(), points.row(0));
-    if (1..n).all(|row| points.row(row) == first) {
-        return Err(Error::NoVariance { n_samples: n });
-    }
+fn centred_rows(points: &Points) -> Vec<f64> {
     let moments = Moments::of(points);
     let mean = moments.mean();
-    Ok((0..n)
+    (0..points.n_samples())
         .flat_map(|row| points.row(row).into_iter().zip(mean).map(|(x, mean)| x - mean).collect::<Vec<_>>())
-        .collect())
+        .collect()
 }
 
 fn gradient(centred: &[f64], n: usize, gammas: &[f64], context: &Context<'_>) -> Result<ArdGradient> {
@@ -192,12 +184,18 @@ fn gradient(centred: &[f64], n: usize, gammas: &[f64], context: &Context<'_>) ->
 
     let l = n as f64;
     let total: f64 = rows.iter().sum();
-    let square: f64 = (0..n).map(|i| k2[(i, 0)]).sum();
-    let row_square: f64 = rows.iter().map(|r| r * r).sum();
-    let centered_square = (square - 2.0 / l * row_square + (total / l).powi(2)).max(0.0);
-    let trace = l - total / l;
-    let value = centered_square / l.powi(3) - (trace / (l * l)).powi(2);
-    let (a, b) = (2.0 / l.powi(3), 2.0 * trace / l.powi(5));
+    let sums = Sums {
+        n,
+        trace: l,
+        total,
+        square: (0..n).map(|i| k2[(i, 0)]).sum(),
+        row_square: rows.iter().map(|r| r * r).sum(),
+        slopes: Vec::new(),
+    };
+    if sums.is_rounding() {
+        return Ok(ArdGradient { value: 0.0, gradient: vec![0.0; d] });
+    }
+    let (a, b) = (2.0 / l.powi(3), 2.0 * sums.centered_trace() / l.powi(5));
     // W times the column j: a k∘k - a/l (r k + k r) + (a S/l² + b) k.
     let w = |i: usize, j: usize| {
         a * k2[(i, j)] - a / l * (rows[i] * k[(i, j)] + kr[(i, j)]) + (a * total / (l * l) + b) * k[(i, j)]
@@ -210,5 +208,5 @@ fn gradient(centred: &[f64], n: usize, gammas: &[f64], context: &Context<'_>) ->
             -2.0 * sum
         })
         .collect();
-    Ok(ArdGradient { value, gradient })
+    Ok(ArdGradient { value: sums.variance(), gradient })
 }

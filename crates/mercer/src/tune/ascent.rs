@@ -3,10 +3,10 @@
 //! The slope is by the bandwidth itself, so that a good multiple depends on the number of points and the scale of the data.
 //! [`KernelTuner`](super::KernelTuner) is what to use.
 
-use super::grid::{Distances, gamma};
+use super::grid::{Distances, check_bandwidths, check_points, gamma};
 use super::pass::Evaluator;
 use crate::data::Points;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 use crate::kernel::Kernel;
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Threads, Watch};
@@ -91,7 +91,8 @@ impl Ascent {
     ///
     /// # Errors
     ///
-    /// If start or step are out of their domain, the points cannot be used, or a step led to a bandwidth that is none.
+    /// If start or step are out of their domain, the start is too far from the data's distances, the points cannot be used or are all equal, or a step led to a bandwidth that is
+    /// none or as far away.
     pub fn run(&self, points: &Points) -> Result<Vec<f64>> {
         self.run_watched(points, &Threads::all()?, &Watch::new())
     }
@@ -107,13 +108,12 @@ impl Ascent {
         if !(0.0..1.0).contains(&self.tolerance) {
             return Err(Error::invalid("tolerance", "at least 0 and below 1", self.tolerance));
         }
-        let n = points.n_samples();
-        if n < 2 {
-            return Err(Error::TooFewRows { needed: 2, found: n });
-        }
-        points.check_finite()?;
-        let kernel = Kernel::gaussian(gamma(self.start))?;
-        let unit = Distances::of(points, &kernel)?.unit(&kernel);
+        check_points(points)?;
+        // Its width is that of each step.
+        let kernel = Kernel::gaussian(1.0)?;
+        let distances = Distances::of(points, &kernel)?;
+        check_bandwidths("start", &[self.start], Some(&distances))?;
+        let unit = distances.unit(&kernel);
         let mut context = Context::new(threads, watch, Phase::Tuning);
         context.progress.expected_passes = Some(self.steps);
         let evaluator = threads.run(|| Evaluator::new(points, &kernel, unit, Precision::F64))?;
@@ -130,9 +130,12 @@ impl Ascent {
             // dγ/dσ = -1/σ³.
             let change = self.eta * share * -slope / sigma.powi(3);
             sigma += change;
-            if !(sigma > 0.0 && sigma.is_finite()) {
-                let requirement =
-                    format!("so small that no step leaves the positive numbers (step {} led to {sigma})", step + 1);
+            if check_bandwidths("start", &[sigma], Some(&distances)).is_err() {
+                let requirement = format!(
+                    "so small that no step leaves the bandwidths that sums can be made at (step {} led to {})",
+                    step + 1,
+                    short(sigma)
+                );
                 return Err(Error::invalid("eta", requirement, self.eta));
             }
             path.push(sigma);

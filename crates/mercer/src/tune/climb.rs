@@ -10,7 +10,7 @@
 //!
 //! - \[BMR00\] Birgin, Martínez, Raydan: Nonmonotone spectral projected gradient methods on convex sets; here every step leads up.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Steps of a climb in several parameters, at most, where nobody says how many: what the command and the Python package take.
 ///
@@ -32,6 +32,15 @@ const ENOUGH: f64 = 1e-4;
 const LONGEST: f64 = 1.0;
 /// Where rounding lets no step lead up, slopes up to this count as none.
 const ROUNDING: f64 = 1e-3;
+
+/// Refuses a climb of no steps.
+///
+/// # Errors
+///
+/// As said.
+pub(super) fn check_steps(max_steps: usize) -> Result<()> {
+    if max_steps == 0 { Err(Error::invalid("max_steps", "at least 1", 0)) } else { Ok(()) }
+}
 
 /// A criterion somewhere, and its derivative by each coordinate.
 #[derive(Clone, Debug)]

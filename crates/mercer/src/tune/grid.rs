@@ -88,13 +88,29 @@ impl Distances {
     }
 }
 
-/// Refuses bandwidths at which no sum can be made: far beyond the data's distances, or of an inverse width that is no ordinary number.
+/// Refuses points that no parameter can be found for: fewer than two, numbers that are not finite, and rows that are all equal.
 ///
 /// # Errors
 ///
 /// As said.
-pub(super) fn check_bandwidths(bandwidths: &[f64], distances: Option<&Distances>) -> Result<()> {
-    bandwidths.iter().try_for_each(|&sigma| Error::require_positive("bandwidths", sigma))?;
+pub(super) fn check_points(points: &Points) -> Result<()> {
+    let n = points.n_samples();
+    if n < 2 {
+        return Err(Error::TooFewRows { needed: 2, found: n });
+    }
+    points.check_finite()?;
+    let first = points.row(0);
+    if (1..n).all(|row| points.row(row) == first) { Err(Error::NoVariance { n_samples: n }) } else { Ok(()) }
+}
+
+/// Refuses bandwidths at which no sum can be made: far beyond the data's distances, or of an inverse width that is no ordinary number. They are called
+/// `name`.
+///
+/// # Errors
+///
+/// As said.
+pub(super) fn check_bandwidths(name: &'static str, bandwidths: &[f64], distances: Option<&Distances>) -> Result<()> {
+    bandwidths.iter().try_for_each(|&sigma| Error::require_positive(name, sigma))?;
     let (least, most) = (bandwidth(WITHIN.1), bandwidth(WITHIN.0));
     let own = distances.map(|distances| bandwidth(1.0 / distances.median));
     let (low, high) = own.map_or((least, most), |own| ((own / REACH).max(least), (own * REACH).min(most)));
@@ -103,7 +119,7 @@ pub(super) fn check_bandwidths(bandwidths: &[f64], distances: Option<&Distances>
         Some(own) => format!("at most {REACH:e} times narrower or wider than the data's distances ({})", short(own)),
         None => "so that the inverse width is an ordinary number".to_owned(),
     };
-    Err(Error::invalid("bandwidths", format!("from {} to {}, {reason}", short(low), short(high)), short(sigma)))
+    Err(Error::invalid(name, format!("from {} to {}, {reason}", short(low), short(high)), short(sigma)))
 }
 
 /// The positive values of `scalar` over pairs of a sample. Where all of its points are equal, others are looked for.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::dense::Sample;
-use super::grid::{Distances, check_bandwidths, gamma};
+use super::grid::{Distances, check_bandwidths, check_points, gamma};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::{KernelSpec, Parameter, Width};
@@ -39,7 +39,8 @@ pub struct Landscape {
 ///
 /// # Errors
 ///
-/// If the kernel has no width, a bandwidth is not positive or too far from the data's distances, the points cannot be used, or the run was stopped.
+/// If no component is asked for, the kernel has no width, a bandwidth is not positive or too far from the data's distances, the points cannot be used or are all equal, or
+/// the run was stopped.
 ///
 /// ```
 /// use mercer::{Points, Watch, kernel::KernelSpec, tune::landscape, watch::Threads};
@@ -61,12 +62,12 @@ pub fn landscape(
     threads: &Threads,
     watch: &Watch<'_>,
 ) -> Result<Landscape> {
-    points.check_finite()?;
-    if points.n_samples() < 2 {
-        return Err(Error::TooFewRows { needed: 2, found: points.n_samples() });
+    if n_components == 0 {
+        return Err(Error::invalid("n_components", "at least 1", 0));
     }
+    check_points(points)?;
     let kernel = kernel.clone().width(Width::Auto).resolve_directly(points)?;
-    check_bandwidths(bandwidths, Distances::of(points, &kernel).ok().as_ref())?;
+    check_bandwidths("bandwidths", bandwidths, Distances::of(points, &kernel).ok().as_ref())?;
     let context = Context::new(threads, watch, Phase::Tuning);
     let sample = Sample::draw(points, &kernel, SAMPLE, seed)?;
     let all: Vec<usize> = (0..sample.len()).collect();

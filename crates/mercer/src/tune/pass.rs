@@ -10,12 +10,13 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use super::between::{Layout, Share};
+use super::grid::too_large;
 use super::rounding::Trust;
 use super::spectrum::{Slopes, Sums};
 use crate::data::Points;
 use crate::eigen::many::add;
 use crate::error::{Error, Result};
-use crate::gram::{Element, PairScalars};
+use crate::gram::{Element, PairScalars, diagonal};
 use crate::kernel::{Kernel, Pairing, Parameter};
 use crate::scalar::Precision;
 use crate::tile::{Part, TileSums, gaussian_sums, kernel_sums};
@@ -116,6 +117,53 @@ impl Evaluator {
         Ok(sums)
     }
 
+    /// As [`at_gammas`](Self::at_gammas), with sums that make numbers.
+    ///
+    /// # Errors
+    ///
+    /// As [`at_gammas`](Self::at_gammas), and if kernel values are too large for the arithmetic.
+    pub(super) fn finite_at_gammas(&self, kernel: &Kernel, gammas: &[f64], context: &Context<'_>) -> Result<Vec<Sums>> {
+        let all = self.at_gammas(kernel, gammas, context)?;
+        for (sums, &gamma) in all.iter().zip(gammas) {
+            self.check_finite(&kernel.with(Parameter::Gamma, gamma)?, sums)?;
+        }
+        Ok(all)
+    }
+
+    /// The sums of one kernel of this pairing, with derivatives by some parameters, which it must have; they make numbers.
+    ///
+    /// # Errors
+    ///
+    /// If kernel values are too large for the arithmetic, or the run was stopped.
+    pub(super) fn finite_at(&self, kernel: &Kernel, parameters: &[Parameter], context: &Context<'_>) -> Result<Sums> {
+        let sums = self.at(std::slice::from_ref(kernel), parameters, context)?.remove(0);
+        self.check_finite(kernel, &sums).map(|()| sums)
+    }
+
+    /// Refuses sums of which no number can be made, by the row whose kernel value is the largest.
+    fn check_finite(&self, kernel: &Kernel, sums: &Sums) -> Result<()> {
+        if sums.is_finite() {
+            return Ok(());
+        }
+        let values = diagonal(kernel, &self.points)?;
+        let largest = values.into_iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+        match largest {
+            Some((row, value)) if !self.pairing.is_translation_invariant() => {
+                let (kernel, precision) = (kernel.name().to_owned(), self.precision());
+                Err(Error::KernelOverflow { kernel, row, value, precision, n_samples: self.n() })
+            }
+            // Values of a kernel of a distance are small; what overflows is the distance that its derivative has as a factor.
+            _ => Err(too_large(&self.points)),
+        }
+    }
+
+    fn precision(&self) -> Precision {
+        match self.scalars {
+            Packed::F32(_) => Precision::F32,
+            Packed::F64(_) => Precision::F64,
+        }
+    }
+
     /// Points.
     pub(super) fn n(&self) -> usize {
         self.points.n_samples()
@@ -131,7 +179,7 @@ impl Evaluator {
 
     /// Whether a kernel of this inverse width wants double precision where single precision is used.
     fn is_hard(&self, gamma: f64) -> bool {
-        matches!(self.scalars, Packed::F32(_)) && !self.trust.takes_single(gamma)
+        self.precision() == Precision::F32 && !self.trust.takes_single(gamma)
     }
 
     /// Sums of Gaussian kernels from nodes at inverse widths where interpolation is at its worst, with those; `low` and `high` lie between them.

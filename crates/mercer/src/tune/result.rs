@@ -36,7 +36,7 @@ pub struct Maximum {
 /// let values: Vec<f64> = (0..200).map(|i| (f64::from(i) * 0.7).sin() * f64::from(i % 7)).collect();
 /// let points = Points::from_f64(values, 100, 2)?;
 /// let tuning = KernelTuner::new(KernelSpec::new("gaussian")).tune(&points)?;
-/// assert_eq!(tuning.method, TuneMethod::Exact);
+/// assert_eq!((tuning.method, tuning.tolerance), (TuneMethod::Exact, Some(1e-8)));
 /// assert_eq!(tuning.bandwidths.len(), tuning.values.len());
 /// assert!(tuning.maxima.iter().any(|maximum| maximum.bandwidth == tuning.best_bandwidth));
 /// # Ok::<(), mercer::Error>(())
@@ -72,6 +72,9 @@ pub struct Tuning {
     pub best_value: f64,
     /// The standard error of the best bandwidth; zero if nothing was sampled.
     pub standard_error: f64,
+    /// How narrow the interval of the best bandwidth had to be, relative to it: what was asked for, or what the method takes if nothing is said. Nothing for a width
+    /// without a search, and for [`Criterion::Reconstruction`] if nothing was asked for.
+    pub tolerance: Option<f64>,
     /// Whether the best bandwidth is known as narrowly as was asked.
     pub converged: bool,
     /// Passes over pairs of points.

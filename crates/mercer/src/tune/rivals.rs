@@ -3,9 +3,10 @@
 use super::dense::{Sample, center};
 use super::grid::{bandwidth, gamma};
 use super::maxima::{Peak, brackets};
-use super::search::{Curve, Task, by_position, too_narrow};
+use super::search::{Curve, Task, by_position, of_some, too_narrow};
 use super::settings::TuneMethod;
 use super::spectrum::Graded;
+use crate::data::sample_rows;
 use crate::eigen::{Order, small_eigen};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Parameter};
@@ -19,12 +20,12 @@ const SECTIONS: usize = 12;
 const MOST_SECTIONS: usize = 80;
 
 impl Task<'_> {
-    /// Components that are counted.
-    fn n_components(&self, sample: &Sample) -> Result<usize> {
-        let most = sample.len() - 1;
+    /// Components that are counted, of so many points, which are called `what`.
+    fn n_components(&self, n: usize, what: &str) -> Result<usize> {
+        let most = n - 1;
         match self.settings.n_components {
             Some(k) if k > most => {
-                Err(Error::invalid("n_components", format!("at most the number of points less one ({most})"), k))
+                Err(Error::invalid("n_components", format!("at most the number of {what} less one ({most})"), k))
             }
             Some(k) => Ok(k),
             None => Ok((self.points.n_features() / 2).clamp(1, 10).min(most)),
@@ -36,7 +37,7 @@ impl Task<'_> {
         let method = if m < n { TuneMethod::Sampled } else { TuneMethod::Exact };
         let mut warnings = curve.warnings.clone();
         if m < n {
-            warnings.push(format!("the criterion was taken from {m} of the {n} points, and its error is not known"));
+            warnings.push(of_some(m, n));
         }
         let pairs = curve.passes as u64 * (m as u64 * (m as u64 - 1) / 2);
         (Curve { n_used: m, pairs, warnings, ..curve }, method)
@@ -46,7 +47,7 @@ impl Task<'_> {
 /// The sum of the leading variances, $\frac1l \sum_{i \le q} \mu_i$, and its derivative $\frac1l \sum v_i^T dG\, v_i$ (equation (28)).
 pub(super) fn leading(task: &Task<'_>) -> Result<(Curve, TuneMethod)> {
     let sample = task.sample(SAMPLE)?;
-    let k = task.n_components(&sample)?;
+    let k = task.n_components(sample.len(), "points")?;
     let all: Vec<usize> = (0..sample.len()).collect();
     let at = |gamma: f64| -> Result<Graded> {
         task.context.check()?;
@@ -82,21 +83,24 @@ pub(super) fn leading(task: &Task<'_>) -> Result<(Curve, TuneMethod)> {
     }
     let standard_errors = vec![0.0; points.len()];
     let warnings = if converged { Vec::new() } else { vec![too_narrow(tolerance)] };
-    let curve = Curve { positions, points, standard_errors, peaks, passes, converged, warnings, ..Curve::default() };
+    let tolerance = Some(tolerance);
+    let curve =
+        Curve { positions, points, standard_errors, peaks, passes, tolerance, converged, warnings, ..Curve::default() };
     Ok(task.finished(&sample, curve))
 }
 
 /// Minus the share of the variance of held-out points that a linear map from their leading components back does not give.
 ///
-/// A third of the sample is held out. The map is the least-squares one from the others' components, which are uncorrelated, so it
+/// A third of the sample is held out, by the seed: rows of a file may come in turns. The map is the least-squares one from the others' components, which are uncorrelated, so it
 /// needs no system to be solved; with the linear kernel it is that of PCA.
 pub(super) fn reconstruction(task: &Task<'_>) -> Result<(Curve, TuneMethod)> {
     let sample = task.sample(SAMPLE)?;
     if sample.len() < 6 {
         return Err(Error::TooFewRows { needed: 6, found: sample.len() });
     }
-    let (kept, held): (Vec<usize>, Vec<usize>) = (0..sample.len()).partition(|i| i % 3 != 2);
-    let k = task.n_components(&sample)?.min(kept.len() - 1);
+    let held = sample_rows(sample.len(), sample.len() / 3, task.settings.seed);
+    let kept: Vec<usize> = (0..sample.len()).filter(|row| held.binary_search(row).is_err()).collect();
+    let k = task.n_components(kept.len(), "points that are not held out")?;
     let mut passes = 0;
     let mut several = |gammas: &[f64]| {
         passes += gammas.len();
@@ -118,7 +122,8 @@ pub(super) fn reconstruction(task: &Task<'_>) -> Result<(Curve, TuneMethod)> {
         }
     }
     let standard_errors = vec![0.0; points.len()];
-    let curve = Curve { positions, points, standard_errors, peaks, passes, converged: true, ..Curve::default() };
+    let (tolerance, converged) = (task.settings.tolerance, true);
+    let curve = Curve { positions, points, standard_errors, peaks, passes, tolerance, converged, ..Curve::default() };
     Ok(task.finished(&sample, curve))
 }
 

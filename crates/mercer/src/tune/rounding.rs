@@ -9,6 +9,7 @@ use super::pass::Evaluator;
 use super::spectrum::{Graded, Sums};
 use crate::data::{Points, sample_rows};
 use crate::error::Result;
+use crate::gram::diagonal;
 use crate::kernel::Kernel;
 use crate::scalar::Precision;
 use crate::watch::Context;
@@ -148,7 +149,8 @@ fn largest_change(single: &[Sums], double: &[Sums]) -> f64 {
     let highest = double.iter().fold(0.0_f64, |highest, sums| highest.max(sums.variance().abs()));
     let changes = single.iter().zip(double).map(|(a, b)| (a.variance() - b.variance()).abs());
     // What is not a number is larger than any.
-    let largest = changes.fold(0.0, |largest, change| if largest >= change { largest } else { change });
+    let largest =
+        changes.fold(0.0_f64, |largest, change| if largest.is_nan() || largest >= change { largest } else { change });
     match () {
         () if largest == 0.0 => 0.0,
         () if highest > 0.0 && largest.is_finite() => largest / highest,
@@ -156,18 +158,46 @@ fn largest_change(single: &[Sums], double: &[Sums]) -> f64 {
     }
 }
 
-/// The precision of kernel values like those of `kernel`: double for few points, and where single precision would be too coarse.
+/// Whether sums of squares of kernel values may be too large for single precision: seen on all points, because one that is large need not be in a sample.
 ///
 /// # Errors
 ///
-/// As [`of_single_precision`].
-pub(super) fn precision(points: &Points, kernel: &Kernel, unit: f64, context: &Context<'_>) -> Result<Precision> {
+/// If a kernel cannot be evaluated.
+pub(super) fn leaves_single(points: &Points, kernels: &[Kernel]) -> Result<bool> {
+    let n = points.n_samples() as f64;
+    // What is not a number is larger than any.
+    let fits = |value: f64| n * value * value <= f64::from(f32::MAX);
+    for kernel in kernels {
+        if !diagonal(kernel, points)?.into_iter().all(fits) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The precision for `kernel` and for some more like it, between which others may be asked for: double for few points, and where single precision would be
+/// too coarse for the kernel, or for the highest of them, or overflow.
+///
+/// # Errors
+///
+/// As [`of_single_precision`], and if a kernel cannot be evaluated.
+pub(super) fn precision(
+    points: &Points,
+    kernel: &Kernel,
+    others: &[Kernel],
+    unit: f64,
+    context: &Context<'_>,
+) -> Result<Precision> {
     if points.precision() == Precision::F64 || points.n_samples() <= FEW {
         return Ok(Precision::F64);
     }
-    let own = std::slice::from_ref(kernel);
-    let change = of_single_precision(points, kernel, unit, context, |evaluator| evaluator.at(own, &[], context))?;
-    Ok(if change > MOST { Precision::F64 } else { Precision::F32 })
+    for kernels in [std::slice::from_ref(kernel), others].into_iter().filter(|kernels| !kernels.is_empty()) {
+        let sums = |evaluator: &Evaluator| evaluator.at(kernels, &[], context);
+        if leaves_single(points, kernels)? || of_single_precision(points, kernel, unit, context, sums)? > MOST {
+            return Ok(Precision::F64);
+        }
+    }
+    Ok(Precision::F32)
 }
 
 #[cfg(test)]

@@ -74,10 +74,7 @@ pub(super) fn curve(task: &Task<'_>) -> Result<Curve> {
     let mut blocks = Blocks::first(task, task.unit())?;
     let tolerance = task.settings.tolerance.unwrap_or(TOLERANCE);
     let mut passes = 0;
-    let (positions, _, found) = task.scan(&mut |gammas: &[f64]| {
-        passes += 1;
-        Ok(blocks.estimate(gammas)?.iter().map(Estimate::told).collect())
-    })?;
+    let (positions, found) = blocks.scan(&mut passes)?;
     let gammas: Vec<f64> = positions.iter().map(|x| gamma(x.exp())).collect();
     let mut maxima: Vec<Placed> = found.iter().map(Placed::guess).collect();
     // The best bandwidth decides when there are enough blocks; all maxima are placed with what there is.
@@ -117,6 +114,7 @@ pub(super) fn curve(task: &Task<'_>) -> Result<Curve> {
         n_used: blocks.n_used(),
         passes,
         pairs: blocks.pairs,
+        tolerance: Some(tolerance),
         converged: doubt.is_none(),
         warnings: doubt.into_iter().collect(),
     })
@@ -240,15 +238,52 @@ impl<'a> Blocks<'a> {
         Ok(())
     }
 
-    /// Makes more blocks, or more deals; `false` if that would be no less than looking at a fair part of all pairs.
-    fn grow(&mut self) -> Result<bool> {
-        let n = self.task.points.n_samples();
-        let most = n / self.size;
-        let deals = match &self.sample {
+    /// Positions and the brackets of the curve there. Slopes that could be chance are none, and few blocks can hide a maximum: before one is said to be missing, all points that one deal has
+    /// are looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoMaximum`] if those do not show one either.
+    fn scan(&mut self, passes: &mut usize) -> Result<(Vec<f64>, Vec<Bracket>)> {
+        let task = self.task;
+        loop {
+            let outcome = task.scan(&mut |gammas: &[f64]| {
+                *passes += 1;
+                Ok(self.estimate(gammas)?.iter().map(Estimate::told).collect())
+            });
+            match outcome {
+                Ok((positions, _, found)) => return Ok((positions, found)),
+                Err(Error::NoMaximum { criterion, low, high, rises, advice, .. }) => {
+                    task.context.check()?;
+                    if !self.grow_in_deal()? {
+                        let n_sampled = Some(self.n_used());
+                        return Err(Error::NoMaximum { criterion, low, high, rises, n_sampled, advice });
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Makes more blocks of the first deal; `false` if all points are in one.
+    fn grow_in_deal(&mut self) -> Result<bool> {
+        let most = self.task.points.n_samples() / self.size;
+        match &self.sample {
             Sample::Blocks(_, evaluators) if evaluators.len() < most => {
                 let count = (2 * evaluators.len()).min(most);
-                return self.add(count).map(|()| true);
+                self.add(count).map(|()| true)
             }
+            _ => Ok(false),
+        }
+    }
+
+    /// Makes more blocks, or more deals; `false` if that would be no less than looking at a fair part of all pairs.
+    fn grow(&mut self) -> Result<bool> {
+        if self.grow_in_deal()? {
+            return Ok(true);
+        }
+        let most = self.task.points.n_samples() / self.size;
+        let deals = match &self.sample {
             Sample::Blocks(..) => FEWEST,
             Sample::Deals(deals) => 2 * deals,
         };

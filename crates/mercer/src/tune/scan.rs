@@ -1,11 +1,11 @@
 //! The criterion at bandwidths of one's own, pass by pass.
 
-use super::grid::{Distances, check_bandwidths, gamma};
+use super::grid::{Distances, check_bandwidths, check_points, gamma};
 use super::pass::Evaluator;
 use super::rounding::Trust;
 use super::several::Parameters;
 use crate::data::Points;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kernel::{Kernel, KernelSpec, Width};
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Threads, Watch};
@@ -41,11 +41,7 @@ impl Scan {
     ///
     /// If the kernel has no width or is not a function of a distance, or the points cannot be used or are all equal.
     pub fn new(points: &Points, kernel: &KernelSpec, precision: Precision, threads: &Threads) -> Result<Self> {
-        let n = points.n_samples();
-        if n < 2 {
-            return Err(Error::TooFewRows { needed: 2, found: n });
-        }
-        points.check_finite()?;
+        check_points(points)?;
         let kernel = kernel.clone().width(Width::Auto).resolve_directly(points)?;
         let distances = Distances::of(points, &kernel)?;
         let unit = distances.unit(&kernel);
@@ -67,10 +63,10 @@ impl Scan {
     ///
     /// If a bandwidth is not positive or too far from the data's distances, or the run was stopped.
     pub fn at(&self, bandwidths: &[f64], threads: &Threads, watch: &Watch<'_>) -> Result<Vec<Parameters>> {
-        check_bandwidths(bandwidths, Some(&self.distances))?;
+        check_bandwidths("bandwidths", bandwidths, Some(&self.distances))?;
         let gammas: Vec<f64> = bandwidths.iter().copied().map(gamma).collect();
         let context = Context::new(threads, watch, Phase::Tuning);
-        let sums = self.evaluator.at_gammas(&self.kernel, &gammas, &context)?;
+        let sums = self.evaluator.finite_at_gammas(&self.kernel, &gammas, &context)?;
         // dγ/dσ = -1/σ³.
         let of = |(sums, sigma): (&super::spectrum::Sums, &f64)| Parameters {
             value: sums.variance(),

@@ -1,7 +1,7 @@
 //! The search: from points to a curve and its maxima.
 
 use super::dense::Sample;
-use super::grid::{Distances, bandwidth, check_bandwidths, gamma};
+use super::grid::{Distances, bandwidth, check_bandwidths, check_points, gamma};
 use super::maxima::{Bracket, Peak, brackets};
 use super::pass::Evaluator;
 use super::result::{Maximum, Tuning};
@@ -55,6 +55,8 @@ pub(super) struct Curve {
     pub(super) n_used: usize,
     pub(super) passes: usize,
     pub(super) pairs: u64,
+    /// How narrow the interval of the best had to be, if anything decides about that.
+    pub(super) tolerance: Option<f64>,
     pub(super) converged: bool,
     pub(super) warnings: Vec<String>,
 }
@@ -91,24 +93,20 @@ pub(super) fn tune(
 ) -> Result<Tuning> {
     let stopwatch = Stopwatch::start();
     settings.validate()?;
-    let n = points.n_samples();
-    if n < 2 {
-        return Err(Error::TooFewRows { needed: 2, found: n });
-    }
-    points.check_finite()?;
+    check_points(points)?;
     let kernel = settings.kernel.clone().width(Width::Auto).resolve_directly(points)?;
     let precision = settings.precision.unwrap_or_else(|| points.precision());
     let context = Context::new(threads, watch, Phase::Tuning);
     let distances = if settings.criterion.is_heuristic() { None } else { distances(settings, points, &kernel)? };
-    check_bandwidths(settings.bandwidths.as_deref().unwrap_or_default(), distances.as_ref())?;
+    check_bandwidths("bandwidths", settings.bandwidths.as_deref().unwrap_or_default(), distances.as_ref())?;
     let trust = Trust::DIRECT;
     let mut task = Task { settings, points, kernel, distances, precision, trust, takes_bandwidths, context };
     let coarse = task.settle_precision()?;
     let (mut curve, method) = match settings.criterion {
         Criterion::Median | Criterion::Scale => task.heuristic()?,
         Criterion::Variance if task.wants_sampling() => task.sampled_curve()?,
-        Criterion::Variance => (task.exact(Sums::graded_variance)?, TuneMethod::Exact),
-        Criterion::EffectiveRank => (task.exact(Sums::graded_concentration)?, TuneMethod::Exact),
+        Criterion::Variance => (task.exact(points, Sums::graded_variance)?, TuneMethod::Exact),
+        Criterion::EffectiveRank => task.effective_rank()?,
         Criterion::Leading => rivals::leading(&task)?,
         Criterion::Reconstruction => rivals::reconstruction(&task)?,
     };
@@ -151,7 +149,26 @@ impl Task<'_> {
             Err(Error::NoMaximum { .. }) if self.may_be_exact() => {}
             outcome => return outcome.map(|curve| (curve, TuneMethod::Sampled)),
         }
-        Ok((self.exact(Sums::graded_variance)?, TuneMethod::Exact))
+        Ok((self.exact(self.points, Sums::graded_variance)?, TuneMethod::Exact))
+    }
+
+    /// The curve of [`Criterion::EffectiveRank`], for which there is no estimate: of very many points, it is that of some of them.
+    fn effective_rank(&self) -> Result<(Curve, TuneMethod)> {
+        let (points, method) = self.not_too_many();
+        let mut curve = self.exact(&points, Sums::graded_concentration)?;
+        if method == TuneMethod::Sampled {
+            curve.warnings.push(of_some(points.n_samples(), self.points.n_samples()));
+        }
+        Ok((curve, method))
+    }
+
+    /// Points of which every pair can be looked at: all, if that was asked for or they are not too many.
+    fn not_too_many(&self) -> (Points, TuneMethod) {
+        let n = self.points.n_samples();
+        if self.settings.method == TuneMethod::Exact || n <= EXACT_UP_TO {
+            return (self.points.clone(), TuneMethod::Exact);
+        }
+        (self.points.select(&sample_rows(n, EXACT_UP_TO, self.settings.seed)), TuneMethod::Sampled)
     }
 
     /// Turns to double precision for few points, and where single precision would be too coarse for the curve, unless it was asked for: then that is said. Sees which widths
@@ -173,9 +190,7 @@ impl Task<'_> {
             let least = gammas.iter().copied().fold(f64::INFINITY, f64::min).clamp(low, high);
             Trust::of(self.points, &self.kernel, self.unit(), (least, most), &self.context)?
         } else {
-            let sums = |evaluator: &Evaluator| evaluator.at_gammas(&self.kernel, &gammas, &self.context);
-            let change = rounding::of_single_precision(self.points, &self.kernel, self.unit(), &self.context, sums)?;
-            (Trust::DIRECT, change)
+            (Trust::DIRECT, self.change_by_single(&gammas)?)
         };
         if is_free {
             let n_hard = gammas.iter().filter(|&&gamma| !trust.takes_single(gamma)).count();
@@ -190,6 +205,16 @@ impl Task<'_> {
         let too_coarse =
             format!("single precision changes the curve by {change:.1e} of its maximum; double precision does not");
         Ok((change > rounding::MOST).then_some(too_coarse))
+    }
+
+    /// The largest change that single precision makes to the criterion at some inverse widths, relative to its highest value; infinite if it overflows.
+    fn change_by_single(&self, gammas: &[f64]) -> Result<f64> {
+        let kernels = gammas.iter().map(|&gamma| self.kernel.with(Parameter::Gamma, gamma));
+        if rounding::leaves_single(self.points, &kernels.collect::<Result<Vec<_>>>()?)? {
+            return Ok(f64::INFINITY);
+        }
+        let sums = |evaluator: &Evaluator| evaluator.at_gammas(&self.kernel, gammas, &self.context);
+        rounding::of_single_precision(self.points, &self.kernel, self.unit(), &self.context, sums)
     }
 
     /// Whether every point's kernel with itself is one, whatever the width.
@@ -219,16 +244,16 @@ impl Task<'_> {
         }
     }
 
-    /// The curve of a criterion over all pairs of points.
-    fn exact(&self, criterion: impl Fn(&Sums) -> Graded) -> Result<Curve> {
-        let pack = || Evaluator::new(self.points, &self.kernel, self.unit(), self.precision);
+    /// The curve of a criterion over all pairs of some points.
+    fn exact(&self, points: &Points, criterion: impl Fn(&Sums) -> Graded) -> Result<Curve> {
+        let pack = || Evaluator::new(points, &self.kernel, self.unit(), self.precision);
         let evaluator = self.context.threads.run(pack)?.trusting(self.trust);
-        let (mut passes, n) = (0, self.points.n_samples());
+        let (mut passes, n) = (0, points.n_samples());
         let mut at = |gammas: &[f64]| {
             passes += evaluator.passes(&self.kernel, gammas);
             let mut context = self.context;
             context.progress.pass = passes;
-            let sums = evaluator.at_gammas(&self.kernel, gammas, &context)?;
+            let sums = evaluator.finite_at_gammas(&self.kernel, gammas, &context)?;
             Ok(sums.iter().zip(gammas).map(|(sums, &gamma)| by_position(criterion(sums), gamma)).collect::<Vec<_>>())
         };
         let (positions, points, found) = self.scan(&mut at)?;
@@ -253,6 +278,7 @@ impl Task<'_> {
             n_used: n,
             passes,
             pairs,
+            tolerance: Some(tolerance),
             converged,
             warnings: if converged { Vec::new() } else { vec![too_narrow(tolerance)] },
         })
@@ -299,8 +325,9 @@ impl Task<'_> {
             let rises = curve.last().is_some_and(|last| last.slope > 0.0);
             (wider, narrower) = if rises { (i32::MAX, 0) } else { (0, i32::MAX) };
             let ends = (positions.first().map_or(0.0, |x| x.exp()), positions.last().map_or(0.0, |x| x.exp()));
-            failure =
-                Some(Error::NoMaximum { criterion: self.settings.criterion.name(), low: ends.0, high: ends.1, rises });
+            let advice = if self.takes_bandwidths { "give bandwidths to try" } else { "give the kernel a width" };
+            let criterion = self.settings.criterion.name();
+            failure = Some(Error::NoMaximum { criterion, low: ends.0, high: ends.1, rises, n_sampled: None, advice });
         }
         Err(failure.expect("the loop has run"))
     }
@@ -318,12 +345,11 @@ impl Task<'_> {
             return Ok((sampled::value(self, best)?, TuneMethod::Sampled));
         }
         // There is no estimate for kernels of another diagonal: of very many points, the value is that of some of them.
-        let rows = sample_rows(n, if is_exact { n } else { EXACT_UP_TO }, self.settings.seed);
-        let n_used = rows.len();
-        let points = if n_used < n { self.points.select(&rows) } else { self.points.clone() };
+        let (points, method) = self.not_too_many();
+        let n_used = points.n_samples();
         let pack = || Evaluator::new(&points, &self.kernel, 1.0 / best, self.precision);
         let evaluator = self.context.threads.run(pack)?;
-        let sums = evaluator.at_gammas(&self.kernel, &[best], &self.context)?;
+        let sums = evaluator.finite_at_gammas(&self.kernel, &[best], &self.context)?;
         let curve = Curve {
             positions: vec![bandwidth(best).ln()],
             points: vec![by_position(sums[0].graded_variance(), best)],
@@ -334,7 +360,7 @@ impl Task<'_> {
             converged: true,
             ..Curve::default()
         };
-        Ok((curve, if n_used < n { TuneMethod::Sampled } else { TuneMethod::Exact }))
+        Ok((curve, method))
     }
 
     /// At most `size` of the points, for dense matrices.
@@ -389,6 +415,7 @@ impl Task<'_> {
             best_gamma: best.gamma,
             best_value: best.value,
             standard_error: best.standard_error,
+            tolerance: curve.tolerance,
             converged: curve.converged,
             passes: curve.passes,
             pairs: curve.pairs,
@@ -426,6 +453,11 @@ fn at_the_edge(best: f64, bandwidths: &[f64], takes_bandwidths: bool) -> Option<
         "the best bandwidth {} is the {which} that was tried: the criterion may be better beyond it{advice}",
         short(best)
     ))
+}
+
+/// What is to be said of a criterion that comes from some of the points, without an estimate of its error.
+pub(super) fn of_some(n_used: usize, n: usize) -> String {
+    format!("the criterion was taken from {n_used} of the {n} points, and its error is not known")
 }
 
 /// What is to be said where rounding has ended a search before its bracket was narrow enough.

@@ -31,9 +31,10 @@ pub enum Criterion {
     Scale,
     /// The sum of the leading eigenvalues, to be as large as possible, from at most a thousand points.
     Leading,
-    /// The sum of all eigenvalues over the effective rank, to be as large as possible: variance in few components.
+    /// The sum of all eigenvalues over the effective rank, to be as large as possible: variance in few components. From at most ten
+    /// thousand points, unless the method is [`TuneMethod::Exact`].
     EffectiveRank,
-    /// The error of points that were held out, reconstructed from their leading components, to be as small as possible; from at
+    /// The error of a third of the points, held out by the seed and reconstructed from their leading components, to be as small as possible; from at
     /// most a thousand points, after \[AF14\]. Its values are minus the share of the variance that is lost.
     Reconstruction,
 }
@@ -188,7 +189,7 @@ impl KernelTuner {
         self
     }
 
-    /// Sets where samples come from (default 0).
+    /// Sets where samples come from, and which points [`Criterion::Reconstruction`] holds out (default 0).
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -199,8 +200,8 @@ impl KernelTuner {
     ///
     /// # Errors
     ///
-    /// If a setting is out of its domain or has no effect, the points cannot be used or are all equal, the kernel has no width, or
-    /// the criterion has no maximum over the distances of the data ([`Error::NoMaximum`]).
+    /// If a setting is out of its domain or has no effect, the points cannot be used or are all equal, the kernel has no width, kernel values overflow
+    /// ([`Error::KernelOverflow`]), or the criterion has no maximum over the distances of the data ([`Error::NoMaximum`]).
     pub fn tune(&self, points: &Points) -> Result<Tuning> {
         self.tune_watched(points, &Threads::all()?, &Watch::new())
     }

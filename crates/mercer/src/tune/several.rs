@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::climb::{Slope, climb};
-use super::grid::some_scalars;
+use super::climb::{Slope, check_steps, climb};
+use super::grid::{check_points, some_scalars};
 use super::pass::Evaluator;
 use super::rounding;
 use super::spectrum::Sums;
@@ -82,6 +82,8 @@ pub struct ParameterTuning {
     pub kernel: Kernel,
     /// The criterion there.
     pub value: f64,
+    /// The criterion at the start.
+    pub start_value: f64,
     /// Its derivatives by the parameters, in the order of their ranges.
     pub gradient: Vec<f64>,
     /// For each parameter, whether it lies at an end of its range: the criterion may grow beyond.
@@ -96,7 +98,7 @@ pub struct ParameterTuning {
 ///
 /// # Errors
 ///
-/// If the kernel lacks a parameter, the points cannot be used, or the run was stopped.
+/// If the kernel lacks a parameter, the points cannot be used or are all equal, kernel values overflow ([`Error::KernelOverflow`]), or the run was stopped.
 ///
 /// ```
 /// use mercer::{Kernel, Points, Watch, kernel::Parameter, tune::evaluate, watch::Threads};
@@ -119,9 +121,9 @@ pub fn evaluate(
     check_parameters(kernel, parameters)?;
     let context = Context::new(threads, watch, Phase::Tuning);
     let unit = unit(points, kernel)?;
-    let precision = rounding::precision(points, kernel, unit, &context)?;
+    let precision = rounding::precision(points, kernel, &[], unit, &context)?;
     let evaluator = Evaluator::new(points, kernel, unit, precision)?;
-    let sums = evaluator.at(std::slice::from_ref(kernel), parameters, &context)?.remove(0);
+    let sums = evaluator.finite_at(kernel, parameters, &context)?;
     Ok(Parameters { value: sums.variance(), gradient: gradient(&sums, parameters) })
 }
 
@@ -130,11 +132,12 @@ pub fn evaluate(
 ///
 /// Steps are along the gradient by the logarithms of the parameters (by `coef0` itself, which may be zero or negative), as long as they lead up enough; what would
 /// leave a range is held at its end. Kernels without bound, such as the polynomial one, have their maximum there, and
-/// [`ParameterTuning::is_at_bound`] says so. The degree of the polynomial kernel is a whole number and has no slope: each is climbed by itself.
+/// [`ParameterTuning::is_at_bound`] says so. The degree of the polynomial kernel is a whole number and has no slope: it stays as
+/// `kernel` has it, and who wants several calls this for each.
 ///
 /// # Errors
 ///
-/// As [`evaluate`], and if there is no range, or one is empty, not finite or not positive.
+/// As [`evaluate`], at any place of the climb, and if there is no range, one is empty, not finite or not positive, or no step may be made.
 ///
 /// ```
 /// use mercer::{Kernel, Points, Watch, kernel::Parameter, tune::{ParameterBox, tune_parameters}, watch::Threads};
@@ -158,21 +161,23 @@ pub fn tune_parameters(
     watch: &Watch<'_>,
 ) -> Result<ParameterTuning> {
     check_ranges(kernel, ranges)?;
+    check_steps(max_steps)?;
     check_points(points)?;
     let parameters: Vec<Parameter> = ranges.iter().map(|range| range.parameter).collect();
     let axes: Vec<Axis> = ranges.iter().map(|range| Axis::new(kernel, range)).collect();
     let context = Context::new(threads, watch, Phase::Tuning);
     let unit = unit(points, kernel)?;
-    let precision = rounding::precision(points, kernel, unit, &context)?;
-    let evaluator = threads.run(|| Evaluator::new(points, kernel, unit, precision))?;
     let kernel_at = |place: &[f64]| {
         let mut parameters = axes.iter().zip(place).zip(&parameters);
         parameters.try_fold(kernel.clone(), |kernel, ((axis, &x), &parameter)| kernel.with(parameter, axis.value(x)))
     };
     let start: Vec<f64> = axes.iter().map(|axis| axis.start).collect();
     let ends: Vec<(f64, f64)> = axes.iter().map(|axis| axis.ends).collect();
+    let at_corners = corners(&ends).iter().map(|corner| kernel_at(corner)).collect::<Result<Vec<_>>>()?;
+    let precision = rounding::precision(points, &kernel_at(&start)?, &at_corners, unit, &context)?;
+    let evaluator = threads.run(|| Evaluator::new(points, kernel, unit, precision))?;
     let summit = climb(&start, &ends, TOLERANCE, max_steps, |place| {
-        let sums = evaluator.at(&[kernel_at(place)?], &parameters, &context)?.remove(0);
+        let sums = evaluator.finite_at(&kernel_at(place)?, &parameters, &context)?;
         let slopes = gradient(&sums, &parameters).into_iter().zip(&axes).zip(place);
         let gradient = slopes.map(|((slope, axis), &x)| slope * axis.speed(x)).collect();
         Ok(Slope { value: sums.variance(), gradient })
@@ -182,6 +187,7 @@ pub fn tune_parameters(
     Ok(ParameterTuning {
         kernel: kernel_at(&summit.place)?,
         value: summit.there.value,
+        start_value: summit.start_value,
         gradient: by_parameter,
         is_at_bound: summit.held(&ends),
         steps: summit.steps,
@@ -256,11 +262,12 @@ impl Axis {
     }
 }
 
-fn check_points(points: &Points) -> Result<()> {
-    if points.n_samples() < 2 {
-        return Err(Error::TooFewRows { needed: 2, found: points.n_samples() });
-    }
-    points.check_finite()
+/// Every place at which each coordinate is at an end of its range.
+fn corners(ends: &[(f64, f64)]) -> Vec<Vec<f64>> {
+    ends.iter().fold(vec![Vec::new()], |corners: Vec<Vec<f64>>, &(low, high)| {
+        let with = |corner: &[f64], end: f64| -> Vec<f64> { corner.iter().copied().chain([end]).collect() };
+        corners.iter().flat_map(|corner| [with(corner, low), with(corner, high)]).collect()
+    })
 }
 
 fn check_parameters(kernel: &Kernel, parameters: &[Parameter]) -> Result<()> {
@@ -286,4 +293,16 @@ fn unit(points: &Points, kernel: &Kernel) -> Result<f64> {
 
 fn gradient(sums: &Sums, parameters: &[Parameter]) -> Vec<f64> {
     (0..parameters.len()).map(|index| sums.variance_slope(index)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_of_ends_is_a_corner() {
+        assert_eq!(corners(&[(1.0, 2.0)]), [[1.0], [2.0]]);
+        let found = corners(&[(1.0, 2.0), (3.0, 4.0)]);
+        assert_eq!(found, [[1.0, 3.0], [1.0, 4.0], [2.0, 3.0], [2.0, 4.0]]);
+    }
 }

@@ -40,17 +40,28 @@ pub(super) struct Graded {
 /// Roundings that sums may be off by, beside each other: those of many additions, and of kernel values that are powers of others.
 const ROUNDINGS: f64 = 64.0;
 
-/// A difference of sums; zero where it is no larger than what rounding leaves of terms of that size.
+/// A difference of sums; zero where it is no larger than what rounding leaves of terms of that size. Terms that have overflowed leave no number: they are not
+/// taken for rounding.
 fn beyond_rounding(difference: f64, terms: f64) -> f64 {
-    if difference.abs() <= ROUNDINGS * f64::EPSILON * terms { 0.0 } else { difference }
+    match () {
+        () if !terms.is_finite() => f64::NAN,
+        () if difference.abs() <= ROUNDINGS * f64::EPSILON * terms => 0.0,
+        () => difference,
+    }
+}
+
+/// What is never negative but for rounding; unlike `max`, this keeps what is not a number.
+fn not_negative(x: f64) -> f64 {
+    if x < 0.0 { 0.0 } else { x }
 }
 
 impl Sums {
-    /// $\lVert G \rVert_F^2$: the sum of the squared eigenvalues of the centred matrix. Of kernels so wide that nothing but rounding is left of it, zero.
+    /// $\lVert G \rVert_F^2$: the sum of the squared eigenvalues of the centred matrix. Of kernels so wide that nothing but rounding is left of it, zero;
+    /// of sums that have overflowed, not a number.
     pub(super) fn centered_square(&self) -> f64 {
         let n = self.n as f64;
         let (rows, all) = (2.0 / n * self.row_square, (self.total / n).powi(2));
-        beyond_rounding(self.square - rows + all, self.square + rows + all).max(0.0)
+        not_negative(beyond_rounding(self.square - rows + all, self.square + rows + all))
     }
 
     /// $\operatorname{tr} G$: the sum of the eigenvalues of the centred matrix; zero where it is rounding.
@@ -60,8 +71,13 @@ impl Sums {
     }
 
     /// Whether the centred matrix is nothing but rounding: then so are slopes.
-    fn is_rounding(&self) -> bool {
+    pub(super) fn is_rounding(&self) -> bool {
         self.centered_square() == 0.0
+    }
+
+    /// Whether $E$ and its derivatives are numbers: they are not where kernel values, or sums of their squares, have overflowed.
+    pub(super) fn is_finite(&self) -> bool {
+        self.variance().is_finite() && (0..self.slopes.len()).all(|index| self.variance_slope(index).is_finite())
     }
 
     /// Half the derivative of [`centered_square`](Self::centered_square): $\langle G, dG \rangle$.
@@ -73,8 +89,8 @@ impl Sums {
     /// $E$ of equation (21): the variance of the variances.
     pub(super) fn variance(&self) -> f64 {
         let n = self.n as f64;
-        // Never negative but for rounding: the mean of squares is not below the square of the mean.
-        (self.centered_square() / n.powi(3) - (self.centered_trace() / (n * n)).powi(2)).max(0.0)
+        // The mean of squares is not below the square of the mean.
+        not_negative(self.centered_square() / n.powi(3) - (self.centered_trace() / (n * n)).powi(2))
     }
 
     /// The derivative of [`variance`](Self::variance) by a parameter: equation (24), without eigenvectors.
@@ -142,5 +158,36 @@ impl Sums {
             value: of(pairs.0, squares.0, chains.0, apart.0, 1.0),
             slope: of(pairs.1, squares.1, chains.1, apart.1, 0.0),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(square: f64, row_square: f64) -> Sums {
+        let slopes = vec![Slopes { trace: 0.0, total: -1.0, cross: -1.0, row_cross: -2.0 }];
+        Sums { n: 4, trace: 4.0, total: 8.0, square, row_square, slopes }
+    }
+
+    #[test]
+    fn sums_that_have_overflowed_are_not_taken_for_rounding() {
+        assert!(sums(6.0, 17.0).is_finite() && sums(6.0, 17.0).variance() > 0.0);
+        let inf = f64::INFINITY;
+        for over in [sums(inf, 17.0), sums(6.0, inf), sums(inf, inf)] {
+            assert!(!over.is_finite() && over.variance().is_nan() && !over.is_rounding(), "{over:?}");
+        }
+        // A derivative alone can overflow.
+        let mut over = sums(6.0, 17.0);
+        over.slopes[0].cross = inf;
+        assert!(!over.is_finite() && over.variance().is_finite());
+    }
+
+    #[test]
+    fn what_rounding_leaves_of_the_widest_kernels_is_nothing() {
+        // All entries are one, but for rounding: 16 of them, in 4 rows of sum 4.
+        let flat = Sums { total: 16.0, ..sums(16.0 + 4e-15, 64.0) };
+        assert_eq!((flat.variance(), flat.variance_slope(0)), (0.0, 0.0));
+        assert!(flat.is_finite() && flat.is_rounding());
     }
 }

@@ -1,7 +1,10 @@
 //! Input that no width can be found for, and settings that make no sense.
 
 use mercer::kernel::{KernelSpec, Parameter, Width};
-use mercer::tune::{Ascent, Criterion, KernelTuner, ParameterBox, TuneMethod, ard_gradient, tune_ard, tune_parameters};
+use mercer::tune::{
+    Ascent, Criterion, KernelTuner, ParameterBox, TuneMethod, ard_gradient, evaluate, landscape, tune_ard,
+    tune_parameters,
+};
 use mercer::watch::Threads;
 use mercer::{Error, ErrorKind, Kernel, KernelPca, Points, Precision, Result, Watch};
 use mercer_testkit::Format;
@@ -43,12 +46,60 @@ fn constant_features_alone_are_points_that_are_all_equal() {
 }
 
 #[test]
+fn all_points_equal_to_kernels_that_are_no_functions_of_a_distance() {
+    let equal = Points::from_f64([3.0, -1.0].repeat(5), 5, 2).unwrap();
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    let kernel = Kernel::polynomial(0.5, 1.0, 2).unwrap();
+    let range = ParameterBox { parameter: Parameter::Gamma, low: 0.1, high: 1.0 };
+    let tuner = |name: &str| KernelTuner::new(KernelSpec::new(name)).bandwidths([1.0, 2.0]);
+    let spec = KernelSpec::new("polynomial");
+    for outcome in [
+        tune_parameters(&equal, &kernel, &[range], 10, &threads, &watch).err(),
+        evaluate(&equal, &kernel, &[], &threads, &watch).err(),
+        landscape(&equal, &spec, &[1.0], 2, 0, &threads, &watch).err(),
+        tuner("polynomial").tune(&equal).err(),
+        tuner("sigmoid").tune(&equal).err(),
+        tuner("polynomial").criterion(Criterion::Leading).tune(&equal).err(),
+    ] {
+        assert!(matches!(outcome, Some(Error::NoVariance { n_samples: 5 })), "{outcome:?}");
+    }
+}
+
+#[test]
+fn kernel_values_that_overflow_are_not_taken_for_no_variance() {
+    let large = points(&(1..50).map(|i| 1e4 * f64::from(i)).collect::<Vec<_>>());
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    let kernel = Kernel::polynomial(0.5, 1.0, 20).unwrap();
+    let range = ParameterBox { parameter: Parameter::Gamma, low: 0.5, high: 1.0 };
+    let spec = KernelSpec::new("polynomial").degree(20);
+    for outcome in [
+        tune_parameters(&large, &kernel, &[range], 10, &threads, &watch).err(),
+        evaluate(&large, &kernel, &[Parameter::Gamma], &threads, &watch).err(),
+        KernelTuner::new(spec.clone()).bandwidths([0.5, 1.0]).tune(&large).err(),
+        KernelTuner::new(spec.clone()).criterion(Criterion::EffectiveRank).bandwidths([1.0]).tune(&large).err(),
+        KernelTuner::new(spec.width(Width::Gamma(1.0))).bandwidths([1.0, 1e5]).tune(&large).err(),
+    ] {
+        let expected = matches!(outcome, Some(Error::KernelOverflow { row: 48, precision: Precision::F64, .. }));
+        assert!(expected, "{outcome:?}");
+    }
+    // A climb that begins with numbers can end without.
+    let start = Kernel::polynomial(1e-9, 1.0, 20).unwrap();
+    let range = ParameterBox { low: 1e-9, ..range };
+    let outcome = tune_parameters(&large, &start, &[range], 100, &threads, &watch);
+    assert!(matches!(outcome, Err(Error::KernelOverflow { row: 48, .. })), "{outcome:?}");
+}
+
+#[test]
 fn one_distinct_pair() {
     for values in [vec![0.0, 1.0], [0.0, 1.0, 1.0, 0.0, 1.0].to_vec()] {
         let message = gaussian().tune(&points(&values)).unwrap_err().to_string();
         assert!(message.starts_with("the criterion \"variance\" has no maximum between bandwidths "), "{message}");
-        let end = ": it falls all the way, as when all rows are copies of two points; give the kernel a width";
+        let end = ": it falls all the way, as when all rows are copies of two points; give bandwidths to try";
         assert!(message.ends_with(end), "{message}");
+        // A fit takes no bandwidths to try.
+        let spec = KernelSpec::new("gaussian").width(Width::Auto);
+        let message = spec.resolve(&points(&values)).unwrap_err().to_string();
+        assert!(message.ends_with("copies of two points; give the kernel a width"), "{message}");
         // With bandwidths of one's own there is a curve all the same.
         let tuning = gaussian().bandwidths([0.5, 1.0]).tune(&points(&values)).unwrap();
         assert!(tuning.maxima.is_empty() && tuning.best_bandwidth.to_bits() == 0.5_f64.to_bits());
@@ -104,6 +155,10 @@ fn settings_out_of_their_domain_or_without_effect() {
     assert_refused(with(gaussian().criterion(Criterion::Median).bandwidths([1.0])), &["bandwidths", "median"]);
     assert_refused(with(gaussian().criterion(Criterion::Scale).tolerance(0.1)), &["tolerance", "scale"]);
     assert_refused(with(gaussian().criterion(Criterion::Leading).n_components(20)), &["n_components", "19"]);
+    // A third of the points is held out, and components come from the others.
+    let tuner = gaussian().criterion(Criterion::Reconstruction);
+    assert_refused(with(tuner.clone().n_components(14)), &["n_components", "not held out less one (13)", "14"]);
+    assert!(with(tuner.n_components(13)).is_ok());
     for criterion in [Criterion::Leading, Criterion::Reconstruction] {
         let tuner = gaussian().criterion(criterion).precision(Precision::F32);
         assert_refused(with(tuner), &["precision", "has no use for it", "f32"]);
@@ -132,6 +187,10 @@ fn an_ascent_that_leaves_its_domain_says_which_step_did() {
     let data = gaussian_cloud(18, 2, 1).points(Format::F64);
     assert_refused(Ascent::new(15.0, 1e9).run(&data), &["eta", "step", "1000000000"]);
     assert_refused(Ascent::new(-1.0, 1.0).run(&data), &["start", "positive"]);
+    // Inverse widths of which twice is no number, or none themselves.
+    for start in [1e-154, 1e-200, 1e160] {
+        assert_refused(Ascent::new(start, 1.0).run(&data), &["start", "the data's distances", &format!("{start:e}")]);
+    }
     assert_refused(Ascent::new(1.0, 1.0).tolerance(-0.1).run(&data), &["tolerance", "at least 0", "-0.1"]);
 }
 
@@ -163,6 +222,19 @@ fn ranges_of_parameters_that_make_no_sense() {
     assert_refused(with(&[(Parameter::Alpha, 2.0, 0.5)]), &["alpha", "smaller one first", "2 to 0.5"]);
     assert_refused(with(&[(Parameter::Coef0, 0.0, 2.0)]), &["coef0", "rational-quadratic"]);
     assert_refused(with(&[(Parameter::Alpha, 0.5, 2.0), (Parameter::Alpha, 0.5, 2.0)]), &["alpha", "once"]);
+}
+
+#[test]
+fn no_steps_and_no_components_are_none() {
+    let data = gaussian_cloud(18, 2, 1).points(Format::F64);
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    let range = ParameterBox { parameter: Parameter::Gamma, low: 0.1, high: 1.0 };
+    let words = ["max_steps", "at least 1", "0"];
+    let kernel = Kernel::gaussian(0.5).unwrap();
+    assert_refused(tune_parameters(&data, &kernel, &[range], 0, &threads, &watch), &words);
+    assert_refused(tune_ard(&data, &[1.0, 1.0], 0, &threads, &watch), &words);
+    let outcome = landscape(&data, &KernelSpec::new("gaussian"), &[1.0], 0, 0, &threads, &watch);
+    assert_refused(outcome, &["n_components", "at least 1", "0"]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Bandwidths far below and far above all distances, in single precision: every number that is reported is compared with that of double precision.
 
-use mercer::kernel::KernelSpec;
-use mercer::tune::{KernelTuner, Scan, TuneMethod, Tuning};
+use mercer::kernel::{KernelSpec, Parameter};
+use mercer::tune::{KernelTuner, ParameterBox, Scan, TuneMethod, Tuning, tune_parameters};
 use mercer::watch::Threads;
-use mercer::{Points, Precision, Watch};
+use mercer::{Kernel, Points, Precision, Watch};
 use mercer_testkit::generate::{clusters, gaussian_cloud};
 use mercer_testkit::{Cloud, Format};
 
@@ -134,4 +134,25 @@ fn few_points_in_single_precision_are_computed_in_double() {
     assert_same(&found, &exact, 1e-9);
     let asked = gaussian().precision(Precision::F32).tune(&single).unwrap();
     assert_ne!(asked.values, found.values, "a precision that is asked for is used");
+}
+
+#[test]
+fn values_beyond_single_precision_at_the_end_of_a_range_are_computed_in_double() {
+    // More points than are taken in double precision anyway; values of the polynomial up to 4e35, whose squares are no numbers of single precision.
+    let (single, double) = both(&Cloud::from_fn(2100, 1, |i, _| 1.0 + 0.09 * (i % 97) as f64));
+    let start = Kernel::polynomial(1e-3, 1.0, 12).unwrap();
+    let range = [ParameterBox { parameter: Parameter::Gamma, low: 1e-3, high: 10.0 }];
+    let (threads, watch) = (Threads::new(2).unwrap(), Watch::new());
+    let climb = |points: &Points| tune_parameters(points, &start, &range, 100, &threads, &watch).unwrap();
+    let (found, exact) = (climb(&single), climb(&double));
+    assert!(found.converged && found.is_at_bound == [true], "{found:?}");
+    assert!((found.value / exact.value - 1.0).abs() < 1e-9, "{} is not {}", found.value, exact.value);
+    // A search over bandwidths, of which the narrowest has such values at one row, which a sample need not hold.
+    let one =
+        |format| Cloud::from_fn(2100, 1, |i, _| if i == 1234 { 40.0 } else { 0.01 * (i % 97) as f64 }).points(format);
+    let tuner = KernelTuner::new(KernelSpec::new("polynomial").degree(12)).bandwidths([0.7, 1.4]);
+    let (found, exact) = (tuner.tune(&one(Format::F32)).unwrap(), tuner.tune(&one(Format::F64)).unwrap());
+    for (a, b) in found.values.iter().zip(&exact.values) {
+        assert!((a / b - 1.0).abs() < 1e-4, "{a:e} is not {b:e}");
+    }
 }

@@ -147,6 +147,22 @@ fn held_out_points_are_reconstructed_better_from_a_good_width() {
 }
 
 #[test]
+fn rows_that_come_in_turns_are_not_held_out_in_turns() {
+    // Every third row is of the same group: the other two know nothing of it.
+    let noise = gaussian_cloud(60, 3, 8);
+    let cloud = Cloud::from_fn(60, 3, |i, k| {
+        let center = if i % 3 == k { 10.0 } else { 0.0 };
+        center + 0.1 * noise.row(i)[k]
+    });
+    let points = cloud.points(Format::F64);
+    let tuner = gaussian().criterion(Criterion::Reconstruction).n_components(2);
+    let lost: Vec<f64> = (0..4).map(|seed| -tuner.clone().seed(seed).tune(&points).unwrap().best_value).collect();
+    assert!(lost.iter().all(|&lost| lost < 0.1), "{lost:?}");
+    // Which rows are held out is for the seed to say.
+    assert!(lost.windows(2).all(|pair| (pair[0] - pair[1]).abs() > 0.0), "{lost:?}");
+}
+
+#[test]
 fn gradients_of_widths_per_feature_are_those_of_the_eigenvalues() {
     let cloud = gaussian_cloud(25, 3, 40).shifted(5.0);
     let points = cloud.points(Format::F64);
@@ -181,6 +197,8 @@ fn several_parameters_climb_to_a_place_without_slope_or_to_the_end_of_their_rang
     let ranges = [range(Parameter::Gamma, 1e-4, 1e3), range(Parameter::Alpha, 0.2, 20.0)];
     let found = tune_parameters(&points, &start, &ranges, 200, &threads, &watch).unwrap();
     assert!(found.converged, "{found:?}");
+    let before = evaluate(&points, &start, &[], &threads, &watch).unwrap().value;
+    assert!(found.value > found.start_value && (found.start_value / before - 1.0).abs() < 1e-12, "{found:?}");
     for ((range, slope), &at_bound) in ranges.iter().zip(&found.gradient).zip(&found.is_at_bound) {
         let own = found.kernel.parameter(range.parameter).unwrap();
         assert!(at_bound || (own * slope).abs() < 1e-5 * found.value, "{found:?}");

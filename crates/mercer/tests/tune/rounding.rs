@@ -1,11 +1,11 @@
 //! Bandwidths so far from all distances that rounding is all that sums leave of a curve: it is neither a value nor a maximum.
 
 use mercer::kernel::KernelSpec;
-use mercer::tune::{Criterion, KernelTuner, Scan};
+use mercer::tune::{Criterion, KernelTuner, Scan, ard_gradient};
 use mercer::watch::Threads;
 use mercer::{ErrorKind, Points, Precision, Watch};
-use mercer_testkit::Format;
-use mercer_testkit::generate::clusters;
+use mercer_testkit::generate::{clusters, gaussian_cloud};
+use mercer_testkit::{Cloud, Format};
 
 use crate::support::gaussian;
 
@@ -55,6 +55,14 @@ fn places_of_a_tile_that_belong_to_no_points_do_not_count_for_the_widest_kernels
             assert_eq!((found[0].value, found[0].gradient[0]), (0.0, 0.0), "{sigma:e} in {precision}");
         }
     }
+}
+
+#[test]
+fn widths_per_feature_far_above_all_distances_leave_no_value_either() {
+    let cloud = gaussian_cloud(149, 2, 5);
+    let close = Cloud::from_fn(149, 2, |i, k| 1e-7 * cloud.row(i)[k]).points(Format::F64);
+    let found = ard_gradient(&close, &[1.0, 1.0], &Threads::new(1).unwrap(), &Watch::new()).unwrap();
+    assert_eq!((found.value, found.gradient.as_slice()), (0.0, &[0.0, 0.0][..]));
 }
 
 #[test]

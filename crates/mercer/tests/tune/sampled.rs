@@ -1,6 +1,7 @@
 //! Estimates from samples.
 
 use mercer::tune::{KernelTuner, TuneMethod};
+use mercer::{Error, Points};
 use mercer_testkit::Format;
 use mercer_testkit::generate::{clusters, gaussian_cloud};
 
@@ -82,6 +83,17 @@ fn points_that_are_dealt_anew_give_a_narrower_interval_that_is_as_wide_as_it_mus
     // Ten squares of Student's t with 15 degrees: 11.5 on average, and outside of these bounds once in seven hundred tries.
     assert!((1.5..45.0).contains(&squares), "errors squared over those stated add up to {squares}: {found:?}");
     assert!(found.iter().map(|tuning| tuning.standard_errors[0]).all(|error| error > 0.0));
+}
+
+#[test]
+fn that_there_is_no_maximum_is_said_of_all_points_in_blocks_and_as_of_samples() {
+    // Copies of two points; of the first sixteen blocks of 256 not all of them.
+    let values: Vec<f64> = (0..5000).map(|i| f64::from(i % 2)).collect();
+    let error = sampled(0).tune(&Points::from_f64(values, 5000, 1).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::NoMaximum { n_sampled: Some(4864), .. }), "{error}");
+    let message = error.to_string();
+    assert!(message.contains("told from chance in samples of 4864 points"), "{message}");
+    assert!(message.contains("the exact method looks at all pairs"), "{message}");
 }
 
 #[test]

@@ -112,6 +112,34 @@ fn automatic_searches_look_at_all_pairs_where_samples_do_not_tell_enough() {
 }
 
 #[test]
+fn the_effective_rank_of_very_many_points_is_that_of_some_of_them() {
+    let points = gaussian_cloud(10_100, 1, 8).points(Format::F32);
+    let tuner = gaussian().criterion(Criterion::EffectiveRank).bandwidths([0.5, 1.0]).tolerance(0.1);
+    let some = tuner.clone().seed(3).tune(&points).unwrap();
+    assert_eq!((some.method, some.n_used, some.n_samples), (TuneMethod::Sampled, 10_000, 10_100));
+    let is_told = |tuning: &Tuning| tuning.warnings.iter().any(|told| told.contains("10000 of the 10100 points"));
+    assert!(is_told(&some), "{some:?}");
+    let all = tuner.method(TuneMethod::Exact).tune(&points).unwrap();
+    assert_eq!((all.method, all.n_used), (TuneMethod::Exact, 10_100));
+    assert!(!is_told(&all) && all.values != some.values, "{all:?}");
+    for (a, b) in some.values.iter().zip(&all.values) {
+        assert!((a / b - 1.0).abs() < 0.01, "{a}, not {b}");
+    }
+}
+
+#[test]
+fn the_tolerance_of_a_search_is_what_was_asked_for_or_what_is_usual() {
+    let points = gaussian_cloud(200, 3, 2).points(Format::F64);
+    let tolerance = |tuner: mercer::tune::KernelTuner| tuner.tune(&points).unwrap().tolerance;
+    assert_eq!(tolerance(gaussian()), Some(1e-8));
+    assert_eq!(tolerance(gaussian().tolerance(1e-4)), Some(1e-4));
+    assert_eq!(tolerance(gaussian().method(TuneMethod::Sampled).bandwidths([0.5, 2.0, 8.0])), Some(0.01));
+    assert_eq!(tolerance(gaussian().criterion(Criterion::Leading)), Some(1e-3));
+    assert_eq!(tolerance(gaussian().criterion(Criterion::Reconstruction)), None);
+    assert_eq!(tolerance(gaussian().criterion(Criterion::Median)), None);
+}
+
+#[test]
 fn every_fit_hands_on_what_the_search_for_its_width_has_to_say() {
     // Three groups of copies are best apart: at the narrowest width, and so the search warns of it.
     let values: Vec<f64> = (0..60).map(|i| [0.0, 1.0, 100.0][i % 3]).collect();

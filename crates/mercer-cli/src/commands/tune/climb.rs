@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Instant;
 
-use mercer::kernel::{KernelSpec, Parameter, Width};
+use mercer::kernel::{Kernel, KernelSpec, Parameter, Width};
 use mercer::record::KernelRecord;
 use mercer::tune::{ArdTuning, ParameterBox, ParameterTuning, check_ranges, tune_ard, tune_parameters};
 use mercer::watch::Threads;
@@ -28,6 +28,8 @@ struct ClimbBody {
     n_samples: usize,
     n_features: usize,
     threads: usize,
+    /// Of the search for the width to start from.
+    seed: u64,
     /// As it was found; without its width if every column has its own.
     kernel: KernelRecord,
     /// With --parameters, in the order of their names.
@@ -37,6 +39,7 @@ struct ClimbBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     columns: Option<Vec<ColumnWidth>>,
     best_value: f64,
+    start_value: f64,
     steps: usize,
     converged: bool,
 }
@@ -72,10 +75,12 @@ pub(super) fn run(args: &TuneArgs, mut session: Session<'_>, threads: &Threads) 
         n_samples: data.points.n_samples(),
         n_features: data.points.n_features(),
         threads: threads.count(),
+        seed: args.search.seed,
         kernel: KernelRecord { gamma: None, ..KernelRecord::from(&kernel_spec(args).resolve_without_points()?) },
         parameters: None,
         columns: None,
         best_value: 0.0,
+        start_value: 0.0,
         steps: 0,
         converged: false,
     };
@@ -83,7 +88,8 @@ pub(super) fn run(args: &TuneArgs, mut session: Session<'_>, threads: &Threads) 
     let table = if ranges.is_empty() {
         let (found, told) = session.timed("tune", |session| per_column(args, &data, threads, session))?;
         tell(&mut session, told);
-        (body.best_value, body.steps, body.converged) = (found.value, found.steps, found.converged);
+        (body.best_value, body.start_value) = (found.value, found.start_value);
+        (body.steps, body.converged) = (found.steps, found.converged);
         let columns = columns(&data, &found);
         let held = columns.iter().filter(|column| column.at_bound).count();
         if held > 0 {
@@ -102,7 +108,8 @@ pub(super) fn run(args: &TuneArgs, mut session: Session<'_>, threads: &Threads) 
     } else {
         let (found, told) = session.timed("tune", |session| several(args, &ranges, &data, threads, session))?;
         tell(&mut session, told);
-        (body.best_value, body.steps, body.converged) = (found.value, found.steps, found.converged);
+        (body.best_value, body.start_value) = (found.value, found.start_value);
+        (body.steps, body.converged) = (found.steps, found.converged);
         body.kernel = KernelRecord::from(&found.kernel);
         let parameters = parameters(&ranges, &found);
         let table = parameter_table(&parameters, &body, start.elapsed().as_secs_f64());
@@ -151,6 +158,23 @@ fn check(kernel: &str, ranges: &[ParameterBox]) -> Result<()> {
     if ranges.is_empty() { Ok(()) } else { Ok(check_ranges(&specimen, ranges)?) }
 }
 
+/// The kernel that a climb starts from, and what the search for its width has to say. That there is none is told without advice: no flag gives one.
+fn start(
+    spec: &KernelSpec,
+    args: &TuneArgs,
+    data: &Data,
+    threads: &Threads,
+    watch: &mercer::Watch<'_>,
+) -> mercer::Result<(Kernel, Vec<String>)> {
+    spec.resolve_told(&data.points, args.search.seed, threads, watch).map_err(|error| match error {
+        mercer::Error::NoMaximum { criterion, low, high, rises, n_sampled, .. } => {
+            let advice = "there is no width to climb from";
+            mercer::Error::NoMaximum { criterion, low, high, rises, n_sampled, advice }
+        }
+        other => other,
+    })
+}
+
 /// Parameters within ranges, from the best width.
 fn several(
     args: &TuneArgs,
@@ -162,7 +186,7 @@ fn several(
     let spec = kernel_spec(args);
     let spec = if is_of_distance(&args.kernel) { spec.width(Width::Auto) } else { spec };
     let climb = |watch: &mercer::Watch<'_>| {
-        let (start, told) = spec.resolve_told(&data.points, args.search.seed, threads, watch)?;
+        let (start, told) = start(&spec, args, data, threads, watch)?;
         Ok((tune_parameters(&data.points, &start, ranges, max_steps(args), threads, watch)?, told))
     };
     watched(session, data, None, climb).map(|(found, _)| found)
@@ -177,7 +201,7 @@ fn per_column(
 ) -> Result<(ArdTuning, Vec<String>)> {
     let spec = kernel_spec(args).width(Width::Auto);
     let climb = |watch: &mercer::Watch<'_>| {
-        let (start, told) = spec.resolve_told(&data.points, args.search.seed, threads, watch)?;
+        let (start, told) = start(&spec, args, data, threads, watch)?;
         let gamma = start.parameter(Parameter::Gamma).expect("other kernels were refused");
         let start = vec![gamma; data.points.n_features()];
         Ok((tune_ard(&data.points, &start, max_steps(args), threads, watch)?, told))

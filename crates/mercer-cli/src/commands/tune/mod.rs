@@ -123,7 +123,7 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
 }
 
 /// Whether a kernel is a function of a distance, so that the data say where to look for its width.
-fn is_of_distance(name: &str) -> bool {
+pub(super) fn is_of_distance(name: &str) -> bool {
     KernelSpec::specimen(name).is_ok_and(|kernel| kernel.pairing().is_some_and(Pairing::is_translation_invariant))
 }
 

@@ -17,6 +17,9 @@ pub(super) struct TuningRecord {
     maxima: Vec<Maximum>,
     best_value: f64,
     standard_error: f64,
+    /// Absent where nothing decides how narrow the interval must be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tolerance: Option<f64>,
     converged: bool,
     passes: usize,
     pairs: u64,
@@ -36,6 +39,7 @@ impl From<Tuning> for TuningRecord {
             maxima: tuning.maxima,
             best_value: tuning.best_value,
             standard_error: tuning.standard_error,
+            tolerance: tuning.tolerance,
             converged: tuning.converged,
             passes: tuning.passes,
             pairs: tuning.pairs,
