@@ -165,6 +165,8 @@ class OnlineKernelPCA(Start):
         if self.n_started_ < self.n_components:
             warnings.warn(self._what_is_missing(self.n_started_), RankWarning, stacklevel=2)
         self._say_what_the_budget_cost()
+        # That is among it; rows that come later have not been spoken of.
+        self._said_worn = self._model.wear_warning() is not None
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> "OnlineKernelPCA":

@@ -304,6 +304,28 @@ def test_a_component_that_wears_away_is_said_when_it_does():
         learner.learn(rows[200:])
 
 
+def test_a_component_that_wears_away_after_another_fit_is_said_again():
+    rows = np.random.default_rng(11).normal(size=(300, 2))
+    learner = OnlineKernelPCA(2, gamma=0.5, budget=8, policy="oldest")
+    worn = "^a component has shrunk to "
+    with pytest.warns(UserWarning, match=worn):
+        learner.partial_fit(rows[:200])
+    with warnings.catch_warnings():
+        # Nothing has been dropped of these.
+        warnings.simplefilter("error")
+        learner.fit(rows[:4])
+    with pytest.warns(UserWarning, match=worn):
+        learner.partial_fit(rows[4:200])
+    # What a fit has said is not said once more.
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        learner.fit(rows[:200])
+    assert any(str(each.message).startswith("a component has shrunk to ") for each in caught)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.partial_fit(rows[200:])
+
+
 def test_a_rate_that_would_overshoot_is_made_smaller_and_counted():
     rows = np.random.default_rng(7).normal(size=(200, 2)) * 3
     learner = OnlineKernelPCA(1, kernel="linear", learning_rate=10.0)

@@ -167,10 +167,15 @@ fn report_flatness(runs: &[&Run], best: &[f64], warm_up: usize, rate: impl Fn(f6
     let (faster, slower) = if first.value > last.value { (first, last) } else { (last, first) };
     let what = "rate of the faster of the first and the last tenth to that of the other";
     findings.ratio(what, faster, slower, Some(Bar::AtMost(FLAT_BAR)));
-    let memory = runs.last().expect("there is at least one round").memory;
+    let memory = memory_of(runs);
     let [after, end] = ["after the warm-up", "at the end"].map(|when| format!("memory {when}"));
     let [after, end] = [Quantity::new(after, memory[0], "B"), Quantity::new(end, memory[1], "B")];
     findings.ratio("memory at the end to memory after the warm-up", end, after, Some(Bar::AtMost(MEMORY_BAR)));
+}
+
+/// Memory after the warm-up and at the end, of the first round: what later ones take, the system may have kept from those before them.
+fn memory_of(runs: &[&Run]) -> [f64; 2] {
+    runs[0].memory
 }
 
 impl Turn {
@@ -257,6 +262,13 @@ mod tests {
         let replays: Vec<f64> = (0..45).map(f64::from).collect();
         assert_eq!(parts(&replays).flatten().copied().collect::<Vec<_>>(), replays);
         assert!(parts(&replays).all(|part| [4, 5].contains(&part.len())));
+    }
+
+    #[test]
+    fn memory_is_that_of_the_first_round() {
+        let run = |memory| Run { seconds: Vec::new(), memory, first_variances: Vec::new(), variances: Vec::new() };
+        let (first, last) = (run([1.0, 2.0]), run([3.0, 3.0]));
+        assert_eq!(memory_of(&[&first, &last]).map(f64::to_bits), [1.0, 2.0].map(f64::to_bits));
     }
 
     #[test]

@@ -13,16 +13,33 @@ pub(super) fn is_header(first: &ByteRecord, options: &ReadOptions) -> bool {
         Header::Present => true,
         Header::Absent => false,
         Header::Detect => {
-            let apart = options.label.iter().chain(&options.id).filter_map(|column| column.find(None, first.len()));
-            let unused: Vec<usize> = apart.chain(numbered(&options.drop, first.len())).collect();
-            let used = numbered(&options.columns, first.len());
-            let counts = |column| !unused.contains(&column) && (used.is_empty() || used.contains(&column));
-            first
-                .iter()
-                .enumerate()
-                .any(|(column, field)| counts(column) && advice::number(field).is_none() && !advice::is_missing(field))
+            let says_a_word = |field: &&[u8]| advice::number(field).is_none() && !advice::is_missing(field);
+            used_fields(first, options).iter().any(says_a_word)
         }
     }
+}
+
+/// Whether a first row that may be a header is a row with something wrong in it, where rows were learned before, of so many columns: a header has
+/// their names or, if it has others or they have none, no number; and one without names to be found by has as many columns, unless some are left out.
+pub(super) fn is_bad_row(first: &ByteRecord, options: &ReadOptions, width: usize) -> bool {
+    // Who wants columns by position says that there are names.
+    if options.header != Header::Detect || options.by_position || !is_header(first, options) {
+        return false;
+    }
+    let has_number = used_fields(first, options).iter().any(|field| advice::number(field).is_some());
+    match &options.wanted {
+        Some(wanted) => has_number && !wanted.are_among(first.iter()),
+        None => has_number || (options.columns.is_empty() && options.drop.is_empty() && first.len() != width),
+    }
+}
+
+/// The fields of columns that are used, as far as numbers tell which those are.
+fn used_fields<'f>(first: &'f ByteRecord, options: &ReadOptions) -> Vec<&'f [u8]> {
+    let apart = options.label.iter().chain(&options.id).filter_map(|column| column.find(None, first.len()));
+    let unused: Vec<usize> = apart.chain(numbered(&options.drop, first.len())).collect();
+    let used = numbered(&options.columns, first.len());
+    let counts = |column: usize| !unused.contains(&column) && (used.is_empty() || used.contains(&column));
+    first.iter().enumerate().filter(|(column, _)| counts(*column)).map(|(_, field)| field).collect()
 }
 
 /// Refuses a first row of numbers that may be names: those of the model.

@@ -1,8 +1,9 @@
 //! Rows that come one after the other: CSV or NDJSON on standard input, one record per line.
 //!
 //! Lines are taken as they come, however they are cut into pieces. What a row must look like is decided by the header, or by the first row
-//! that can be used: of JSON one whose values are numbers and, where rows were learned before, one with their columns. A row that does not is a complaint with
-//! its line, and the rows after it can still be read.
+//! that can be used: of JSON one whose values are numbers and, where rows were learned before, one with their columns. There, a first line of text in which
+//! some fields are numbers is a row, and no header unless it has their names. A row that does not look like that is a complaint with its line, and the rows
+//! after it can still be read.
 
 use csv::ByteRecord;
 use serde_json::Value;
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::advice::Remedy;
 use super::columns::Selection;
 use super::csv::{Rows, Table, Wrong, first_record};
+use super::header::is_bad_row;
 use super::{ColumnNames, Header, ReadOptions, advice};
 use crate::args::RowFormat;
 use crate::failure::{Failure, InputError, Place, Result};
@@ -20,6 +22,8 @@ const NAME: &str = "standard input";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes that a line may have: a source without line breaks must not fill the memory.
 const LONGEST_LINE: usize = 1 << 26;
+/// What a message about a number that f64 does not reach begins with.
+const OUT_OF_RANGE: &str = "number out of range";
 
 /// One row, or what is wrong with it, and its line.
 pub(crate) struct StreamedRow {
@@ -123,6 +127,9 @@ impl RowSource {
             RowFormat::Csv
         });
         self.format = Some(format);
+        if format != RowFormat::Ndjson && self.is_bad_row(line, format) {
+            self.options.header = Header::Absent;
+        }
         let (layout, values) = match self.first_layout(line, format) {
             Ok(layout) if layout.has_header() => {
                 self.layout = Some(layout);
@@ -151,13 +158,23 @@ impl RowSource {
         Ok(Some(StreamedRow { line: self.line, values }))
     }
 
+    /// Whether a first line of text could be a header, but is a row with something wrong in it: columns are known from rows that were learned before.
+    fn is_bad_row(&self, line: &[u8], format: RowFormat) -> bool {
+        self.width.is_some_and(|width| is_bad_row(&record(line, self.delimiter(format)), &self.options, width))
+    }
+
+    /// What separates columns of text.
+    fn delimiter(&self, format: RowFormat) -> u8 {
+        self.options.text_delimiter(format == RowFormat::Tsv)
+    }
+
     /// What a line says about all rows, if it is the first one.
     fn first_layout(&self, line: &[u8], format: RowFormat) -> Result<Layout> {
         if format == RowFormat::Ndjson {
             self.options.refuse_text_flags()?;
             return json_layout(line.trim_ascii(), self.line, &self.options);
         }
-        let delimiter = self.options.text_delimiter(format == RowFormat::Tsv);
+        let delimiter = self.delimiter(format);
         let table = Table::new(NAME, &record(line, delimiter), self.line, delimiter, &self.options)?;
         self.options.check_names(NAME, table.column_names())?;
         Ok(Layout::Text(table))
@@ -201,8 +218,13 @@ fn at(line: u64) -> Place {
 
 fn parsed(text: &[u8], line: u64) -> std::result::Result<Value, InputError> {
     serde_json::from_slice(text).map_err(|error| {
-        let shown = advice::quoted(&text[..text.len().min(40)]);
-        InputError::new(NAME, format!("{shown} is not JSON (column {})", error.column()))
+        let (shown, column) = (advice::quoted(&text[..text.len().min(40)]), error.column());
+        // It is JSON all the same, of which nothing but these words tells.
+        if error.to_string().starts_with(OUT_OF_RANGE) {
+            let problem = format!("{shown} has a number that is out of range (column {column})");
+            return InputError::new(NAME, problem).at(at(line)).hint(format!("no number may be beyond {:e}", f64::MAX));
+        }
+        InputError::new(NAME, format!("{shown} is not JSON (column {column})"))
             .at(at(line))
             .hint("every line must be an array of numbers or an object with numbers")
     })
@@ -355,6 +377,41 @@ mod tests {
                 "standard input, line 7: 7 is neither an array nor an object",
             ]
         );
+    }
+
+    #[test]
+    fn a_bad_first_line_of_text_is_no_header_where_columns_are_known() {
+        let known = |names: Option<&[String]>| {
+            let options = ReadOptions::from(&DataArgs::default()).wanted(names, "the learner").unwrap();
+            RowSource::new(options, None, Some(2))
+        };
+        let (names, good) = (["x", "y"].map(str::to_owned), || Ok(vec![3.0, 4.0]));
+        for names in [None, Some(names.as_slice())] {
+            let complaint = "standard input, line 1, column 2: \"oops\" is not a number".to_owned();
+            assert_eq!(values(known(names).rows(b"7,oops\n3,4\n").unwrap()), [Err(complaint), good()]);
+            let mut headed = known(names);
+            assert_eq!(values(headed.rows(b"x,y\n3,4\n").unwrap()), [good()]);
+            assert_eq!(headed.names().unwrap(), ["x", "y"]);
+        }
+        // A header of another width would make all rows after it bad ones.
+        let found = values(known(None).rows(b"offline\n3,4\n").unwrap());
+        assert!(found.len() == 2 && found[0].is_err() && found[1] == good(), "{found:?}");
+        // Names may be numbers; other names are those of other columns, and no bad row.
+        let years = ["x", "2020"].map(str::to_owned);
+        assert_eq!(values(known(Some(years.as_slice())).rows(b"2020,x\n4,3\n").unwrap()), [good()]);
+        let error = known(Some(names.as_slice())).rows(b"a,b\n3,4\n").map(|_| ()).unwrap_err().to_string();
+        assert!(error.contains("no column has a name of the learner"), "{error}");
+        // Before any row has been learned, nobody knows.
+        assert_eq!(values(source(None).rows(b"7,oops\n3,4\n").unwrap()), [good()]);
+    }
+
+    #[test]
+    fn a_number_out_of_range_is_called_so() {
+        let found = values(source(None).rows(b"[1, 2]\n[1e400, 2]\n[1, \n").unwrap());
+        let [_, beyond, cut] = found.as_slice() else { panic!("{found:?}") };
+        let text = "standard input, line 2: \"[1e400, 2]\" has a number that is out of range (column ";
+        assert!(beyond.as_ref().unwrap_err().starts_with(text), "{beyond:?}");
+        assert!(cut.as_ref().unwrap_err().contains("is not JSON"), "{cut:?}");
     }
 
     #[test]

@@ -343,12 +343,15 @@ fn components_start_from_the_points_of_a_file() {
         say("--start other.csv", "x,y\n1,2\n"),
         "error: other.csv: there is no column \"y\", which the stream has"
     );
-    assert_eq!(say("--start start.csv -n 3", text), "error: --start must be one point per component (3), but it is 2");
+    assert_eq!(
+        say("--start start.csv -n 3", text),
+        "error: start.csv: --start must be one point per component (3), but it is 2"
+    );
     // A point that has no length in feature space is the beginning of nothing.
     directory.write("nothing.csv", "0.5,0.1\n0,0\n");
     assert_eq!(
         say("--start nothing.csv --kernel linear", text),
-        "error: --start must be points whose kernel with themselves is positive, but it is one with 0 (row 1)"
+        "error: nothing.csv: --start must be points whose kernel with themselves is positive, but it is one with 0 (point 2)"
     );
     assert!(say("--start start.csv -o start.csv", text).contains("start points"));
     assert!(say("--start -", text).contains("give the name of a file with --start"));

@@ -219,7 +219,7 @@ fn what_contradicts_a_model_or_is_none_is_refused() {
     let outcome = directory.stream("stream past.mercer", "1,2\n");
     assert_eq!(
         (outcome.code, outcome.stderr.lines().last()),
-        (Some(2), Some("error: standard input, line 1: the stream has 2 columns, but the model was fitted on 3"))
+        (Some(2), Some("error: standard input, line 1: the row has 2 columns, but rows of this stream have 3"))
     );
     let outcome = directory.stream("stream past.mercer", "a,b,c\n1,2,3\n");
     assert!(

@@ -127,6 +127,29 @@ fn a_stream_that_goes_on_knows_what_rows_look_like() {
 }
 
 #[test]
+fn a_bad_first_row_of_a_stream_that_goes_on_is_left_out_and_counted() {
+    let directory = Directory::new();
+    for (name, header) in [("plain", ""), ("named", "x,y\n")] {
+        let words = format!("stream -n 1 --gamma 1 --checkpoint {name} --resume");
+        directory.stream(&words, &format!("{header}1,2\n3,5\n4,4\n")).done();
+        let failed = directory.stream(&words, "7,oops\n5,6\n");
+        assert_eq!(failed.code, Some(2), "{name}: {}", failed.stderr);
+        let complaint = "standard input, line 1, column 2: \"oops\" is not a number";
+        assert!(failed.stderr.contains(&format!("error: {complaint}\n")), "{name}: {}", failed.stderr);
+        let outcome = directory.stream(&format!("{words} --bad-rows skip --record run.json"), "7,oops\n5,6\n").done();
+        let said = format!("warning: {complaint}; the row is left out\n");
+        assert!(outcome.stderr.contains(&said), "{name}: {}", outcome.stderr);
+        let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+        let counts = ["rows_read", "bad_rows", "n_samples"].map(|field| record[field].as_u64().unwrap());
+        assert_eq!(counts, [5, 1, 4], "{name}");
+        // A header is none of the rows, as before.
+        directory.stream(&format!("{words} --record run.json"), "x,y\n6,5\n").done();
+        let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+        assert_eq!((&record["rows_read"], &record["bad_rows"]), (&6.into(), &1.into()), "{name}");
+    }
+}
+
+#[test]
 fn wrong_settings_are_refused_before_the_first_row() {
     let directory = Directory::new();
     directory.stream("stream -n 2 --gamma 8 --budget 20 --checkpoint state", &rows(0..30)).done();
@@ -198,6 +221,27 @@ fn more_components_than_memory_has_room_for_end_the_stream_before_it_begins() {
     assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
     let text = "error: what each of 100000000 components is to each other needs ";
     assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_budget_that_memory_has_no_room_for_ends_the_stream_before_it_begins() {
+    let directory = Directory::new();
+    let outcome = directory.stream("stream --budget 10000000", "1\n2\n");
+    assert_eq!(outcome.code, Some(3), "{}", outcome.stderr);
+    let text = "error: what each of 10000003 rows in memory is to each other, which the policy project goes by, needs ";
+    assert!(outcome.stderr.starts_with(text), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_row_that_overflows_once_it_is_scaled_goes_by_its_line_alone() {
+    let directory = Directory::new();
+    directory.write("past.csv", rows(0..60));
+    directory.run("fit past.csv -n 2 --gamma 0.5 --standardize -o past.mercer --quiet").done();
+    let outcome = directory.stream("stream past.mercer", "1e308,1e308,1e308\n");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    let text = "error: standard input, line 1: the row is too large: its scaled value overflows f64; the model that components began as \
+                scales rows, and this one is far from its points\n";
+    assert!(outcome.stderr.ends_with(text), "{}", outcome.stderr);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn what_a_stream_cannot_go_on_from_is_refused() {
     let narrow = directory.stream("stream state", "1,2\n");
     assert_eq!(
         (narrow.code, narrow.stderr.lines().last()),
-        (Some(2), Some("error: standard input, line 1: the stream has 2 columns, but the model was fitted on 3"))
+        (Some(2), Some("error: standard input, line 1: the row has 2 columns, but rows of this stream have 3"))
     );
 }
 

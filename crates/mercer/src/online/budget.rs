@@ -62,6 +62,28 @@ impl Memory {
     fn oldest(&self) -> usize {
         self.forgettable().min_by_key(|&slot| self.arrivals[slot]).expect("there are more than the budget")
     }
+
+    /// What the weights of the mean are multiplied by when a row goes, so that it is the mean of what is left.
+    ///
+    /// A row counts with its weight: those of a mean add up to one. The centre of a [model](super::warm) counts for what the rows leave, which is all
+    /// at first. Over its points, which came up to `n_before`, it may have the coefficients of a projection, of any sign and any sum, so each
+    /// of them counts with its share of their absolute values.
+    fn rest_of_mean(&self, gone: usize, n_before: usize) -> f64 {
+        let (mut of_rows, mut rows_left, mut of_centre, mut centre_left) = (0.0, 0.0, 0.0, 0.0);
+        for (slot, (weight, arrival)) in self.mean.iter().zip(&self.arrivals).enumerate() {
+            let (size, left) = (weight.abs(), if slot == gone { 0.0 } else { weight.abs() });
+            if (1..=n_before).contains(arrival) {
+                of_centre += size;
+                centre_left += left;
+            } else {
+                of_rows += size;
+                rows_left += left;
+            }
+        }
+        let centre = if of_centre > 0.0 { (1.0 - of_rows).max(0.0) * centre_left / of_centre } else { 0.0 };
+        let left = rows_left + centre;
+        if left > 0.0 { 1.0 / left } else { 0.0 }
+    }
 }
 
 impl Learner {
@@ -123,6 +145,7 @@ impl Learner {
     /// By the smallest weight, the row less that mean goes. An update has added the row less the mean; were the row alone to go, what was subtracted for it
     /// would stay with the others and add up from row to row, so that rows which stay get weight and new ones never have more: memory would freeze.
     fn drop_row(&mut self, slot: usize) -> Result<()> {
+        let n_before = self.n_before();
         let memory = self.memory.as_mut().expect("there are rows");
         let k = memory.kernel_row(&memory.rows.row(slot))?;
         let square = memory.squares[slot];
@@ -132,8 +155,7 @@ impl Learner {
         let mean_with_row = with_row.pop().expect("one for the mean");
         let lost: Vec<f64> = memory.components.iter().map(|component| component[slot]).collect();
         let lost_mean = memory.mean[slot];
-        // The weights of a mean add up to one.
-        let rest = if lost_mean < 1.0 { 1.0 / (1.0 - lost_mean) } else { 0.0 };
+        let rest = memory.rest_of_mean(slot, n_before);
         let row_with_mean = (mean_with_row - lost_mean * square) * rest;
         let share = if self.settings.policy == Some(Policy::Smallest) { 1.0 } else { 0.0 };
         let mean_squared =
@@ -190,7 +212,7 @@ impl Learner {
                 factor.clear();
                 Some(factor)
             }
-            None => memory.factor.is_some().then(Factor::default),
+            None => memory.factor.as_ref().map(Factor::anew),
         };
         let stride = memory.rows.padded_len();
         let (mut values, mut products, mut half) = (vec![0.0; ROWS_AHEAD * stride], Vec::new(), Vec::new());

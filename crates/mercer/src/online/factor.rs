@@ -22,7 +22,7 @@ pub(super) const WIDTH: usize = 8;
 /// And where it changes: with 500 points, two take 1.4 times as long as one, and [`WIDTH`] 3.5 times.
 pub(super) const PAIR: usize = 2;
 
-/// Rows that there is room for when there are any; room grows by doubling.
+/// Rows that there is room for when there are any; room grows by doubling, up to the most rows that there can be.
 const LEAST_STRIDE: usize = 64;
 
 /// A factor of the kernel matrix of the points in memory.
@@ -31,6 +31,8 @@ pub(super) struct Factor {
     isa: Isa,
     columns: Vec<f64>,
     stride: usize,
+    /// Rows up to which room doubles; should there be more after all, it grows by a few at a time.
+    most: usize,
     order: Vec<usize>,
     inverse_diagonal: Vec<f64>,
     /// Changes whenever the points do, so that solutions which were computed ahead are not used after that.
@@ -56,6 +58,7 @@ impl Default for Factor {
             isa: Isa::detect(),
             columns: Vec::new(),
             stride: 0,
+            most: 0,
             order: Vec::new(),
             inverse_diagonal: Vec::new(),
             version: 0,
@@ -66,6 +69,16 @@ impl Default for Factor {
 }
 
 impl Factor {
+    /// A factor without points, which gets no more room than for so many.
+    pub(super) fn for_at_most(most: usize) -> Self {
+        Self { most: most.next_multiple_of(WIDTH).max(LEAST_STRIDE), ..Self::default() }
+    }
+
+    /// Another one without points, for as many.
+    pub(super) fn anew(&self) -> Self {
+        Self { most: self.most, ..Self::default() }
+    }
+
     /// Points in it.
     pub(super) fn len(&self) -> usize {
         self.order.len()
@@ -182,7 +195,8 @@ impl Factor {
     }
 
     fn grow(&mut self) {
-        let (m, stride) = (self.len(), (2 * self.stride).max(LEAST_STRIDE));
+        let m = self.len();
+        let stride = if m < self.most { self.most.min((2 * self.stride).max(LEAST_STRIDE)) } else { m + WIDTH };
         let mut columns = vec![0.0; stride * stride];
         for g in 0..m {
             columns[g * stride..][..m].copy_from_slice(&self.columns[g * self.stride..][..m]);
@@ -203,15 +217,16 @@ impl SavedFactor {
             && self.inverse_diagonal.len() == m
     }
 
-    /// The factor that was saved.
-    pub(super) fn restore(self) -> Factor {
+    /// The factor that was saved, which gets no more room than for so many points.
+    pub(super) fn restore(self, most: usize) -> Factor {
         // Room for one more, which is what a full memory needs: what is saved may ask for no more than it has.
         let stride = (self.columns.len() + 1).next_multiple_of(WIDTH).max(LEAST_STRIDE);
         let mut columns = vec![0.0; stride * stride];
         for (g, column) in self.columns.iter().enumerate() {
             columns[g * stride + g..][..column.len()].copy_from_slice(column);
         }
-        Factor { columns, stride, order: self.order, inverse_diagonal: self.inverse_diagonal, ..Factor::default() }
+        let (order, inverse_diagonal) = (self.order, self.inverse_diagonal);
+        Factor { columns, stride, order, inverse_diagonal, ..Factor::for_at_most(most) }
     }
 }
 
@@ -330,6 +345,22 @@ mod tests {
         let whole = factor(&points, Isa::detect());
         let saved = whole.saved();
         assert!(saved.is_consistent(9) && !saved.is_consistent(8));
-        assert_is_factor_of(&saved.restore(), &points);
+        assert_is_factor_of(&saved.restore(9), &points);
+    }
+
+    #[test]
+    fn room_grows_up_to_the_most_points_there_can_be_and_beyond_if_there_are_more() {
+        let mut factor = Factor::for_at_most(70);
+        let mut strides = Vec::new();
+        for m in 0..80 {
+            // Points that have nothing to do with one another.
+            factor.push(&vec![0.0; m], 1.0, &vec![0.0; m]);
+            assert_eq!(factor.columns.len(), factor.stride * factor.stride);
+            strides.push(factor.stride);
+        }
+        strides.dedup();
+        assert_eq!(strides, [64, 72, 80]);
+        assert!((0..80).all(|g| factor.columns[g * factor.stride + g].to_bits() == 1_f64.to_bits()));
+        assert_eq!(factor.anew().most, factor.most);
     }
 }

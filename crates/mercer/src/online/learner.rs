@@ -30,7 +30,7 @@ use super::OnlineLearner;
 use super::block::{Block, ROWS_AHEAD};
 use super::memory::Memory;
 use super::recent::Recent;
-use super::settings::{OnlineKernelPca, Policy};
+use super::settings::OnlineKernelPca;
 use super::step::{Answer, Workspace};
 use super::warm::Origin;
 use crate::choices::Center;
@@ -295,11 +295,20 @@ impl Learner {
     }
 
     fn learn_and_answer(&mut self, points: &Points, answer: Answer, mut each: impl FnMut(Seen)) -> Result<()> {
-        let n = points.n_samples();
-        self.prepare(points.n_features())?;
+        let (n, d) = (points.n_samples(), points.n_features());
+        self.prepare(d)?;
         for first in (0..n).step_by(self.rows_ahead()) {
-            let rows = self.scaled(points.rows(first..n.min(first + self.rows_ahead())).to_f64());
-            self.learn_block(rows, answer, &mut each)?;
+            let mut rows = points.rows(first..n.min(first + self.rows_ahead())).to_f64();
+            // A row is judged as it comes, before it is scaled; those before a bad one are learned.
+            let good = rows.chunks_exact(d).take_while(|row| row.iter().all(|x| x.is_finite())).count();
+            let rest = rows.split_off(good * d);
+            if good > 0 {
+                let rows = self.scaled(rows);
+                self.learn_block(rows, answer, &mut each)?;
+            }
+            if let Some(bad) = rest.get(..d) {
+                return self.check(bad, self.n_seen);
+            }
         }
         Ok(())
     }
@@ -326,7 +335,6 @@ impl Learner {
     ) -> Result<()> {
         self.load(block, rows)?;
         for i in 0..block.len() {
-            self.check(block.row(i), self.n_seen)?;
             each(self.step(block, i, answer)?);
         }
         Ok(())
@@ -337,7 +345,7 @@ impl Learner {
     }
 
     pub(super) fn is_factored(&self) -> bool {
-        self.settings.budget.is_some() && self.settings.policy.unwrap_or_default() == Policy::Project
+        self.settings.most_expressed().is_some()
     }
 
     /// Rows that are worked on together.
@@ -356,7 +364,7 @@ impl Learner {
     fn prepare(&mut self, n_features: usize) -> Result<()> {
         if self.n_features().is_none_or(|width| width != n_features && !self.has_width()) {
             let (kernel, p) = (self.settings.kernel.clone(), self.settings.n_components);
-            self.memory = Some(Memory::new(kernel, n_features, p, self.is_factored()));
+            self.memory = Some(Memory::new(kernel, n_features, p, self.settings.most_expressed()));
         }
         self.check_width(n_features)
     }
@@ -368,7 +376,7 @@ impl Learner {
 
     fn check_width(&self, found: usize) -> Result<()> {
         match self.n_features() {
-            Some(expected) if expected != found => Err(Error::FeatureMismatch { what: "the stream", expected, found }),
+            Some(expected) if expected != found => Err(Error::RowWidth { expected, found }),
             _ => Ok(()),
         }
     }

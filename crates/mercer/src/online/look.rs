@@ -39,10 +39,11 @@ impl Learner {
         let n = points.n_samples();
         let (mut seen, mut block, mut span) = (Vec::with_capacity(n), Block::default(), Span::of(&self.inner));
         for first in (0..n).step_by(self.rows_ahead()) {
-            let rows = self.scaled(points.rows(first..n.min(first + self.rows_ahead())).to_f64());
+            let rows = points.rows(first..n.min(first + self.rows_ahead())).to_f64();
             for (i, row) in rows.chunks_exact(points.n_features()).enumerate() {
                 self.check(row, first + i)?;
             }
+            let rows = self.scaled(rows);
             match self.memory.as_ref().filter(|_| self.has_width()) {
                 None => {
                     for (i, row) in rows.chunks_exact(points.n_features()).enumerate() {
@@ -81,7 +82,7 @@ impl Learner {
         memory.rows.check_row(k, row)?;
         let mut outputs = Vec::with_capacity(memory.components.len());
         passes::products(memory.isa, memory.components.iter(), k, &mut outputs);
-        check_products(&outputs, row)?;
+        self.check_products(&outputs, row)?;
         let mut length_squared = square;
         if self.is_centered() {
             outputs.iter_mut().zip(&self.with_mean).for_each(|(output, offset)| *output -= offset);
@@ -164,9 +165,9 @@ impl Learner {
     /// Checks rows, and finds the largest kernel of one with itself.
     fn largest_square(&self, points: &Points) -> Result<f64> {
         (0..points.n_samples()).try_fold(0.0_f64, |largest, i| {
-            let row = self.scaled(points.row(i));
+            let row = points.row(i);
             self.check(&row, i)?;
-            Ok(largest.max(self.square(&row, i)?.abs()))
+            Ok(largest.max(self.square(&self.scaled(row), i)?.abs()))
         })
     }
 
@@ -178,8 +179,12 @@ impl Learner {
         square * (longest * (1.0 + beta) * (1.0 + beta) + 2.0 * rate * square)
     }
 
-    /// The kernel of a row with itself.
+    /// The kernel of a row with itself. Rows are finite as they come, but what a model's scaling makes of them may not be.
     pub(super) fn square(&self, x: &[f64], row: usize) -> Result<f64> {
+        if self.scaling.is_some() && !x.iter().all(|value| value.is_finite()) {
+            let advice = "the model that components began as scales rows, and this one is far from its points";
+            return Err(Error::TooLargeToLearn { row, product: "scaled value", advice });
+        }
         let square = self.settings.kernel.evaluate(x, x)?;
         if square.abs() <= LARGEST_SQUARE {
             return Ok(square);
@@ -192,12 +197,19 @@ impl Learner {
         let advice = if has_width { "scale the data, or use a smaller gamma" } else { "scale the data" };
         Err(Error::TooLargeToLearn { row, product: "kernel with itself", advice })
     }
-}
 
-/// Refuses a row whose inner products with components are too large to be squared.
-pub(super) fn check_products(products: &[f64], row: usize) -> Result<()> {
-    // Numbers that are none are refused, too.
-    let fits = products.iter().all(|product| product * product <= LARGEST_OUTPUT_SQUARED);
-    let advice = "scale the data, or use a smaller learning rate";
-    if fits { Ok(()) } else { Err(Error::TooLargeToLearn { row, product: "inner product with a component", advice }) }
+    /// Refuses a row whose inner products with components are too large to be squared.
+    pub(super) fn check_products(&self, products: &[f64], row: usize) -> Result<()> {
+        // Numbers that are none are refused, too.
+        if products.iter().all(|product| product * product <= LARGEST_OUTPUT_SQUARED) {
+            return Ok(());
+        }
+        // What was given for beta may be what makes components long; the one that they have by default does not.
+        let advice = if self.settings.beta.is_some() {
+            "scale the data, or use a smaller learning rate or a smaller beta"
+        } else {
+            "scale the data, or use a smaller learning rate"
+        };
+        Err(Error::TooLargeToLearn { row, product: "inner product with a component", advice })
+    }
 }

@@ -15,8 +15,9 @@
 //! What is lost points the same way again and again, so the squares of single losses, which [`note_loss`](Learner::note_loss) adds up,
 //! say too little where the budget is small.
 //!
-//! **Cost**: `n²` kernel values and `n² m` products for at most 512 rows and `m` rows in memory, when it is asked for; nothing while rows
-//! are learned.
+//! **Cost**, when it is asked for, for `n` last rows (512 at most), `m` rows in memory and `P` components: `n (n + m)` kernel values. For the
+//! components also a triangular system per row, `n m² / 2` products in all, `n² m` for the products of their solutions, and `n m P` for
+//! outputs; the mean takes none of that. What is asked for together is computed once. Nothing while rows are learned.
 
 use faer::Mat;
 
@@ -63,13 +64,11 @@ impl Learner {
     ///
     /// If the kernel is a function that fails.
     pub fn budget_error(&self) -> Result<Vec<f64>> {
-        let mut errors = self.followed_error.clone();
-        if let Some(missing) = self.missing()? {
-            for (p, (error, missing)) in errors.iter_mut().zip(missing).enumerate() {
-                *error = error.max(missing.min(1.0 + self.inner[(p, p)].max(0.0).sqrt()));
-            }
-        }
-        Ok(errors)
+        let last = match self.memory.as_ref().filter(|memory| memory.factor.is_some()) {
+            Some(memory) => LastRows::of(self, memory, memory.factor.as_ref())?,
+            None => None,
+        };
+        Ok(self.errors(last.as_ref()))
     }
 
     /// The distance of the running mean from the mean of the last rows (512, or as many as there have been), where one is the root of
@@ -100,15 +99,34 @@ impl Learner {
     ///
     /// If the kernel is a function that fails.
     pub fn mean_error(&self) -> Result<f64> {
-        Ok(self.mean_apart()?.0)
+        let last = match self.memory.as_ref().filter(|_| self.is_centered()) {
+            Some(memory) => LastRows::of(self, memory, None)?,
+            None => None,
+        };
+        Ok(self.mean_apart(last.as_ref()).0)
     }
 
-    /// That distance, and whether it is clearly more than noise.
-    pub(super) fn mean_apart(&self) -> Result<(f64, bool)> {
-        let Some(memory) = self.memory.as_ref().filter(|_| self.is_centered() && self.n_recent() > 1) else {
-            return Ok((0.0, false));
-        };
-        let last = LastRows::of(self, memory)?;
+    /// What the budget has cost each component, how far the mean is from that of the last rows, and whether that is clearly more than noise.
+    pub(super) fn losses(&self, memory: &Memory) -> Result<(Vec<f64>, (f64, bool))> {
+        let factor = memory.factor.as_ref();
+        let is_measured = factor.is_some() || self.is_centered();
+        let last = if is_measured { LastRows::of(self, memory, factor)? } else { None };
+        Ok((self.errors(last.as_ref()), self.mean_apart(last.as_ref())))
+    }
+
+    /// What the budget has cost each component: what was followed or, if that is more, what the last rows miss of it.
+    fn errors(&self, last: Option<&LastRows>) -> Vec<f64> {
+        let mut errors = self.followed_error.clone();
+        let missing = last.and_then(|last| last.of_components.as_ref().map(|of| of.missing(&last.kernel)));
+        for (p, (error, missing)) in errors.iter_mut().zip(missing.unwrap_or_default()).enumerate() {
+            *error = error.max(missing.min(1.0 + self.inner[(p, p)].max(0.0).sqrt()));
+        }
+        errors
+    }
+
+    /// The distance of the mean from that of the last rows, and whether it is clearly more than noise.
+    fn mean_apart(&self, last: Option<&LastRows>) -> (f64, bool) {
+        let Some(last) = last.filter(|_| self.is_centered()) else { return (0.0, false) };
         let n = last.kernel.nrows();
         let own = (0..n).map(|i| last.kernel[(i, i)]).sum::<f64>() / n as f64;
         let others = over_pairs(&last.kernel, |_, _, k| k).0;
@@ -116,24 +134,7 @@ impl Learner {
         let (squared, error) = over_pairs(&last.kernel, from_mean);
         let variance = own - others;
         let apart = if variance > 0.0 { (squared.max(0.0) / variance).sqrt() } else { 0.0 };
-        Ok((apart, squared > CLEARLY * error))
-    }
-
-    /// Of each component, the part that the rows in memory have no room for, if rows are projected.
-    fn missing(&self) -> Result<Option<Vec<f64>>> {
-        let Some(memory) = self.memory.as_ref().filter(|memory| memory.factor.is_some() && self.n_recent() > 1) else {
-            return Ok(None);
-        };
-        let last = LastRows::of(self, memory)?;
-        let (n, p) = last.outputs.shape();
-        let left = &last.kernel - small_product(last.halves.transpose(), last.halves.as_ref());
-        let missing = (0..p).map(|p| {
-            let y = |i: usize| last.outputs[(i, p)];
-            let (squared, error) = over_pairs(&left, |i, j, product| y(i) * y(j) * product);
-            let variance = (0..n).map(|i| y(i) * y(i)).sum::<f64>() / n as f64;
-            if squared > CLEARLY * error && variance > 0.0 { squared.sqrt() / variance } else { 0.0 }
-        });
-        Ok(Some(missing.collect()))
+        (apart, squared > CLEARLY * error)
     }
 
     fn n_recent(&self) -> usize {
@@ -156,46 +157,78 @@ fn over_pairs(matrix: &Mat<f64>, value: impl Fn(usize, usize, f64) -> f64) -> (f
     (sum / pairs, (2.0 * squares).sqrt() / pairs)
 }
 
-/// What the last rows are to one another, to the components and to the rows in memory.
+/// What the last rows are to one another and to the mean.
 struct LastRows {
     /// The kernel of each with each.
     kernel: Mat<f64>,
-    /// Outputs, one row each.
-    outputs: Mat<f64>,
     /// Inner products with the running mean.
     with_mean: Vec<f64>,
-    /// `z_i`, one column each; empty if there is no factor.
+    /// What only the components ask for, if it was asked for.
+    of_components: Option<OfComponents>,
+}
+
+/// What the last rows are to the components and to the rows in memory.
+struct OfComponents {
+    /// Outputs, one row each.
+    outputs: Mat<f64>,
+    /// `z_i`, one column each.
     halves: Mat<f64>,
 }
 
 impl LastRows {
-    fn of(learner: &Learner, memory: &Memory) -> Result<Self> {
+    /// With a factor, what components ask for is among it. Nothing if there are too few rows to have pairs.
+    fn of(learner: &Learner, memory: &Memory, factor: Option<&Factor>) -> Result<Option<Self>> {
         let (n, d) = (learner.n_recent(), memory.rows.n_features());
-        let mut last = Memory::new(learner.settings.kernel.clone(), d, 0, false);
-        let mut kernel = Mat::zeros(n, n);
-        let mut outputs = Mat::zeros(n, memory.components.len());
-        let mut halves = Mat::zeros(memory.factor.as_ref().map_or(0, Factor::len), n);
-        let (mut with_mean, mut half) = (Vec::with_capacity(n), Vec::new());
+        if n < 2 {
+            return Ok(None);
+        }
+        let mut last = Memory::new(learner.settings.kernel.clone(), d, 0, None);
         for (i, row) in learner.recent.values().chunks_exact(d).enumerate() {
             last.push(row, learner.square(row, i)?, i + 1);
         }
-        let (mut block, mut own) = (Block::default(), Block::default());
+        let (mut kernel, mut with_mean) = (Mat::<f64>::zeros(n, n), Vec::with_capacity(n));
+        let mut of_components = factor.map(|factor| OfComponents {
+            outputs: Mat::zeros(n, memory.components.len()),
+            halves: Mat::zeros(factor.len(), n),
+        });
+        let (mut block, mut own, mut half) = (Block::default(), Block::default(), Vec::new());
         for (first, rows) in learner.recent.values().chunks(learner.rows_ahead() * d).enumerate() {
             block.load(rows.to_vec(), memory)?;
             own.load(rows.to_vec(), &last)?;
             for at in 0..block.len() {
                 let (i, k) = (first * learner.rows_ahead() + at, block.values(at, memory));
-                let (image, _) = learner.image(memory, &block, at, i)?;
-                image.into_iter().enumerate().for_each(|(p, y)| outputs[(i, p)] = y);
+                memory.rows.check_row(k, i)?;
                 with_mean.push(passes::product(memory.isa, &memory.mean, k));
                 last.rows.check_row(own.values(at, &last), i)?;
                 own.values(at, &last)[..n].iter().enumerate().for_each(|(j, &value)| kernel[(j, i)] = value);
-                if let Some(factor) = &memory.factor {
+                if let (Some(of), Some(factor)) = (&mut of_components, factor) {
+                    let (outputs, _) = learner.image(memory, &block, at, i)?;
                     factor.forward(1, |slot, _| k[slot], &mut half);
-                    half.iter().enumerate().for_each(|(g, &z)| halves[(g, i)] = z);
+                    of.take(i, &outputs, &half);
                 }
             }
         }
-        Ok(Self { kernel, outputs, with_mean, halves })
+        Ok(Some(Self { kernel, with_mean, of_components }))
+    }
+}
+
+impl OfComponents {
+    /// Takes down what row `i` is.
+    fn take(&mut self, i: usize, outputs: &[f64], half: &[f64]) {
+        outputs.iter().enumerate().for_each(|(p, &y)| self.outputs[(i, p)] = y);
+        half.iter().enumerate().for_each(|(g, &z)| self.halves[(g, i)] = z);
+    }
+
+    /// Of each component, the part that the rows in memory have no room for, where the last rows have these kernel values.
+    fn missing(&self, kernel: &Mat<f64>) -> Vec<f64> {
+        let (n, p) = self.outputs.shape();
+        let left = kernel - small_product(self.halves.transpose(), self.halves.as_ref());
+        let missing = (0..p).map(|p| {
+            let y = |i: usize| self.outputs[(i, p)];
+            let (squared, error) = over_pairs(&left, |i, j, product| y(i) * y(j) * product);
+            let variance = (0..n).map(|i| y(i) * y(i)).sum::<f64>() / n as f64;
+            if squared > CLEARLY * error && variance > 0.0 { squared.sqrt() / variance } else { 0.0 }
+        });
+        missing.collect()
     }
 }

@@ -32,7 +32,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(kernel: Kernel, n_features: usize, n_components: usize, factored: bool) -> Self {
+    /// A memory without rows; `most_expressed` is how many of them are to be expressed by one another at once, if they are.
+    pub(super) fn new(kernel: Kernel, n_features: usize, n_components: usize, most_expressed: Option<usize>) -> Self {
         Self {
             isa: Isa::detect(),
             rows: RowPanels::new(kernel, n_features),
@@ -42,7 +43,7 @@ impl Memory {
             squares: Vec::new(),
             places: HashMap::new(),
             key: Vec::new(),
-            factor: factored.then(Factor::default),
+            factor: most_expressed.map(Factor::for_at_most),
         }
     }
 

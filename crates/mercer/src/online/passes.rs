@@ -10,8 +10,8 @@ use super::update::{Place, Update};
 
 /// Sums that an inner product is made of, which need not wait for one another.
 const CHAINS: usize = 4;
-/// Lanes of the longest vector there is.
-const MOST_LANES: usize = 8;
+/// Numbers in the longest vector there is.
+pub(super) const MOST_LANES: usize = 8;
 
 /// Writes the inner products of expansions with a row of kernel values.
 pub(super) fn products<'a>(

@@ -11,6 +11,8 @@ use crate::record::KernelRecord;
 
 /// Bytes for what a component is to another: a number in a square, and one in each of two triangles.
 const BYTES_PER_PAIR: u64 = 16;
+/// And for what a row in memory is to another where rows are expressed by one another: a number in a square.
+const BYTES_PER_PAIR_OF_ROWS: u64 = 8;
 
 /// How components learn.
 ///
@@ -379,7 +381,7 @@ impl OnlineKernelPca {
     /// # Errors
     ///
     /// If a setting is out of its domain or has no effect with the others, a start point has no length in feature space, or there is no memory
-    /// for so many components.
+    /// for so many components or, where rows are projected, for so large a budget.
     pub fn learner(&self) -> Result<Learner> {
         self.validate()?;
         Learner::new(self.clone())
@@ -434,13 +436,28 @@ impl OnlineKernelPca {
         self.validate_memory()
     }
 
-    /// Whether there is memory for what each component is to each other: inner products and lateral weights, and the span of them all.
+    /// Rows that can be in memory at once where they are expressed by one another: those of the budget, a start point per component, and a new row
+    /// before another goes for it. None where they are not.
+    pub(super) fn most_expressed(&self) -> Option<usize> {
+        let budget = self.budget.filter(|_| self.policy.unwrap_or_default() == Policy::Project)?;
+        Some(budget.saturating_add(self.n_components).saturating_add(1))
+    }
+
+    /// Whether there is memory for what each component is to each other: inner products and lateral weights, and the span of them all. And for what
+    /// each row in memory is to each other, where rows are projected.
     fn validate_memory(&self) -> Result<()> {
         let (p, room) = (self.n_components as u64, MemoryBudget::Auto.bytes());
         let advice = format!("ask for at most {} components", (room / BYTES_PER_PAIR).isqrt());
         let what = format!("what each of {p} components is to each other");
         let needed = p.saturating_mul(p).saturating_mul(BYTES_PER_PAIR);
-        MemoryBudget::Bytes(room).beside(&what, needed, &advice).map(drop)
+        let left = MemoryBudget::Bytes(room).beside(&what, needed, &advice)?;
+        let Some(rows) = self.most_expressed() else { return Ok(()) };
+        let rows = rows as u64;
+        let most = (left.bytes() / BYTES_PER_PAIR_OF_ROWS).isqrt().saturating_sub(p + 1);
+        let advice = format!("ask for a budget of at most {most}, or for the policy oldest or smallest");
+        let what = format!("what each of {rows} rows in memory is to each other, which the policy project goes by,");
+        let needed = rows.saturating_mul(rows).saturating_mul(BYTES_PER_PAIR_OF_ROWS);
+        left.beside(&what, needed, &advice).map(drop)
     }
 
     /// Whether components can learn one after the other.

@@ -83,7 +83,7 @@ impl Learner {
     pub(super) fn start_from(&mut self, start: &Points) -> Result<()> {
         start.check_finite()?;
         let (p, kernel) = (self.settings.n_components, self.settings.kernel.clone());
-        self.memory = Some(Memory::new(kernel, start.n_features(), p, self.is_factored()));
+        self.memory = Some(Memory::new(kernel, start.n_features(), p, self.settings.most_expressed()));
         for component in 0..p {
             self.remember_for_ever(&start.row(component), component)?;
         }
@@ -98,7 +98,7 @@ impl Learner {
             return Err(Error::invalid(
                 "start",
                 "points whose kernel with themselves is positive",
-                format!("one with {square} (row {component})"),
+                format!("one with {square} (point {})", component + 1),
             ));
         }
         let memory = self.memory.as_mut().expect("made before components start");

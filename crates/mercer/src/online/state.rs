@@ -312,7 +312,7 @@ impl State {
             None => None,
         };
         learner.origin = self.origin;
-        learner.memory = self.memory.map(|saved| saved.restore(&learner.settings.kernel));
+        learner.memory = self.memory.map(|saved| saved.restore(&learner.settings));
         learner.n_seen = self.n_seen;
         learner.started = self.started;
         learner.finished = self.finished;
@@ -356,8 +356,8 @@ impl MemoryState {
         }
     }
 
-    fn restore(self, kernel: &Kernel) -> Memory {
-        let mut memory = Memory::new(kernel.clone(), self.n_features, self.components.len(), false);
+    fn restore(self, settings: &OnlineKernelPca) -> Memory {
+        let mut memory = Memory::new(settings.kernel.clone(), self.n_features, self.components.len(), None);
         for ((row, &square), &arrival) in self.rows.iter().zip(&self.squares).zip(&self.arrivals) {
             memory.push(row, square, arrival);
         }
@@ -365,7 +365,7 @@ impl MemoryState {
         memory.components = self.components;
         memory.mean = self.mean;
         memory.expansions().for_each(|expansion| expansion.resize(padded, 0.0));
-        memory.factor = self.factor.map(SavedFactor::restore);
+        memory.factor = self.factor.zip(settings.most_expressed()).map(|(factor, most)| factor.restore(most));
         memory
     }
 }

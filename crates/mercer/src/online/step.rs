@@ -2,7 +2,6 @@
 
 use super::block::Block;
 use super::learner::{DEPENDENT, Learner, ROUNDED, Seen};
-use super::look::check_products;
 use super::memory::dot;
 use super::passes;
 use super::settings::{Policy, Rule, Schedule};
@@ -75,7 +74,7 @@ impl Learner {
         let expansions = memory.components.iter().chain(std::iter::once(&memory.mean));
         passes::products(memory.isa, expansions, k, &mut work.raw);
         // Nothing has changed until here. The last product is that with the mean, which is not squared.
-        check_products(&work.raw[..work.raw.len() - 1], row)?;
+        self.check_products(&work.raw[..work.raw.len() - 1], row)?;
         self.kernel_entries += memory.len() as u64;
         self.n_seen += 1;
         self.n_since += 1;
@@ -101,10 +100,8 @@ impl Learner {
             Schedule::Constant => eta,
             Schedule::Inverse if self.settings.learning_rate.is_none() => eta.min(self.falling_rate(span) / t),
             Schedule::Inverse => eta / t,
-            Schedule::Anneal => {
-                let tau = self.settings.annealing_time();
-                eta * tau / (t + tau)
-            }
+            // `η τ / (t + τ)`, whose product could overflow.
+            Schedule::Anneal => eta / (1.0 + t / self.settings.annealing_time()),
         }
     }
 
@@ -196,7 +193,8 @@ impl Learner {
     fn rate_for(&mut self, learned: &[f64], square: f64, span: &mut Span) -> f64 {
         let largest = learned[self.finished..].iter().fold(0.0_f64, |m, y| m.max(y * y));
         let eta = self.rate(square, span);
-        if eta * largest < 2.0 {
+        // Where all outputs are zero no rate overshoots, whatever it is.
+        if largest == 0.0 || eta * largest < 2.0 {
             return eta;
         }
         let smaller = 1.0 / largest;

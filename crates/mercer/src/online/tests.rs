@@ -65,6 +65,22 @@ fn what_is_asked_of_a_step_costs_what_it_says() {
 }
 
 #[test]
+fn what_is_measured_on_the_last_rows_goes_over_what_it_needs_once() {
+    let points = rows(300);
+    let mut learner = settings(Rule::Simultaneous, 6).budget(40).learner().expect("settings fit together");
+    learner.learn(&points).expect("finite rows");
+    let m = learner.memory.as_ref().expect("rows have come").rows.padded_len();
+    let mean = cost_of(|| {
+        learner.mean_error().expect("no function");
+    });
+    assert_eq!(mean, 300 * m, "the mean asks for no component");
+    let components = cost_of(|| drop(learner.budget_error().expect("no function")));
+    assert!(components >= 300 * 7 * m, "{components}");
+    let both = cost_of(|| drop(learner.budget_warnings()));
+    assert_eq!(both, components, "the mean is at hand then");
+}
+
+#[test]
 fn with_a_budget_steps_cost_the_same_for_ever() {
     let points = rows(3000);
     for rule in [Rule::Apex, Rule::Simultaneous] {

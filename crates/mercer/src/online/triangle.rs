@@ -5,12 +5,11 @@
 //! goes through the same operations in the same order all ways: below a block of columns they are multiply-adds of vectors, within it products
 //! and differences of single numbers.
 
+use super::passes::MOST_LANES;
 use crate::simd::{Job, Lanes, Several, Target};
 
 /// Columns that are eliminated together.
 const BLOCK: usize = 4;
-/// Lanes of the longest vector there is.
-const MOST_LANES: usize = 8;
 
 /// A lower triangular matrix: entry `(f, g)` at `g · stride + f`.
 #[derive(Clone, Copy)]

@@ -210,7 +210,7 @@ impl Learner {
         self.scaling = model.scaling().cloned();
         self.n_since = self.n_before();
         let (d, p) = (model.n_features(), self.settings.n_components);
-        self.memory = Some(Memory::new(kernel, d, p, self.is_factored()));
+        self.memory = Some(Memory::new(kernel, d, p, self.settings.most_expressed()));
         self.take_in(&start, images.as_ref(), &products, context)?;
         if self.n_remembered() == m {
             self.write(start.expansions.as_ref(), products.as_ref());

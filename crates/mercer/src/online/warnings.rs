@@ -34,7 +34,8 @@ impl Learner {
 
     /// Those of the [warnings](Self::warnings) that say what the budget has cost, and whether the mean is that of the rows.
     pub fn budget_warnings(&self) -> Vec<String> {
-        [self.moved(), self.mean_moved(), self.wear_warning()].into_iter().flatten().collect()
+        let (errors, apart) = self.measured().unwrap_or_else(|| (self.followed_error.clone(), None));
+        [moved(&errors), self.mean_moved(apart), self.wear_warning()].into_iter().flatten().collect()
     }
 
     fn not_begun(&self) -> Option<String> {
@@ -81,25 +82,16 @@ impl Learner {
         })
     }
 
-    fn moved(&self) -> Option<String> {
-        let errors = self.measured(Self::budget_error).unwrap_or_else(|| self.followed_error.clone());
-        let lost = errors.into_iter().fold(0.0, f64::max);
-        (lost > WORTH_SAYING).then(|| {
-            format!(
-                "the budget has moved a component by {lost:.2}, where one is its length: a larger one would cost less"
-            )
-        })
+    /// What is measured on the last rows: what the budget has cost each component, and how far the mean is from theirs if that is clearly more
+    /// than noise. Nothing if it would take a quarter of a million calls of a function of the user.
+    fn measured(&self) -> Option<(Vec<f64>, Option<f64>)> {
+        let memory = self.memory.as_ref().filter(|memory| memory.rows.is_vectorised())?;
+        let (errors, (apart, is_clear)) = self.losses(memory).ok()?;
+        Some((errors, is_clear.then_some(apart)))
     }
 
-    /// What is measured on the last rows, unless that takes a quarter of a million calls of a function of the user.
-    fn measured<T>(&self, measure: impl FnOnce(&Self) -> crate::Result<T>) -> Option<T> {
-        let memory = self.memory.as_ref()?;
-        if memory.rows.is_vectorised() { measure(self).ok() } else { None }
-    }
-
-    fn mean_moved(&self) -> Option<String> {
-        let (apart, _) =
-            self.measured(Self::mean_apart).filter(|&(apart, is_clear)| is_clear && apart > WORTH_SAYING)?;
+    fn mean_moved(&self, apart: Option<f64>) -> Option<String> {
+        let apart = apart.filter(|&apart| apart > WORTH_SAYING)?;
         let remedy = match (self.settings.budget, self.settings.forgetting) {
             (Some(_), None) => {
                 "if the rows have changed, forgetting would follow them; otherwise a larger budget would keep it"
@@ -130,18 +122,23 @@ impl Learner {
     /// # Ok::<(), mercer::Error>(())
     /// ```
     pub fn wear_warning(&self) -> Option<String> {
-        let shortest = (0..self.started).map(|p| self.inner[(p, p)].max(0.0).sqrt()).fold(f64::INFINITY, f64::min);
-        let memory = self.memory.as_ref()?;
-        // Components are short at first by some rules, too.
-        let has_dropped = self.drops_rows()
-            && self.settings.budget.is_some_and(|budget| memory.n_forgettable() >= budget && self.n_counted() > budget);
-        (has_dropped && shortest < SHRUNK).then(|| {
+        // By some rules components are short at first, too, before any part of them has gone with a row.
+        let worn = (0..self.started).filter(|&p| self.drops_rows() && self.followed_error[p] > 0.0);
+        let shortest = worn.map(|p| self.inner[(p, p)].max(0.0).sqrt()).fold(f64::INFINITY, f64::min);
+        (shortest < SHRUNK).then(|| {
             format!(
                 "a component has shrunk to {shortest:.1e} of unit length, because rows are dropped faster than it learns: a larger budget or \
                  the policy project would keep it"
             )
         })
     }
+}
+
+fn moved(errors: &[f64]) -> Option<String> {
+    let lost = errors.iter().copied().fold(0.0, f64::max);
+    (lost > WORTH_SAYING).then(|| {
+        format!("the budget has moved a component by {lost:.2}, where one is its length: a larger one would cost less")
+    })
 }
 
 /// A number in three digits.

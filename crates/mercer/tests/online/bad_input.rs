@@ -7,7 +7,7 @@ use mercer::kernel::CustomKernel;
 use mercer::online::{Learner, OnlineKernelPca, OnlineLearner, Policy, Rule, Schedule};
 use mercer::{Center, Error, Kernel, Points};
 
-use super::support::{plane, refusal};
+use super::support::{plane, refusal, row_major};
 
 #[test]
 fn bad_settings_are_refused() {
@@ -50,7 +50,7 @@ fn bad_settings_are_refused() {
     let nothing = Points::from_f64(vec![1.0, 0.0, 0.0, 0.0], 2, 2).unwrap();
     assert_eq!(
         say(OnlineKernelPca::new(Kernel::linear()).start(nothing)),
-        "`start` must be points whose kernel with themselves is positive, but it is one with 0 (row 1)"
+        "`start` must be points whose kernel with themselves is positive, but it is one with 0 (point 2)"
     );
 }
 
@@ -61,7 +61,7 @@ fn bad_rows_are_refused_and_the_rows_before_them_are_learned() {
     assert_eq!(refusal(learner.learn(&rows)), "row 1, column 1 is NaN; kernels need finite numbers");
     assert_eq!(learner.n_seen(), 1);
     let wide = Points::from_f64(vec![0.0; 3], 1, 3).unwrap();
-    assert_eq!(refusal(learner.learn(&wide)), "the stream has 3 columns, but the model was fitted on 2");
+    assert_eq!(refusal(learner.learn(&wide)), "the row has 3 columns, but rows of this stream have 2");
     assert_eq!(learner.n_seen(), 1);
 }
 
@@ -77,7 +77,7 @@ fn a_row_of_another_width_is_refused_or_looked_at_but_never_a_panic() {
     let mut learner = OnlineKernelPca::new(Kernel::linear()).center(Center::No).budget(5).learner().unwrap();
     learner.learn_row(&[0.0, 0.0]).unwrap();
     assert_eq!(learner.n_remembered(), 0);
-    let text = "the stream has 3 columns, but the model was fitted on 2";
+    let text = "the row has 3 columns, but rows of this stream have 2";
     assert_eq!(refusal(learner.look(&[1.0, 2.0, 3.0])), text);
     assert_eq!(refusal(learner.outputs(&Points::from_f64(vec![1.0; 3], 1, 3).unwrap())), text);
     assert_eq!(refusal(learner.check_rows(&Points::from_f64(vec![1.0; 3], 1, 3).unwrap())), text);
@@ -128,6 +128,20 @@ fn a_row_that_overflows_with_a_component_is_told_from_one_that_does_with_itself(
 }
 
 #[test]
+fn a_beta_that_makes_a_component_too_long_is_spoken_of() {
+    let start = Points::from_f64(vec![1.0, 0.0, 0.0, 1.0], 2, 2).unwrap();
+    let settings = OnlineKernelPca::new(Kernel::linear()).center(Center::No).learning_rate(0.1).beta(1e160);
+    let mut learner = settings.start(start).learner().unwrap();
+    // The second component loses 1e159 of the first.
+    learner.learn_row(&[1.0, 1.0]).unwrap();
+    assert_eq!(
+        refusal(learner.learn_row(&[1.0, 1.0])),
+        "row 1 is too large: its inner product with a component overflows f64; scale the data, or use a smaller learning rate or a \
+         smaller beta"
+    );
+}
+
+#[test]
 fn there_is_a_copy_wherever_a_row_may_fail_after_others_were_learned() {
     let (mut learner, rows) = about_to_overflow();
     let before = learner.to_bytes().unwrap();
@@ -155,6 +169,26 @@ fn more_components_than_memory_has_room_for_are_refused() {
         let text = error.to_string();
         assert!(text.starts_with(&format!("what each of {n} components is to each other needs ")), "{text}");
         assert!(text.contains("; ask for at most ") && text.ends_with(" components"), "{text}");
+    }
+}
+
+#[test]
+fn a_budget_that_memory_has_no_room_for_is_refused() {
+    let settings = OnlineKernelPca::new(Kernel::linear());
+    for budget in [10_000_000, usize::MAX] {
+        let error = settings.clone().budget(budget).learner().err().unwrap();
+        assert_eq!(error.kind(), mercer::ErrorKind::OverBudget);
+        let text = error.to_string();
+        // A start point per component, and a row that has come before another goes.
+        let rows = budget.saturating_add(3);
+        let what =
+            format!("what each of {rows} rows in memory is to each other, which the policy project goes by, needs ");
+        assert!(text.starts_with(&what), "{text}");
+        assert!(text.contains("; ask for a budget of at most "), "{text}");
+        assert!(text.ends_with(", or for the policy oldest or smallest"), "{text}");
+        for policy in [Policy::Oldest, Policy::Smallest] {
+            assert!(settings.clone().budget(budget).policy(policy).learner().is_ok(), "{policy}");
+        }
     }
 }
 
@@ -240,13 +274,49 @@ fn a_rate_that_would_overshoot_is_made_smaller_and_counted() {
 }
 
 #[test]
+fn every_rule_makes_a_rate_smaller_that_would_overshoot() {
+    let settings = OnlineKernelPca::new(Kernel::linear()).center(Center::No).learning_rate(10.0);
+    let rows = plane(200, 4);
+    for (label, settings) in [
+        ("simultaneous", settings.clone()),
+        ("oja", settings.clone().rule(Rule::Oja).n_components(1)),
+        ("apex", settings.clone().rule(Rule::Apex)),
+        ("apex in turns", settings.rule(Rule::Apex).rows_per_component(100)),
+    ] {
+        let mut learner = settings.learner().unwrap();
+        let mut before = 0;
+        // In turns, the second part is that of the second component.
+        for first in [0, 100] {
+            let outputs = row_major(&learner.learn(&rows.slice(first..first + 100)).unwrap());
+            // A step that overshoots multiplies them again and again.
+            assert!(outputs.iter().all(|y| y.abs() < 1e6), "{label}: {outputs:?}");
+            let n = learner.n_shrunk();
+            assert!(n > before && n <= first + 100, "{label}: {n} after {before}");
+            before = n;
+        }
+        let (from, to) = learner.last_shrunk().unwrap();
+        assert!((from - 10.0).abs() < 1e-12 && to > 0.0 && to <= 5.0, "{label}: from {from} to {to}");
+    }
+}
+
+#[test]
+fn an_annealing_time_beyond_all_rows_is_a_constant_rate() {
+    // Their product would overflow.
+    let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).learning_rate(10.0);
+    let mut annealed = settings.clone().schedule(Schedule::Anneal).tau(1e308).learner().unwrap();
+    let (mut constant, rows) = (settings.learner().unwrap(), plane(100, 64));
+    assert_eq!(annealed.learn(&rows).unwrap(), constant.learn(&rows).unwrap());
+    assert_eq!((annealed.n_shrunk(), annealed.last_shrunk()), (constant.n_shrunk(), constant.last_shrunk()));
+}
+
+#[test]
 fn a_row_without_numbers_is_refused() {
     let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).learner().unwrap();
     let text = "`x` must be a row of at least one number, but it is empty";
     assert_eq!(refusal(learner.learn_row(&[])), text);
     assert_eq!(refusal(learner.look(&[])), text);
     learner.learn_row(&[1.0, 2.0]).unwrap();
-    let text = "the stream has 0 columns, but the model was fitted on 2";
+    let text = "the row has 0 columns, but rows of this stream have 2";
     assert_eq!(refusal(learner.learn_row(&[])), text);
     assert_eq!(learner.n_seen(), 1);
 }

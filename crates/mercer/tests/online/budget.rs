@@ -26,11 +26,11 @@ fn distances(one: &Learner, other: &Learner, points: &Points, kernel: &Kernel) -
     (0..apart.nrows()).map(|p| squares[(p, p)].max(0.0).sqrt()).collect()
 }
 
-/// The length of the first component.
-fn length(learner: &Learner, kernel: &Kernel) -> f64 {
+/// The length of a component.
+fn length(learner: &Learner, kernel: &Kernel, component: usize) -> f64 {
     let (basis, alpha) = (learner.basis(), learner.coefficients());
     let gram = Mat::from_fn(basis.len(), basis.len(), |i, j| kernel.evaluate(&basis[i], &basis[j]).unwrap());
-    (&alpha * &gram * alpha.transpose())[(0, 0)].max(0.0).sqrt()
+    (&alpha * &gram * alpha.transpose())[(component, component)].max(0.0).sqrt()
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn what_a_worn_component_has_lost_does_not_fade() {
         let mut shortest = f64::INFINITY;
         for i in 0..points.n_samples() {
             learner.learn(&points.slice(i..i + 1)).unwrap();
-            let length = length(&learner, &kernel);
+            let length = length(&learner, &kernel, 0);
             shortest = shortest.min(length);
             // It would have kept its length of one, but for what a step adds.
             let (lost, missing) = (learner.budget_error().unwrap()[0], 1.0 - length);
@@ -118,6 +118,26 @@ fn what_a_worn_component_has_lost_does_not_fade() {
         }
         assert!(shortest < 0.5, "{policy}: the component is not worn: {shortest}");
     }
+}
+
+#[test]
+fn rows_that_come_again_wear_no_component_away() {
+    // As many different rows as the budget has room for, again and again: more come than it has room for, and none is dropped.
+    let kernel = Kernel::gaussian(0.125).unwrap();
+    let settings = OnlineKernelPca::new(kernel.clone()).n_components(2).center(Center::No).policy(Policy::Oldest);
+    let mut shortest = f64::INFINITY;
+    for seed in 0..8 {
+        let (points, mut learner) = (plane(10, seed), settings.clone().budget(10).learner().unwrap());
+        for i in 0..300 {
+            learner.learn_row(&points.row(i % 10)).unwrap();
+            assert_eq!(learner.wear_warning(), None, "seed {seed}, row {i}");
+            if i >= 10 {
+                shortest = shortest.min(length(&learner, &kernel, 1));
+            }
+        }
+        assert_eq!(learner.n_remembered(), 10);
+    }
+    assert!(shortest < 0.5, "the rule itself makes the second one short at first: {shortest}");
 }
 
 /// The squared distance of the learner's running mean from the mean of these points, over the variance of the points.

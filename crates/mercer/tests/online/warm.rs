@@ -335,6 +335,91 @@ fn the_model_of_a_stream_carries_its_weight_on() {
 }
 
 #[test]
+fn where_the_points_of_a_model_are_dropped_the_mean_is_that_of_what_is_left() {
+    // Over landmarks the centre of a model has the coefficients of a projection.
+    let narrow = Kernel::gaussian(5.0).unwrap();
+    let landmarks = NystromPca::new(Nystrom::new(narrow.clone()).n_landmarks(25)).n_components(K);
+    let model = landmarks.fit(&plane(N, 93)).unwrap();
+    let m = model.basis().n_samples();
+    let settings = OnlineKernelPca::for_model(&model).budget(m).policy(Policy::Oldest);
+    let mut learner = settings.learner_from(&model).unwrap();
+    let sum = learner.mean_coefficients().iter().sum::<f64>();
+    assert!((sum - 1.0).abs() > 1e-6, "a centre that is no mean of landmarks: {sum}");
+    // What the centre counts for, of which each landmark takes a part along, and what each row does, which came with one part in as many.
+    let (centre, rows) = (learner.mean_coefficients().to_vec(), plane(3 * m, 94));
+    let (mut of_centre, mut weights, share) = (1.0, vec![0.0; 3 * m], 1.0 / m as f64);
+    for i in 0..3 * m {
+        learner.learn(&rows.slice(i..i + 1)).unwrap();
+        of_centre *= 1.0 - share;
+        for weight in &mut weights {
+            *weight *= 1.0 - share;
+        }
+        weights[i] = share;
+        if i < m {
+            let left: f64 = centre[i + 1..].iter().map(|x| x.abs()).sum();
+            of_centre *= left / (left + centre[i].abs());
+        } else {
+            weights[i - m] = 0.0;
+        }
+        let all = of_centre + weights.iter().sum::<f64>();
+        of_centre /= all;
+        for weight in &mut weights {
+            *weight /= all;
+        }
+        let mut n_found = 0;
+        for (x, found) in learner.basis().iter().zip(learner.mean_coefficients()) {
+            let Some(row) = (0..=i).find(|&row| rows.row(row) == *x) else { continue };
+            n_found += 1;
+            assert!((found - weights[row]).abs() < 1e-9, "after row {i}: {found} for {}", weights[row]);
+        }
+        assert_eq!(n_found, m.min(i + 1), "as many landmarks have gone");
+        assert_outputs_are_those_of_the_expansions(&learner, &narrow);
+    }
+}
+
+/// Inner products that are followed from row to row are what they would be if computed anew.
+#[track_caller]
+fn assert_outputs_are_those_of_the_expansions(learner: &Learner, kernel: &Kernel) {
+    let (basis, alpha, x) = (learner.basis(), learner.coefficients(), [0.3, -0.2]);
+    let m = basis.len();
+    let mean = Mat::from_fn(m, 1, |i, _| learner.mean_coefficients()[i]);
+    let gram = Mat::from_fn(m, m, |i, j| kernel.evaluate(&basis[i], &basis[j]).unwrap());
+    let k = Mat::from_fn(m, 1, |i, _| kernel.evaluate(&basis[i], &x).unwrap());
+    let want = &alpha * (&k - &gram * &mean);
+    for (p, found) in learner.look(&x).unwrap().outputs.into_iter().enumerate() {
+        assert!((found - want[(p, 0)]).abs() < 1e-9, "component {p}: {found} for {}", want[(p, 0)]);
+    }
+}
+
+#[test]
+fn rows_are_judged_as_they_come_and_not_as_the_model_scales_them() {
+    let values: Vec<f64> = plane(N, 92).rows(0..N).to_f64().iter().map(|x| 0.01 * x).collect();
+    let near = Points::from_f64(values, N, 2).unwrap();
+    let scaling = Scaling::standardizing(&Moments::of(&near));
+    let model = exact(&scaling.apply(&near).unwrap()).with_scaling(scaling).unwrap();
+    let said = |bad: f64, row: usize| {
+        if bad.is_finite() {
+            format!(
+                "row {row} is too large: its scaled value overflows f64; the model that components began as scales rows, and this one is \
+                 far from its points"
+            )
+        } else {
+            format!("row {row}, column 1 is inf; kernels need finite numbers")
+        }
+    };
+    for bad in [1e308, f64::INFINITY] {
+        let rows = Points::from_f64(vec![0.01, 0.0, 0.0, bad], 2, 2).unwrap();
+        let mut learner = OnlineKernelPca::for_model(&model).learner_from(&model).unwrap();
+        assert_eq!(refusal(learner.check_rows(&rows)), said(bad, 1));
+        assert_eq!(refusal(learner.look_at_rows(&rows)), said(bad, 1));
+        assert_eq!(refusal(learner.look(&[0.0, bad])), said(bad, 0));
+        assert_eq!(refusal(learner.learn(&rows)), said(bad, 1));
+        assert_eq!(learner.n_seen(), 1, "the row before it is learned");
+        assert_eq!(refusal(learner.learn_row(&[0.0, bad])), said(bad, 1));
+    }
+}
+
+#[test]
 fn a_few_rows_do_not_make_the_mean_look_wrong() {
     let (points, kernel) = (gaussian_cloud(500, 8, 88).points(Format::F64), Kernel::gaussian(0.05).unwrap());
     let model = KernelPca::new(kernel).n_components(2).fit(&points).unwrap();

@@ -325,7 +325,14 @@ impl<'a> Stream<'a> {
     fn new_learner(&mut self, rows: &Points, session: &Session<'_>) -> Result<Learner> {
         let settings = online_settings(self.args, rows.n_features())?;
         let start = self.start_points(rows.n_features(), session)?;
-        Ok(start.into_iter().fold(settings, OnlineKernelPca::start).learner()?)
+        let path = self.args.learning.start.as_deref();
+        start.into_iter().fold(settings, OnlineKernelPca::start).learner().map_err(|error| match (error, path) {
+            // The points come from a file, which the library does not know.
+            (source @ mercer::Error::InvalidParameter { name: "start", .. }, Some(path)) => {
+                Failure::Data { file: path.display().to_string(), source }
+            }
+            (error, _) => error.into(),
+        })
     }
 
     /// Reads the points that components start from, if some were given: those columns of them that rows have, by their names if both have

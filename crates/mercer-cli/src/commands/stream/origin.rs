@@ -1,11 +1,10 @@
 //! What a stream begins with: nothing, a model, or the state of an earlier stream.
 
 use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
-use mercer::Model;
 use mercer::online::{Learner, OnlineKernelPca};
+use mercer::{Model, StateFile};
 
 use super::super::session::Session;
 use super::super::settings::online_settings_for;
@@ -13,9 +12,6 @@ use super::keep::{Note, read};
 use crate::args::StreamArgs;
 use crate::failure::{Failure, InputError, Result};
 use crate::input;
-
-/// What the state of a learner begins with.
-const LEARNER: &[u8] = b"mercer learner";
 
 /// What a stream begins with.
 pub(super) enum Origin {
@@ -36,7 +32,7 @@ impl Origin {
                 Ok(Self::Nothing)
             };
         };
-        if begins_as_a_learner(path)? {
+        if is_learner(path)? {
             if let Some(flag) = args.describes_a_learner() {
                 return Err(Failure::usage(format!(
                     "{} is a learner with its own settings: leave {flag} out",
@@ -88,10 +84,8 @@ fn nothing_to_replay() -> Failure {
     )
 }
 
-/// Whether a file begins as the state of a learner does.
-fn begins_as_a_learner(path: &Path) -> Result<bool> {
-    let mut start = Vec::new();
-    let file = File::open(path).map_err(Failure::file("reading", path))?;
-    file.take(LEARNER.len() as u64).read_to_end(&mut start).map_err(Failure::file("reading", path))?;
-    Ok(start == LEARNER)
+/// Whether a file, which must be there, begins as the state of a learner does.
+fn is_learner(path: &Path) -> Result<bool> {
+    File::open(path).map_err(Failure::file("reading", path))?;
+    Ok(StateFile::at(path) == Some(StateFile::Stream))
 }
