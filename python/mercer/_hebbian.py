@@ -1,7 +1,6 @@
 """Kernel PCA by the kernel Hebbian algorithm."""
 
 import json
-import os
 import warnings
 from typing import Any
 
@@ -9,17 +8,18 @@ import numpy as np
 
 from . import _base, _checks, _mercer, _progress
 from ._arrays import AS_IT_IS, DTYPES, Room, by_blocks, dense, indices
-from ._base import Estimator, check_is_fitted, validate_data
+from ._base import check_is_fitted, validate_data
+from ._hebbian_files import Files
 from ._hebbian_metrics import Metrics, model_of
 from ._hebbian_numbers import coefficients_of, gain, share
 from ._kernel_pca import RankWarning
 from ._kernels import describe
 
 # Parameters that may change from one call of partial_fit to the next.
-_MAY_CHANGE = ("passes", "progress", "time_limit")
+_MAY_CHANGE = ("passes", "progress", "time_limit", "inverse", "inverse_options")
 
 
-class KernelHebbianPCA(Metrics, Estimator):
+class KernelHebbianPCA(Metrics, Files):
     """Kernel PCA by iteration over single points: the kernel Hebbian algorithm with all its gain rules.
 
     It gives an answer at any time, goes on where it stopped, and takes in new points (:meth:`partial_fit`). For an exact answer
@@ -80,6 +80,11 @@ class KernelHebbianPCA(Metrics, Estimator):
         What significant negative eigenvalues of a kernel that is not positive semi-definite are: an error, or left out.
     tolerance : float, default=None
         Residual, relative to the largest eigenvalue, that is enough; ``None`` is 0.01. It does not end a run, which makes all its passes.
+    inverse : {"gradient", "fixed-point", "distance", "polynomial", "ridge"}, default="gradient"
+        How scores become points (:meth:`inverse_transform`, :meth:`preimages`), as in :class:`KernelPCA`; the regression of ``"ridge"`` is learned
+        by the call that needs it. Not for ``kernel="precomputed"``.
+    inverse_options : dict, default=None
+        Settings of the way that ``inverse`` says, as in :class:`KernelPCA`, and ``alpha`` (1.0), the ridge of ``"ridge"``.
 
     Attributes
     ----------
@@ -161,6 +166,8 @@ class KernelHebbianPCA(Metrics, Estimator):
         time_limit: float | None = None,
         negative: str = "error",
         tolerance: float | None = None,
+        inverse: str = "gradient",
+        inverse_options: dict[str, Any] | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -191,6 +198,8 @@ class KernelHebbianPCA(Metrics, Estimator):
         self.time_limit = time_limit
         self.negative = negative
         self.tolerance = tolerance
+        self.inverse = inverse
+        self.inverse_options = inverse_options
 
     # Learning
 
@@ -234,6 +243,8 @@ class KernelHebbianPCA(Metrics, Estimator):
     ) -> None:
         owner = type(self).__name__
         settings = self._settings(updates)
+        # What has no part in learning is refused before it, too.
+        self._wanted_inverse()
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         copy = _checks.boolean(owner, "copy_X", self.copy_X)
         room = Room(settings["memory_limit"])
@@ -268,8 +279,9 @@ class KernelHebbianPCA(Metrics, Estimator):
         """Goes on learning: more passes or updates, over more points if some are given.
 
         New points enter the expansion with coefficients of zero; passes then go over old and new points. All parameters but
-        ``passes``, ``progress`` and ``time_limit`` are those of the fit and refused if they have been changed since. Gains are those of the fit, too; where
-        they are ``"auto"`` and do not serve any more, they are lowered and these passes made again (``gain_parameters_``). On an error everything stays
+        ``passes``, ``progress``, ``time_limit``, ``inverse`` and ``inverse_options`` are those of the fit and refused if they have been
+        changed since. Gains are those of the fit, too; where they are ``"auto"`` and do not serve any more, they are lowered and these
+        passes made again (``gain_parameters_``). On an error everything stays
         as it was.
 
         Parameters
@@ -453,39 +465,6 @@ class KernelHebbianPCA(Metrics, Estimator):
         threads = _checks.threads(type(self).__name__, self.n_jobs)
         with _progress.bar(self.progress) as report:
             return by_blocks(X, lambda rows, report: self._finished.transform(rows, threads=threads, progress=report), report)
-
-    # Files
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the finished model to a file that :func:`mercer.load` (as a :class:`KernelPCA`) and the command ``mercer`` read.
-
-        It cannot learn on; a pickle of this estimator can.
-        """
-        check_is_fitted(self)
-        self._finished.save(os.fspath(path), self._feature_names())
-
-    def _model_from_bytes(self, data: bytes) -> _mercer.HebbianLearner:
-        owner = type(self).__name__
-        points = self.__dict__.pop("_points")
-        return _mercer.HebbianLearner.from_bytes(
-            data,
-            points,
-            self.__dict__.get("_function"),
-            memory_limit=_checks.memory_limit(owner, self.memory_limit),
-            threads=_checks.threads(owner, self.n_jobs),
-        )
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        # The points are not among the bytes of a run, and the finished model follows from it.
-        if state.pop("_finished", None) is not None:
-            state["_points"] = self._model.points()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "_model" in self.__dict__:
-            self._finished = self._model.model()
 
     # What scikit-learn asks
 

@@ -2,12 +2,13 @@
 
 import inspect
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 from conftest import ROOT
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import ParameterGrid
 
 import mercer
@@ -114,10 +115,60 @@ def test_settings_of_an_iteration_reach_it(points, inverse):
     assert rough.preimages(scores)[2].all() and gap > 1e-9
 
 
-def test_restarts_help_points_that_do_not_converge(points):
-    pca, scores = _fitted(points, "gradient", {"max_iterations": 40, "restarts": 0})
-    alone = pca.preimages(scores)[2].sum()
-    assert pca.set_params(inverse_options={"max_iterations": 40, "restarts": 5}).preimages(scores)[2].sum() >= alone
+def _two_clusters(**options):
+    """Two clusters that do not see each other, and the scores of their points along the component that tells them apart.
+
+    By symmetry the fixed point of a cluster is the point in its middle. One step from there is none; one from the others does not reach it.
+    """
+    X = np.array([[0.0], [0.2], [0.4], [50.0], [50.2], [50.4]])
+    pca = KernelPCA(1, kernel="rbf", gamma=1.0, inverse="fixed-point", inverse_options={"max_iterations": 1, **options}).fit(X)
+    return pca, pca.transform(X)
+
+
+def test_restarts_find_what_the_first_start_does_not():
+    is_middle, others = np.array([False, True, False] * 2), [0, 2, 3, 5]
+    found = []
+    for restarts in (0, 1, 2):
+        pca, scores = _two_clusters(restarts=restarts)
+        found.append(pca.preimages(scores))
+    (none, error, converged), (_, once, after_one), (points, twice, after_two) = found
+    np.testing.assert_array_equal(converged, is_middle)
+    # The next nearest scores are those of the other outer point, and the third nearest those of the middle.
+    np.testing.assert_array_equal(after_one, is_middle)
+    assert after_two.all()
+    np.testing.assert_allclose(points.ravel(), [0.2] * 3 + [50.2] * 3, rtol=0, atol=1e-9)
+    assert (np.abs(none - points)[others] > 1e-3).all()
+    assert (once <= error).all() and (twice[others] < error[others] - 1e-5).all()
+
+
+def test_points_that_do_not_converge_are_told():
+    pca, scores = _two_clusters(restarts=0)
+    message = r"^4 of 6 points did not converge with inverse='fixed-point': more max_iterations or restarts in inverse_options, .* may help; preimages says which"
+    with pytest.warns(ConvergenceWarning, match=message) as told:
+        found = pca.inverse_transform(scores)
+    assert len(told) == 1 and told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # Who asks for it is told by what is returned.
+        np.testing.assert_array_equal(pca.preimages(scores)[0], found)
+        pca.inverse_transform(scores[[1, 4]])
+        pca.set_params(inverse_options={"max_iterations": 1, "restarts": 2}).inverse_transform(scores)
+        pca.set_params(inverse_options=None).inverse_transform(scores)
+
+
+def test_values_that_are_not_those_of_distances_are_told(points):
+    pca, scores = _fitted(points, "distance")
+    far = 1e3 * np.abs(scores[:2])
+    assert not pca.preimages(far)[2].any()
+    with pytest.warns(ConvergenceWarning, match="2 of 2 points did not converge with inverse='distance': .*fewer neighbors in inverse_options"):
+        pca.inverse_transform(far)
+
+
+def test_a_regression_has_nothing_to_warn_of(points):
+    pca = KernelPCA(2, kernel="rbf", fit_inverse_transform=True).fit(points)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pca.inverse_transform(pca.transform(points))
 
 
 def test_neighbours_place_a_point(points):

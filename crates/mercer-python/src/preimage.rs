@@ -11,6 +11,7 @@ use crate::convert::{array, matrix, points, vector};
 use crate::error::to_python;
 use crate::model::Model;
 use crate::run::run_through;
+use crate::settings::memory;
 
 /// How pre-images are asked for, as the package describes it.
 #[derive(FromPyObject)]
@@ -21,6 +22,9 @@ pub(crate) struct PreimageSettings {
     tolerance: Option<f64>,
     restarts: Option<usize>,
     neighbors: Option<usize>,
+    alpha: Option<f64>,
+    /// What learning a ridge may take.
+    memory_limit: Option<String>,
     threads: Option<usize>,
 }
 
@@ -43,6 +47,8 @@ pub(crate) fn preimages<'py>(
     let preimage = settings.tolerance.into_iter().fold(preimage, Preimage::tolerance);
     let preimage = settings.restarts.into_iter().fold(preimage, Preimage::restarts);
     let preimage = settings.neighbors.into_iter().fold(preimage, Preimage::neighbors);
+    let preimage = settings.alpha.into_iter().fold(preimage, Preimage::alpha);
+    let preimage = preimage.memory(memory(settings.memory_limit.as_deref())?);
     let preimage = settings.threads.into_iter().fold(preimage, Preimage::threads);
     let (model, scores, start) = (model.get().shared(), matrix(&scores), start.map(points).transpose()?);
     let precision = model.precision();

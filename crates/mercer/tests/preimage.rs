@@ -154,6 +154,90 @@ fn a_fixed_point_is_as_near_as_its_tolerance_says() {
     }
 }
 
+/// Two clusters that do not see each other, of three points each, and what one component, which tells the clusters apart, makes of them: by
+/// symmetry the fixed point of a cluster is the point in its middle, whatever point of the cluster the scores are of.
+fn two_clusters() -> (Points, Model) {
+    let points = Points::from_f64(vec![0.0, 0.2, 0.4, 50.0, 50.2, 50.4], 6, 1).unwrap();
+    let model = KernelPca::new(Kernel::gaussian(1.0).unwrap()).n_components(1).fit(&points).unwrap();
+    (points, model)
+}
+
+/// Searches of one step. From an outer point of a cluster it does not reach the fixed point, nor does it from the other outer point, whose
+/// scores are the next nearest; the third nearest are those of the middle, which is the fixed point.
+#[test]
+fn restarts_begin_at_the_next_nearest_points_and_find_what_the_first_start_does_not() {
+    let (points, model) = two_clusters();
+    let scores = model.transform(&points).unwrap();
+    let after = |restarts: usize| {
+        let settings = Preimage::new(PreimageMethod::FixedPoint).max_iterations(1).restarts(restarts);
+        settings.of_scores(&model, scores.as_ref(), &Watch::new()).unwrap()
+    };
+    let (none, one, two) = (after(0), after(1), after(2));
+    assert_eq!(none.converged, [false, true, false, false, true, false]);
+    assert_eq!(one.converged, none.converged);
+    assert_eq!(two.converged, [true; 6]);
+    assert_eq!(none.iterations, [1; 6]);
+    assert_eq!(one.iterations, [2, 1, 2, 2, 1, 2]);
+    assert_eq!(two.iterations, [3, 1, 3, 3, 1, 3]);
+    for (i, middle) in [0.2, 0.2, 0.2, 50.2, 50.2, 50.2].into_iter().enumerate() {
+        assert!((two.points[(i, 0)] - middle).abs() < 1e-9, "point {i}: {}", two.points[(i, 0)]);
+        assert!(one.feature_error[i] <= none.feature_error[i], "point {i}");
+        if i % 3 != 1 {
+            assert!((none.points[(i, 0)] - middle).abs() > 1e-3, "point {i}: {}", none.points[(i, 0)]);
+            assert!(two.feature_error[i] < none.feature_error[i] - 1e-5, "point {i}");
+        }
+    }
+}
+
+/// Far from all points every kernel value is zero, and so is the denominator.
+#[test]
+fn a_start_from_which_there_is_no_way_needs_a_restart() {
+    let (points, model) = two_clusters();
+    let scores = model.transform(&points).unwrap();
+    let far = Points::from_f64(vec![1e4; 6], 6, 1).unwrap();
+    let after = |restarts: usize| {
+        let prepared = Preimage::new(PreimageMethod::FixedPoint).restarts(restarts).prepare(&model, &Watch::new());
+        prepared.unwrap().of_scores(scores.as_ref(), Some(&far), &Watch::new()).unwrap()
+    };
+    let (none, one) = (after(0), after(1));
+    assert_eq!((none.n_not_converged(), one.n_not_converged()), (6, 0));
+    for i in 0..6 {
+        let middle = if i < 3 { 0.2 } else { 50.2 };
+        assert!((none.points[(i, 0)] - 1e4).abs() < 1e-6 && none.feature_error[i] > 1.5, "point {i}");
+        assert!((one.points[(i, 0)] - middle).abs() < 1e-8 && one.feature_error[i] < 0.01, "point {i}");
+    }
+}
+
+/// From the other side of the circle one step is not enough, nor is it from anywhere else: every start is taken.
+#[test]
+fn every_restart_is_made_and_none_makes_the_error_larger() {
+    let (noisy, _) = circle(60, 0.1);
+    let opposite = {
+        let values: Vec<f64> = (0..60).flat_map(|i| noisy.row((i + 30) % 60)).collect();
+        Points::from_f64(values, 60, 5).unwrap()
+    };
+    let model = KernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(4).fit(&noisy).unwrap();
+    let scores = model.transform(&noisy).unwrap();
+    for method in [PreimageMethod::FixedPoint, PreimageMethod::Gradient] {
+        let after = |restarts: usize| {
+            let settings = Preimage::new(method).max_iterations(1).restarts(restarts);
+            let prepared = settings.prepare(&model, &Watch::new()).unwrap();
+            let found = prepared.of_scores(scores.as_ref(), Some(&opposite), &Watch::new()).unwrap();
+            assert_eq!(found.iterations, [restarts + 1; 60], "{method}");
+            found.feature_error
+        };
+        let none = after(0);
+        let mut before = none.clone();
+        for restarts in [1, 2, 5] {
+            let now = after(restarts);
+            assert!(now.iter().zip(&before).all(|(now, before)| now <= before), "{method} with {restarts}");
+            before = now;
+        }
+        // The first of them are the points themselves.
+        assert!(before.iter().zip(&none).any(|(now, none)| now + 1e-3 < *none), "{method}");
+    }
+}
+
 #[test]
 fn descent_and_fixed_point_agree_for_the_gaussian_kernel() {
     let (noisy, _) = circle(60, 0.1);
