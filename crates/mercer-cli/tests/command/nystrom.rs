@@ -112,7 +112,7 @@ fn a_plan_says_over_how_many_landmarks_why_and_what_that_takes() {
         "wanted      2 components to residual 1.0e-2\n",
         "method      dense solver, nystrom matrix in f64, 100 landmarks\n",
         "why         100 landmarks by rpcholesky, tried first, because an accuracy of 0.01 allows an approximation\n",
-        "            an exact fit follows if they do not reach it: krylov solver, tiled matrix, about ",
+        "            an exact fit follows if they do not reach it: krylov solver, stored matrix, about ",
     ] {
         assert!(allowed.contains(line), "{line}{allowed}");
     }
@@ -120,7 +120,7 @@ fn a_plan_says_over_how_many_landmarks_why_and_what_that_takes() {
     assert!(!said("").contains("landmarks"));
     let exact = said("--accuracy 0.01 --rows 0:1999");
     assert!(
-        exact.contains("krylov solver, tiled matrix") && exact.contains("no landmarks, because 1999 rows"),
+        exact.contains("krylov solver, stored matrix") && exact.contains("no landmarks, because 1999 rows"),
         "{exact}"
     );
 }

@@ -17,7 +17,7 @@ const DENSE_SHARE: usize = 4;
 const DENSE_SHARE_OF_FEW: usize = 6;
 /// Up to this many points it does.
 const FEW_UP_TO: usize = 400;
-/// Below this many features, recomputing a tile is as fast as reading it back from memory.
+/// Below this many features, recomputing a tile is as fast as reading it back from memory, where the points are many.
 pub(super) const STORE_FROM_FEATURES: usize = 12;
 /// Tiles of bytes are made faster than those of floating-point numbers: where bytes are mostly not zero 1.1 to 1.4 times with AVX2.
 pub(super) const STORE_FROM_BYTE_FEATURES: usize = 24;
@@ -47,7 +47,7 @@ const EXPANSION_BLOCK: usize = 8;
 /// And its start: the extension of a sample is computed by tiles.
 const EXPANSION_SAMPLE: usize = 1024;
 /// Up to this many points they do.
-const SMALL_UP_TO: usize = 4000;
+pub(super) const SMALL_UP_TO: usize = 4000;
 
 /// The solver that was asked for, or the one that suits the task.
 pub(super) fn choose_solver(task: &Task<'_>, reasons: &mut Vec<String>) -> SolverChoice {
@@ -75,7 +75,9 @@ pub(super) fn worth_storing(task: &Task<'_>, reasons: &mut Vec<String>) -> bool 
         return false;
     }
     let from = if task.is_bytes { STORE_FROM_BYTE_FEATURES } else { STORE_FROM_FEATURES };
-    let worth = task.n_features >= from || matches!(task.kernel, Kernel::Custom(_));
+    // Kept tiles of few points are read from the cache, and many passes of few vectors, which they allow, make a small basis.
+    let is_small = task.n_samples <= SMALL_UP_TO;
+    let worth = is_small || task.n_features >= from || matches!(task.kernel, Kernel::Custom(_));
     if !worth {
         reasons.push(format!(
             "tiles are recomputed, because with {} features that is as fast as reading them",

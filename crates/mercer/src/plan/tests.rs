@@ -1,6 +1,6 @@
 use super::choose::{
     DENSE_UP_TO, DENSE_UP_TO_INDEFINITE, FIXED16_FROM_TOLERANCE, FIXED16_SHARE, MAX_SAMPLE, MIN_SAMPLE, SAMPLE_FROM,
-    STORE_FROM_BYTE_FEATURES, STORE_FROM_FEATURES,
+    SMALL_UP_TO, STORE_FROM_BYTE_FEATURES, STORE_FROM_FEATURES,
 };
 use super::*;
 
@@ -107,6 +107,16 @@ fn few_features_are_not_worth_storing() {
     assert_eq!(with(STORE_FROM_FEATURES, false), "stored");
     assert_eq!(with(STORE_FROM_BYTE_FEATURES - 1, true), "tiled");
     assert_eq!(with(STORE_FROM_BYTE_FEATURES, true), "stored");
+}
+
+/// Where blocks of recomputed tiles, which are wide, would make a basis as large as the matrix.
+#[test]
+fn few_points_are_worth_storing_whatever_their_features() {
+    let kernel = gaussian();
+    let with = |n| plan(&Task { n_samples: n, n_features: 3, n_components: 100, ..task(&kernel) });
+    let (small, large) = (with(SMALL_UP_TO), with(SMALL_UP_TO + 1));
+    assert_eq!((small.gram.as_str(), large.gram.as_str()), ("stored", "tiled"));
+    assert!(small.block < 32 && large.block > 100, "{} and {}", small.block, large.block);
 }
 
 #[test]
