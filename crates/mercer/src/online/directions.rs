@@ -158,12 +158,15 @@ impl Learner {
     /// What the model that components began as says of a row that has not come, in terms of the components as they are now.
     ///
     /// It knows variances along those that were its own, which may have come to lean towards one another since: a variance `v` along a component `w` of
-    /// squared length `l` is the operator `v w wᵀ / l²`, in which all components have a part. All together there is no more than the total variance.
+    /// squared length `l` is the operator `v w wᵀ / l²`, in which all components have a part. One that dropped rows have made shorter is what is left of a
+    /// component of length one: along it is that share, `l`, of the variance. All together there is no more than the total variance.
     fn moments_of_the_model(&self) -> Mat<f64> {
         let p = self.settings.n_components;
         let length = |c: usize| self.inner[(c, c)];
         let is_its_own = |c: usize| c < self.started && self.began[c] == 0 && length(c) > 0.0;
-        let along: Vec<f64> = (0..p).map(|c| if is_its_own(c) { self.variances[c] / length(c) } else { 0.0 }).collect();
+        let share_along = |c: usize| length(c).min(1.0 / length(c));
+        let along: Vec<f64> =
+            (0..p).map(|c| if is_its_own(c) { self.variances[c] * share_along(c) } else { 0.0 }).collect();
         let sum: f64 = along.iter().sum();
         let share = if sum > self.total_variance { self.total_variance / sum } else { 1.0 };
         let leaning = Mat::from_fn(p, p, |a, c| {

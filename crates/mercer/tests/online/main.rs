@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod budget;
+mod explained;
 mod laws;
 mod recursion;
 mod reference;
