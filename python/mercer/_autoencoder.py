@@ -212,7 +212,7 @@ class AutoencoderKernelPCA(Estimator):
 
         With ``span="data"`` the span stays that of the first call; new points are learned from by what of them lies in it. Before a fit these are the
         first points, and this is a fit of one epoch. On an error everything stays as it was; after Ctrl-C or a time limit, updates until then are kept,
-        unless they have made things much worse. Parameters of learning have to stay as they were. A step that was found by trying is divided by the square of
+        unless there are none or they have made things much worse, and ``converged_`` is ``False``. Parameters of learning have to stay as they were. A step that was found by trying is divided by the square of
         how much longer these points are than those it was found with, and halved while it makes their loss much larger; if that does not help, or the
         step was given, what was known is kept, with a ``ConvergenceWarning``.
 

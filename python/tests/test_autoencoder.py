@@ -282,6 +282,18 @@ def test_a_fit_that_is_out_of_time_before_its_first_epoch_keeps_its_start(pictur
     assert model.converged_
 
 
+def test_more_points_that_are_out_of_time_before_the_first_update_leave_everything_as_it_was(pictures):
+    model = AutoencoderKernelPCA(3, epochs=2).fit(pictures)
+    encoder, updates, history = model.encoder_, model.n_updates_, model.history_
+    with pytest.warns(ConvergenceWarning, match=f"stopped by its time limit after {updates} updates"):
+        model.set_params(time_limit=1e-9).partial_fit(pictures[:50])
+    assert model.converged_ is False
+    assert (model.n_updates_, model.history_) == (updates, history)
+    np.testing.assert_array_equal(model.encoder_, encoder)
+    assert model.set_params(time_limit=None).partial_fit(pictures[:50]).n_updates_ > updates
+    assert model.converged_
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [

@@ -298,7 +298,8 @@ impl Autoencoder {
     }
 
     /// Learns from more points, in their order: one epoch, with the step that is due. On an error, everything stays as it was. If the run is stopped, the updates until
-    /// then are kept, and [`was_stopped`](Self::was_stopped) says so; [`n_samples`](Self::n_samples) counts the points that they are of.
+    /// then are kept, unless they have made things much worse, and [`was_stopped`](Self::was_stopped) says so; [`n_samples`](Self::n_samples) counts the points that
+    /// they are of.
     ///
     /// A step that was found by trying is divided by the square of how much longer the points are than those it was found with, and halved while it makes
     /// their loss much larger. If nothing helps, or the step was given, the parameters stay as they were, and the model has [diverged](Self::diverged).
@@ -307,8 +308,7 @@ impl Autoencoder {
     ///
     /// # Errors
     ///
-    /// If the points have another width than those before, or hold values that are not finite, or the run was stopped before its first update, or after updates that
-    /// have made things much worse.
+    /// If the points have another width than those before, or hold values that are not finite or whose codes overflow.
     pub fn partial_fit(&mut self, points: &Points, watch: &Watch<'_>) -> Result<()> {
         self.check(points)?;
         let before = self.info.n_samples as f64;
