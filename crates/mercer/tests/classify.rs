@@ -4,7 +4,7 @@
 use mercer::classify::{KernelClassifier, Unit, Widths, stratified_folds};
 use mercer::kernel::{KernelSpec, Width};
 use mercer::watch::{Threads, Watch};
-use mercer::{Error, ErrorKind, Points, Result};
+use mercer::{Error, ErrorKind, Negative, Points, Result};
 use mercer_testkit::generate::gaussian_cloud;
 use mercer_testkit::{Cloud, Format};
 
@@ -50,6 +50,20 @@ fn what_no_line_separates_is_separated_by_every_unit_and_width() {
             assert_eq!(classifier.gammas().len(), if widths == Widths::Common { 1 } else { 2 });
         }
     }
+}
+
+#[test]
+fn a_first_component_of_negative_eigenvalue_is_learned_from_as_any_other() {
+    // Of points on this side of zero the centred kernel is hardly anything but negative.
+    let points = Points::from_f64((0..40).map(|i| 2.0 + f64::from(i) / 39.0).collect::<Vec<_>>(), 40, 1).unwrap();
+    let labels: Vec<usize> = (0..40).map(|i| i / 20).collect();
+    let sigmoid = KernelSpec::new("sigmoid").width(Width::Gamma(1.0)).coef0(0.0);
+    let classifier = KernelClassifier::new(sigmoid).n_components(1).unit(Unit::SIGMOID);
+    let error = classifier.fit(&points, &labels).unwrap_err();
+    assert!(matches!(error, Error::NegativeEigenvalues { can_flip: true, .. }), "{error}");
+    let shares = classifier.negative(Negative::Flip).fit(&points, &labels).unwrap().probabilities(&points).unwrap();
+    // Scores of another size than one would be learned from a hundred times slower.
+    assert!(shares[(0, 0)] > 0.95 && shares[(39, 1)] > 0.95, "{} and {}", shares[(0, 0)], shares[(39, 1)]);
 }
 
 #[test]

@@ -28,6 +28,8 @@ struct ClassifyBody {
     seed: u64,
     /// Without its width, of which every fold has its own.
     kernel: KernelRecord,
+    /// What was to be done with negative eigenvalues.
+    negative: &'static str,
     /// Components that were asked for, if their number was.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_components_asked: Option<usize>,
@@ -107,6 +109,7 @@ pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
         threads: threads.count(),
         seed: args.layer.seed,
         kernel: KernelRecord { gamma: None, ..KernelRecord::from(&kernel_spec(args).resolve_without_points()?) },
+        negative: args.negative.name(),
         n_components_asked: args.layer.n_components,
         variance_asked: args.layer.variance,
         layer: layer_record(args)?,
@@ -206,6 +209,7 @@ fn classifier(args: &ClassifyArgs) -> Result<KernelClassifier> {
     let classifier = KernelClassifier::new(kernel_spec(args))
         .unit(unit)
         .widths(if args.per_class { Widths::PerClass } else { Widths::Common })
+        .negative(args.negative)
         .seed(layer.seed);
     let classifier = layer.n_components.into_iter().fold(classifier, KernelClassifier::n_components);
     let classifier = layer.variance.into_iter().fold(classifier, KernelClassifier::variance);

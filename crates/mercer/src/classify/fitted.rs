@@ -133,6 +133,7 @@ impl Part {
     ) -> Result<Self> {
         let (kernel, mut warnings) = settings.kernel.resolve_told(from, settings.seed, threads, watch)?;
         let pca = KernelPca::new(kernel).threads(threads.count()).seed(settings.seed).memory(settings.memory);
+        let pca = pca.negative(settings.negative);
         let most = points.n_samples().saturating_sub(1).max(1);
         let pca = match settings.n_components {
             Some(k) => pca.n_components(k.min(most)),
@@ -140,7 +141,8 @@ impl Part {
         };
         let model = pca.fit_watched(points, watch)?;
         let mut scores = model.training_scores();
-        let first = model.eigenvalues().first().map_or(0.0, |mu| mu / points.n_samples() as f64);
+        // Negative eigenvalues that are not left out count with their absolute value, and so does the variance of their scores.
+        let first = model.eigenvalues().first().map_or(0.0, |mu| mu.abs() / points.n_samples() as f64);
         let factor = if first > 0.0 { 1.0 / first.sqrt() } else { 1.0 };
         scale(&mut scores, factor);
         let context = Context::new(threads, watch, Phase::Classifying);
