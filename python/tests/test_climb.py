@@ -99,7 +99,7 @@ def test_widths_per_feature_start_where_they_are_told_to(grouped):
         ("rbf", {"sigma": (1, 2)}, {}, "ranges"),
         ("rbf", {"gamma": 1.0}, {}, r"ranges\['gamma'\]"),
         ("rbf", {"gamma": (1, np.nan)}, {}, r"ranges\['gamma'\]"),
-        ("rbf", {"gamma": (2, 1)}, {}, "2 to 1"),
+        ("rbf", {"gamma": (2, 1)}, {}, "`ranges` must be two positive numbers for gamma, the smaller one first, but it is 2 to 1"),
         ("rbf", {"gamma": (0, 1)}, {}, "positive"),
         ("rbf", {"coef0": (0, 1)}, {}, "coef0"),
         ("linear", {"gamma": (1, 2)}, {}, "linear"),

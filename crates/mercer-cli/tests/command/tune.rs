@@ -403,10 +403,14 @@ fn what_cannot_be_tuned_is_refused_with_the_reason() {
             "tune large.csv --kernel polynomial --degree 20 --parameters gamma=0.5:1",
             "which overflows f64 in sums over 49 rows",
         ),
-        ("tune points.csv --label half --per-column --max-steps 0", "--max-steps must be at least 1, but it is 0"),
+        // Before the data is read, which is not there.
         (
-            "tune points.csv --label half --parameters gamma=0.1:1 --max-steps 0",
-            "--max-steps must be at least 1, but it is 0",
+            "tune none.csv --per-column --max-steps 0",
+            "invalid value '0' for '--max-steps <N>': give a whole number from 1 on",
+        ),
+        (
+            "tune none.csv --parameters gamma=0.1:1 --max-steps 0",
+            "invalid value '0' for '--max-steps <N>': give a whole number from 1 on",
         ),
         ("tune points.csv --label half --kernel linear", "--kernel linear has no width to tune"),
         (
@@ -415,7 +419,14 @@ fn what_cannot_be_tuned_is_refused_with_the_reason() {
         ),
         ("tune points.csv --label half --parameters gamma", "give a name and a range, such as gamma=0.001:10"),
         ("tune points.csv --label half --parameters gama=1:2", "`gamma` is similar"),
-        ("tune points.csv --label half --parameters gamma=2:1", "between two positive numbers, the smaller one first"),
+        (
+            "tune points.csv --label half --parameters gamma=10:1",
+            "--parameters gamma=10:1: give two positive numbers for gamma, the smaller one first",
+        ),
+        (
+            "tune points.csv --label half --kernel polynomial --parameters gamma=1:2,coef0=0.5:-1",
+            "--parameters coef0=0.5:-1: give two numbers for coef0, the smaller one first",
+        ),
         (
             "tune points.csv --label half --parameters alpha=1:2",
             "--parameters alpha: the gaussian kernel has no alpha; it has gamma",

@@ -217,7 +217,10 @@ fn ranges_of_parameters_that_make_no_sense() {
         tune_parameters(&data, &kernel, &boxes, 10, &threads, &watch)
     };
     assert_refused(with(&[]), &["ranges", "at least one parameter"]);
-    assert_refused(with(&[(Parameter::Gamma, 0.0, 2.0)]), &["gamma", "two positive numbers", "0 to 2"]);
+    assert_refused(
+        with(&[(Parameter::Gamma, 0.0, 2.0)]),
+        &["`ranges` must be two positive numbers for gamma", "0 to 2"],
+    );
     assert_refused(with(&[(Parameter::Gamma, 0.1, f64::INFINITY)]), &["gamma", "0.1 to inf"]);
     assert_refused(with(&[(Parameter::Alpha, 2.0, 0.5)]), &["alpha", "smaller one first", "2 to 0.5"]);
     assert_refused(with(&[(Parameter::Coef0, 0.0, 2.0)]), &["coef0", "rational-quadratic"]);
