@@ -37,6 +37,8 @@ def test_the_stored_case(case):
     close(result.gradients, case["out_dE"])
     close(result.best_bandwidth, case["out_sigma_star"])
     assert len(result.maxima) == 1 and result.maxima[0] == result.best_bandwidth
+    assert result.maxima_gammas == [result.best_gamma] and result.maxima_values == [result.best_value]
+    assert result.maxima_standard_errors == [0.0]
     assert result.best_gamma == pytest.approx(0.5 / result.best_bandwidth**2, rel=1e-14)
     assert result.standard_error == 0.0 and result.seconds > 0 and result.method == "exact" and result.converged
 
