@@ -1,17 +1,18 @@
 //! `mercer fit --gram nystrom`: learn over landmarks and save what was learned.
 
 use std::path::Path;
-use std::time::Duration;
 
 use mercer::nystrom::{NystromPca, RowBlocks};
 use mercer::record::PlanRecord;
 use mercer::{GramChoice, Model, Negative, Points, SolverChoice, Watch};
 
 use super::blocks::READ_AT_ONCE;
-use super::learn::{complete, watched, watched_in, with_data};
+use super::learn::{complete, watched_by, with_data};
 use super::session::Session;
 use super::settings::nystrom_settings;
-use crate::args::{DataArgs, FitArgs, FitGram, FitSolver, Format, KernelArgs, NystromArgs, PlanArgs, SolveArgs};
+use crate::args::{
+    DataArgs, FitArgs, FitGram, FitSolver, Format, KernelArgs, NystromArgs, PlanArgs, SolveArgs, TimeLimit,
+};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::{self, Data, ReadOptions};
 use crate::output;
@@ -148,12 +149,13 @@ pub(super) fn is_allowed(args: &FitArgs) -> bool {
 pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<'_>) -> Result<Option<ExitStatus>> {
     let settings = Flags::from(args).settings();
     let time = session.time_left(args.solve.time_limit);
-    let (model, _) = watched(session, data, time, |watch| -> mercer::Result<Option<Model>> {
+    let fit = |watch: &Watch<'_>| -> mercer::Result<Option<Model>> {
         match args.gram {
             FitGram::Nystrom => settings.fit_watched(&data.points, watch).map(Some),
             FitGram::Exact(_) => settings.fit_to_accuracy(&data.points, watch),
         }
-    })?;
+    };
+    let (model, _) = watched_by(session, |error| data.refusal_of_some(error), time, fit)?;
     let Some(model) = model else {
         session.console.note("landmarks would not be much fewer than the rows for this accuracy: the fit is exact");
         return Ok(None);
@@ -163,10 +165,10 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<
 
 /// Learns over landmarks from a file that is read block by block, twice, and saves the model.
 pub(super) fn run_in_blocks(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> Result<ExitStatus> {
-    let time = session.time_left(args.solve.time_limit);
+    let limit = args.solve.time_limit;
     let settings = Flags::from(args).settings();
     let (first, model) =
-        in_blocks(args.into(), time, session, |blocks, watch| settings.fit_blocks_watched(blocks, watch))?;
+        in_blocks(args.into(), limit, session, |blocks, watch| settings.fit_blocks_watched(blocks, watch))?;
     save(model, &first, output, session)
 }
 
@@ -180,15 +182,16 @@ pub(super) fn plan_in_blocks(flags: Flags<'_>, session: &mut Session<'_>) -> Res
 /// What `work` makes of the rows of a file, block by block, and the first of these blocks.
 fn in_blocks<T>(
     flags: Flags<'_>,
-    time: Option<Duration>,
+    limit: Option<TimeLimit>,
     session: &mut Session<'_>,
     work: impl FnOnce(&mut dyn RowBlocks, &Watch<'_>) -> mercer::Result<T>,
 ) -> Result<(Data, T)> {
     let options = session.batch_options(flags.data, READ_AT_ONCE);
     let first = session.read_first(flags.points, &options)?;
     let n_features = first.points.n_features();
-    let mut blocks = FileBlocks { path: flags.points, options, n_features, failure: None };
-    let made = watched_in(session, &first.name, time, |watch| work(&mut blocks, watch));
+    let mut blocks = FileBlocks { path: flags.points, options: options.clone(), n_features, failure: None };
+    let refusal = |error| input::refusal_in_blocks(flags.points, &options, &first, error);
+    let made = watched_by(session, refusal, session.time_left(limit), |watch| work(&mut blocks, watch));
     match (blocks.failure, made) {
         (Some(failure), _) => Err(failure),
         (None, made) => Ok((first, made?.0)),
