@@ -76,7 +76,9 @@ fn check_files(args: &FitArgs, session: &Session<'_>) -> Result<()> {
     let outputs = || args.output.as_deref().into_iter().chain(kept);
     Session::check_replaceable(outputs())?;
     let start = args.initial_model.as_deref().map(|path| ("model that the fit begins with", path));
-    let inputs: Vec<(&str, &Path)> = [("data", args.points.as_path())].into_iter().chain(start).collect();
+    let landmarks = args.nystrom.landmarks.file().map(|path| ("file of landmarks", path));
+    let inputs: Vec<(&str, &Path)> =
+        [("data", args.points.as_path())].into_iter().chain(start).chain(landmarks).collect();
     session.check_outputs(outputs(), &inputs)
 }
 
@@ -84,8 +86,9 @@ fn check_files(args: &FitArgs, session: &Session<'_>) -> Result<()> {
 fn show_plan(args: &FitArgs, data: &Data, mut session: Session<'_>) -> Result<ExitStatus> {
     let checkpoint = checkpoint(&args.checkpoint);
     let start = hebbian::start(args, data, &mut session)?;
-    let (flags, hebbian, history) = (args.into(), &args.hebbian, args.history);
-    plan::show(&Planned { flags, hebbian, history, checkpoint, start }, data, session)
+    let (flags, hebbian, history) = (Flags::from(args), &args.hebbian, args.history);
+    let landmarks = flags.landmarks(data, &mut session)?;
+    plan::show(&Planned { flags, landmarks, hebbian, history, checkpoint, start }, data, session)
 }
 
 /// Learns components of the exact kernel matrix, or of one that is as good as exact, and saves them.

@@ -163,6 +163,14 @@ impl<'a> Session<'a> {
         self.reading(path, &options, input::read)
     }
 
+    /// Reads points that are to stand beside those of another file: the same columns of them. Others are passed over, and nothing is said of
+    /// them: the data have them too, if flags take them out there.
+    pub(super) fn read_beside(&mut self, path: &Path, args: &DataArgs, data: &Data) -> Result<Data> {
+        let options = ReadOptions::from(args).threads(self.threads).n_features(data.points.n_features());
+        let options = options.named_as(data.names.as_deref(), &data.name);
+        self.reading(path, &options, read_silently)
+    }
+
     /// How new points for an autoencoder are read.
     pub(super) fn code_options(&self, args: &QueryArgs, model: &Autoencoder) -> Result<ReadOptions> {
         if args.data.standardize || args.data.scale.is_some() {
@@ -376,6 +384,13 @@ fn read_in_time(path: &Path, options: &ReadOptions, read: Reader, time: Duration
             Ok(()) => unreachable!("a reader that has not failed has sent what it read"),
         },
     }
+}
+
+/// Reads a data file, and says nothing of columns that are passed over.
+fn read_silently(path: &Path, options: &ReadOptions) -> Result<Data> {
+    let mut data = input::read(path, options)?;
+    data.remark = None;
+    Ok(data)
 }
 
 /// What can be done with the state of something unfinished.
