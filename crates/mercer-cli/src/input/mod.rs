@@ -15,6 +15,7 @@ mod format;
 mod header;
 mod idx;
 mod images;
+mod json;
 mod libsvm;
 mod npy;
 mod npy_header;
