@@ -5,6 +5,7 @@
 mod bad_input;
 mod budget;
 mod laws;
+mod outputs;
 mod recursion;
 mod reference;
 mod saved;
