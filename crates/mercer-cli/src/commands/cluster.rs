@@ -301,10 +301,11 @@ fn table(model: &ClusterModel) -> String {
     line("method", format!("{}, {}, {}", record.gram, record.solver, record.precision));
     if let Some(nystrom) = &record.nystrom {
         let missing = percent(nystrom.relative_trace_error);
-        line(
-            "landmarks",
-            format!("{} by {}, which miss {missing} of the trace", nystrom.n_landmarks, nystrom.landmarks),
-        );
+        let how = match nystrom.landmarks.as_str() {
+            "given" => "as they were given".to_owned(),
+            rule => format!("by {rule}"),
+        };
+        line("landmarks", format!("{} {how}, which miss {missing} of the trace", nystrom.n_landmarks));
     }
     line("embedding", format!("{}, largest residual {largest:.1e}", counted(record.n_components, "eigenvector")));
     line("inertia", short(record.inertia));

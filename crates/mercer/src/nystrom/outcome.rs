@@ -123,9 +123,7 @@ impl NystromPca {
         let (n, m, d) = (task.n, landmarks.n_samples(), landmarks.n_features());
         let row = room::row_size(landmarks, task.kernel, task.precision);
         let why = match self.accuracy {
-            Some(_) if self.nystrom.n_landmarks.is_none() && self.nystrom.landmarks.count().is_none() => {
-                "for the accuracy that was asked for"
-            }
+            Some(_) if self.nystrom.n_landmarks.is_none() => "for the accuracy that was asked for",
             _ => self.why(),
         };
         Plan {
