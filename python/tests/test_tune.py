@@ -269,6 +269,9 @@ def test_points_too_far_apart_or_too_close_for_a_width_are_refused():
     for criterion in ("variance", "leading", "reconstruction"):
         with pytest.raises(ValueError, match="Row 40 is too large"):
             tune_kernel(far, criterion=criterion)
+    for criterion in ("median", "scale"):
+        with pytest.raises(ValueError, match="multiply the data by 6e-202, standardize it"):
+            tune_kernel(1e200 * (1 + np.arange(40.0) ** 2 % 17)[:, None], criterion=criterion)
     with pytest.raises(ValueError, match="too close"):
         tune_kernel(np.arange(400.0)[:, None] * 1e-155)
     with pytest.raises(ValueError, match="too close"):

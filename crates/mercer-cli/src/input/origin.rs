@@ -138,6 +138,7 @@ fn row_of(error: &mut mercer::Error) -> Option<&mut usize> {
     match error {
         E::NotFinite { row, .. }
         | E::TooLarge { row, .. }
+        | E::TooFarApart { row, .. }
         | E::CodeOverflow { row }
         | E::KernelOverflow { row, .. }
         | E::ZeroDegree { row, .. } => Some(row),

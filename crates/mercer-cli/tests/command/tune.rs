@@ -176,19 +176,32 @@ fn points_too_far_apart_or_too_close_for_a_width_are_refused() {
     let directory = Directory::new();
     let ordinary = (0..40).map(|i| (i * i % 17).to_string()).collect::<Vec<_>>().join("\n");
     directory.write("far.csv", format!("{ordinary}\n1e200\n"));
+    let large = (0..40).map(|i| format!("{}e200", 1 + i * i % 17));
+    directory.write("large.csv", large.collect::<Vec<_>>().join("\n"));
     let close = (0..400).map(|i| format!("{i}e-155"));
     directory.write("close.csv", close.collect::<Vec<_>>().join("\n"));
     for (words, message) in [
         ("tune far.csv", "far.csv, line 41: the row is too large"),
         ("tune far.csv --criterion leading", "far.csv, line 41: the row is too large"),
         ("tune far.csv --criterion reconstruction", "far.csv, line 41: the row is too large"),
+        ("tune far.csv --criterion median", "far.csv, line 41: the row is too large for a width to be found"),
         ("fit far.csv --gamma auto -o m", "far.csv, line 41: the row is too large"),
+        (
+            "tune large.csv --criterion scale",
+            "large.csv, line 5: the row is too large for a width to be found: its largest number is 1.7e201, and squared distances of such \
+             numbers overflow f64; multiply the data by 6e-202, standardize it, or leave the row out",
+        ),
+        ("fit large.csv --gamma median -o m", "multiply the data by 6e-202, standardize it, or leave the row out"),
         ("tune close.csv", "close.csv: points are too close to one another"),
         ("fit close.csv --gamma auto -o m", "close.csv: points are too close to one another"),
     ] {
         let outcome = directory.run(words);
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
+    // What the message says helps.
+    for flags in ["--scale 6e-202 --criterion median", "--standardize --criterion scale"] {
+        directory.run(&format!("tune large.csv {flags}")).done();
     }
 }
 
