@@ -177,6 +177,20 @@ fn what_folds_have_to_say_is_said_once_with_their_number() {
 }
 
 #[test]
+fn a_row_that_a_fold_cannot_use_is_named_as_a_row_of_all() {
+    let (points, labels) = disc_and_ring(60);
+    // In the first class, whose width is found first.
+    let far = Cloud::from_fn(60, 2, |i, k| if i == 36 { 1e200 } else { points.row(i)[k] }).points(Format::F64);
+    for (widths, seed) in [(Widths::Common, 0), (Widths::Common, 1), (Widths::PerClass, 0)] {
+        let error = auto().widths(widths).seed(seed).cross_validate(&far, &labels, 5, 1).unwrap_err();
+        assert!(error.to_string().starts_with("row 36 is too large"), "{error}");
+    }
+    let (far, labels) = (far.select(&[1, 36, 2, 3, 4, 5, 6, 8]), [1, 0, 0, 1, 0, 1, 0, 0]);
+    let error = auto().widths(Widths::PerClass).fit(&far, &labels).unwrap_err();
+    assert!(matches!(error, Error::TooFarApart { row: 1, .. }), "{error}");
+}
+
+#[test]
 fn folds_share_out_every_class_and_differ_by_the_seed() {
     let labels: Vec<usize> = (0..97).map(|i| usize::from(i % 5 == 0)).collect();
     let folds = stratified_folds(&labels, 7, 1).unwrap();
