@@ -83,6 +83,8 @@ fn criteria_side_by_side_get_the_flags_that_they_have_a_use_for() {
         record(&directory, &words)["compared"][3]["best_gamma"].clone()
     };
     assert_ne!(leading("-n 1"), leading("-n 5"), "the number of components changes the sum of the leading variances");
+    // The variance counts no components, but others beside it do.
+    directory.run("tune points.csv --label half --compare -n 1").done();
 }
 
 /// A cloud of rows without structure.
