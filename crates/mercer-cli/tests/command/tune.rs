@@ -357,6 +357,20 @@ fn kernels_of_inner_products_are_tried_at_the_bandwidths_that_are_given() {
 }
 
 #[test]
+fn the_variance_of_the_values_gives_a_width_to_kernels_of_inner_products_too() {
+    let directory = directory();
+    let found = record(&directory, "tune points.csv --label half --kernel polynomial --criterion scale --json");
+    directory.run("fit points.csv --label half --kernel polynomial --gamma scale -o m --record fit.json").done();
+    let fit: Value = serde_json::from_str(&directory.read("fit.json")).unwrap();
+    // A logarithm there and back changes the last digits.
+    let ratio = found["best_gamma"].as_f64().unwrap() / fit["kernel"]["gamma"].as_f64().unwrap();
+    assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
+    let outcome = directory.run("tune points.csv --label half --kernel sigmoid --criterion median");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--criterion median is for kernels of a distance"), "{}", outcome.stderr);
+}
+
+#[test]
 fn several_parameters_are_climbed_in_from_the_best_width() {
     let directory = directory();
     let words = "tune points.csv --label half --kernel rational-quadratic --parameters gamma=0.001:100,alpha=0.5:5";

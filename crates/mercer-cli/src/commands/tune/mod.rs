@@ -74,7 +74,7 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
     if args.climb.max_steps.is_some() {
         return Err(Failure::usage("--max-steps belongs to --parameters and --per-column: leave it out"));
     }
-    check_kernel(&args.kernel, !args.search.bandwidths.is_empty())?;
+    check_kernel(&args.kernel, args.search.criterion, !args.search.bandwidths.is_empty())?;
     let pictures = args.report_dir.as_deref().map(Report::new).transpose()?;
     let outputs: Vec<&Path> = pictures.iter().flat_map(Report::files).collect();
     session.check_outputs(outputs, &[("data", &args.points)])?;
@@ -128,19 +128,24 @@ pub(super) fn is_of_distance(name: &str) -> bool {
 }
 
 /// Refuses kernels that have no width, and those whose width could be anything if nobody says where to look.
-fn check_kernel(name: &str, has_bandwidths: bool) -> Result<()> {
+fn check_kernel(name: &str, criterion: Criterion, has_bandwidths: bool) -> Result<()> {
     let has_width = KernelSpec::specimen(name).is_ok_and(|kernel| kernel.parameters().contains(&Parameter::Gamma));
-    if is_of_distance(name) || (has_width && has_bandwidths) {
+    // The variance of the values needs no distances.
+    if is_of_distance(name) || (has_width && (has_bandwidths || criterion == Criterion::Scale)) {
         return Ok(());
     }
     let others: Vec<&str> = NAMES.into_iter().filter(|name| is_of_distance(name)).collect();
     let others = others.join(", ");
-    Err(Failure::usage(if has_width {
-        format!(
+    Err(Failure::usage(match criterion {
+        _ if !has_width => {
+            format!("--kernel {name} has no width to tune: it is not a function of a distance, as {others} are")
+        }
+        Criterion::Median => {
+            format!("--criterion median is for kernels of a distance, which are {others}, but --kernel is {name}")
+        }
+        _ => format!(
             "--kernel {name} is not a function of a distance, as {others} are: say with --bandwidths which widths to try"
-        )
-    } else {
-        format!("--kernel {name} has no width to tune: it is not a function of a distance, as {others} are")
+        ),
     }))
 }
 
@@ -350,17 +355,20 @@ mod tests {
     #[test]
     fn every_kernel_is_tuned_or_refused_by_its_own_name() {
         for name in ["gaussian", "laplacian", "exponential", "matern32"] {
-            assert!(check_kernel(name, false).is_ok(), "{name}");
+            assert!(check_kernel(name, Criterion::Variance, false).is_ok(), "{name}");
         }
         for name in ["polynomial", "sigmoid"] {
-            assert!(check_kernel(name, true).is_ok(), "{name}");
-            let message = check_kernel(name, false).unwrap_err().to_string();
+            assert!(check_kernel(name, Criterion::Variance, true).is_ok(), "{name}");
+            assert!(check_kernel(name, Criterion::Scale, false).is_ok(), "{name}");
+            let message = check_kernel(name, Criterion::Median, false).unwrap_err().to_string();
+            assert!(message.ends_with(&format!(", but --kernel is {name}")), "bandwidths would be no help: {message}");
+            let message = check_kernel(name, Criterion::Variance, false).unwrap_err().to_string();
             assert!(message.starts_with(&format!("--kernel {name} is not a function of a distance")), "{message}");
             assert!(message.ends_with("say with --bandwidths which widths to try"), "{message}");
         }
         for name in ["linear", "cosine", "precomputed"] {
             for has_bandwidths in [false, true] {
-                let message = check_kernel(name, has_bandwidths).unwrap_err().to_string();
+                let message = check_kernel(name, Criterion::Variance, has_bandwidths).unwrap_err().to_string();
                 assert!(message.starts_with(&format!("--kernel {name} has no width to tune")), "{message}");
                 assert!(message.contains("gaussian") && !message.contains("gamma"), "{message}");
             }
