@@ -42,8 +42,9 @@ impl KernelProduct {
         seconds += stopwatch.seconds();
         let measured_error = error.map(|error| self.errors_of_a_product() * error);
         let (bound, warnings) = self.judge(&expansion, measured_error)?;
-        // Those of the tiles between two sets of points are not counted by the expansion.
-        let direct = queries.filter(|_| expansion.is_tiled()).map_or(0, |queries| (queries.n_samples() * n) as u64);
+        // Those of the tiles between two sets of points are not counted by the expansion; the means are those of the points themselves.
+        let of_means = if centered { n } else { 0 };
+        let direct = queries.filter(|_| expansion.is_tiled()).map_or(0, |to| ((to.n_samples() + of_means) * n) as u64);
         let gram = if expansion.is_tiled() { "tiled" } else { "expansion" };
         let record = ProductRecord {
             n_rows: product.nrows(),
