@@ -16,7 +16,28 @@ _PARAMETERS = ("gamma", "coef0", "alpha")
 
 
 @dataclass(frozen=True)
-class ParameterResult:
+class _Climb:
+    """What results of climbs have in common, under the names of records of the command, too."""
+
+    value: float
+    start_value: float
+    n_iter: int
+    converged: bool
+    warnings: list[str]
+
+    @property
+    def best_value(self) -> float:
+        """The same as ``value``, as records and :class:`TuneResult` call it."""
+        return self.value
+
+    @property
+    def steps(self) -> int:
+        """The same as ``n_iter``, as records call it."""
+        return self.n_iter
+
+
+@dataclass(frozen=True)
+class ParameterResult(_Climb):
     """Parameters of a kernel where the variance of the components' variances is largest. What :func:`tune_parameters` returns.
 
     Attributes
@@ -27,10 +48,10 @@ class ParameterResult:
         The derivative of ``value`` by each of them: zero but for those at an end of their range.
     at_bound : list of str
         Parameters at an end of their range: the criterion may be larger beyond it.
-    value : float
-        The variance of the components' variances.
+    value, start_value : float
+        The variance of the components' variances, here and at the start; ``value`` is ``best_value``, too.
     n_iter : int
-        Steps that were made.
+        Steps that were made; ``steps`` is the same.
     converged : bool
         Whether nothing within the ranges leads up any more.
     warnings : list of str
@@ -49,14 +70,10 @@ class ParameterResult:
     parameters: dict[str, float]
     gradient: dict[str, float]
     at_bound: list[str]
-    value: float
-    n_iter: int
-    converged: bool
-    warnings: list[str]
 
 
 @dataclass(frozen=True)
-class ArdResult:
+class ArdResult(_Climb):
     """A width for every feature. What :func:`tune_ard` returns.
 
     Attributes
@@ -68,9 +85,9 @@ class ArdResult:
     at_bound : list of int
         Features whose ``gammas`` are held a factor of ten thousand from the start: the criterion may be larger beyond it.
     value, start_value : float
-        The variance of the components' variances, here and at the start.
+        The variance of the components' variances, here and at the start; ``value`` is ``best_value``, too.
     n_iter : int
-        Steps that were made.
+        Steps that were made; ``steps`` is the same.
     converged : bool
         Whether nothing within a factor of ten thousand of the start leads up any more.
     warnings : list of str
@@ -89,11 +106,6 @@ class ArdResult:
     gammas: Any
     bandwidths: Any
     at_bound: list[int]
-    value: float
-    start_value: float
-    n_iter: int
-    converged: bool
-    warnings: list[str]
 
 
 def tune_parameters(

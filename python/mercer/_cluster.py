@@ -57,7 +57,7 @@ class SpectralClustering(Clusterer):
     gram : {"auto", "tiled", "stored", "expansion", "nystrom"}, default="auto"
         How products with the kernel matrix are made: recomputed tile by tile, kept as far as the memory budget reaches, or by an expansion, as in
         :class:`KernelPCA`. With ``"nystrom"`` eigenvectors are found over landmarks, which is an approximation: ``record_["nystrom"]`` says how much of the
-        matrix they miss, and ``record_["residuals"]`` are measured on rows of the exact matrix.
+        matrix they miss, and ``record_["residuals"]`` are measured on rows of the exact matrix. New points are then compared with the landmarks alone.
     solver : {"auto", "dense", "krylov", "lanczos", "subspace", "power", "hebbian"} or KernelHebbianPCA, default="auto"
         How eigenvectors are found. A :class:`KernelHebbianPCA` says with which gains and passes the kernel Hebbian algorithm learns
         them; it needs the normalised matrix in memory. It makes as many passes as it is told to, with a ``ConvergenceWarning`` where

@@ -81,17 +81,25 @@ class Preimages(Estimator):
         scores = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
         if scores.ndim != 2:
             raise ValueError(f"X must be a 2D array of scores, but it has {scores.ndim} dimension(s)")
+        memory_limit, n_jobs, progress = self._means()
         settings = {
             "method": method,
             **options,
-            "memory_limit": _checks.memory_limit(owner, self.memory_limit),
-            "threads": _checks.threads(owner, self.n_jobs),
+            "memory_limit": _checks.memory_limit(owner, memory_limit),
+            "threads": _checks.threads(owner, n_jobs),
         }
-        with _progress.bar(self.progress) as report:
-            points, feature_error, converged = _mercer.preimages(
-                self._searched_model(), vectors(scores, "X", scores.shape[0]), settings, start=start, progress=report
-            )
+        model, scores = self._model_and_scores(vectors(scores, "X", scores.shape[0]))
+        with _progress.bar(progress) as report:
+            points, feature_error, converged = _mercer.preimages(model, scores, settings, start=start, progress=report)
         return self._results(points), feature_error, converged
+
+    def _means(self) -> tuple[Any, Any, Any]:
+        """The memory that a search may take, its threads, and what shows how far it is, as parameters say it."""
+        return self.memory_limit, self.n_jobs, self.progress
+
+    def _model_and_scores(self, scores: Any) -> tuple[Any, Any]:
+        """The model that is searched with, and its scores for what :meth:`transform` gives."""
+        return self._searched_model(), scores
 
     def _searched_model(self) -> Any:
         """The model that the scores belong to."""

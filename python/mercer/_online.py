@@ -10,11 +10,12 @@ from . import _checks, _mercer
 from ._arrays import dense
 from ._base import check_is_fitted, validate_data
 from ._kernel_pca import RankWarning
+from ._kernel_pca_preimages import Preimages
 from ._kernels import describe
 from ._online_start import Start
 
 
-class OnlineKernelPCA(Start):
+class OnlineKernelPCA(Preimages, Start):
     """Kernel PCA that learns one row at a time, with a ``budget`` in bounded memory, and has an answer at any moment.
 
     How rows are grouped into calls changes nothing, to the bit. Rows may be sparse, and are learned in double precision.
@@ -64,6 +65,11 @@ class OnlineKernelPCA(Start):
     rows_per_component : int, default=None
         Rows that a component learns from before the next one begins, while those before it stand still; the last one goes on for ever. For the rule
         ``"apex"`` with two components or more. Outputs of a component that has finished no longer have its lateral part. ``None``: all learn at once.
+    inverse : {"gradient", "fixed-point", "distance", "polynomial", "ridge"}, default="gradient"
+        How outputs become points (:meth:`inverse_transform`, :meth:`preimages`), as in :class:`KernelPCA`; the regression of ``"ridge"`` is learned
+        from the rows in memory by the call that needs it.
+    inverse_options : dict, default=None
+        Settings of the way that ``inverse`` says, as in :class:`KernelPCA`, and ``alpha`` (1.0), the ridge of ``"ridge"``.
 
     Attributes
     ----------
@@ -136,6 +142,8 @@ class OnlineKernelPCA(Start):
         forgetting: float | None = None,
         rows_per_component: int | None = None,
         bandwidth: float | None = None,
+        inverse: str = "gradient",
+        inverse_options: dict[str, Any] | None = None,
     ) -> None:
         self.n_components = n_components
         self.rule = rule
@@ -155,6 +163,8 @@ class OnlineKernelPCA(Start):
         self.forgetting = forgetting
         self.rows_per_component = rows_per_component
         self.bandwidth = bandwidth
+        self.inverse = inverse
+        self.inverse_options = inverse_options
 
     # Learning
 
@@ -196,7 +206,9 @@ class OnlineKernelPCA(Start):
     def _learn(self, X: Any, depth: int = 3) -> Any:
         begins = "_model" not in self.__dict__
         rows = self._rows(X, reset=begins)
-        params = self.get_params(deep=False)
+        params = self._parameters_of_learning()
+        # What has no part in learning is refused before it, too.
+        self._wanted_inverse()
         if begins:
             learner = _mercer.OnlineLearner.create(rows, self._settings())
             self._model, self._learns_with = learner, params
@@ -290,6 +302,14 @@ class OnlineKernelPCA(Start):
         looked: tuple[Any, Any] = self._model.look(self._rows(X, reset=False))
         return looked
 
+    def _means(self) -> tuple[Any, Any, Any]:
+        return None, None, False
+
+    def _model_and_scores(self, scores: Any) -> tuple[Any, Any]:
+        # Outputs are those of components as the rule leaves them; the model has other directions in their span.
+        both: tuple[Any, Any] = self._model.model_and_scores(scores)
+        return both
+
     def next_component(self, start: Any) -> "OnlineKernelPCA":
         """A copy in which all components stand still and one more, which starts at ``start``, learns what they leave (APEX).
 
@@ -307,7 +327,7 @@ class OnlineKernelPCA(Start):
             if name in self.__dict__:
                 setattr(estimator, name, getattr(self, name))
         estimator._model = self._model.next_component(point)
-        estimator._learns_with = estimator.get_params(deep=False)
+        estimator._learns_with = estimator._parameters_of_learning()
         return estimator
 
     # What was learned

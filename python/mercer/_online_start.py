@@ -8,6 +8,9 @@ from . import _checks, _mercer
 from ._base import Estimator
 from ._hebbian_metrics import model_of
 
+# Parameters that have no part in learning.
+_MAY_CHANGE = ("inverse", "inverse_options")
+
 # What the state of a learner begins with.
 STATE = b"mercer learner"
 
@@ -120,7 +123,11 @@ class Start(Estimator):
         self.n_features_in_ = learner.n_features
         self._adopt_feature_names(None if names is None else list(names))
         self._model = learner
-        self._learns_with = self.get_params(deep=False)
+        self._learns_with = self._parameters_of_learning()
+
+    def _parameters_of_learning(self) -> dict[str, Any]:
+        """What has to stay as it is while learning goes on."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in _MAY_CHANGE}
 
     def _learning(self) -> dict[str, Any]:
         """How components learn, as the extension module takes it. A setting that has no effect is refused, unless it is the default."""

@@ -31,8 +31,8 @@ class TuneResult:
         The standard error of each value; zeros if nothing was sampled.
     maxima : list of float
         Bandwidths of all local maxima, in increasing order. Empty if the bandwidths that were given hold none between them.
-    maxima_values : list of float
-        The criterion at each of them.
+    maxima_gammas, maxima_values, maxima_standard_errors : list of float
+        The inverse width of each of them, the criterion there, and the standard error of its bandwidth, 0.0 if nothing was sampled.
     best_bandwidth, best_gamma, best_value : float
         The highest maximum; one of the bandwidths tried, if none of the maxima is as good.
     standard_error : float
@@ -79,7 +79,9 @@ class TuneResult:
             setattr(self, name, np.array(fields.pop(name), dtype=np.float64))
         maxima = fields.pop("maxima")
         self.maxima: list[float] = [maximum["bandwidth"] for maximum in maxima]
+        self.maxima_gammas: list[float] = [maximum["gamma"] for maximum in maxima]
         self.maxima_values: list[float] = [maximum["value"] for maximum in maxima]
+        self.maxima_standard_errors: list[float] = [maximum["standard_error"] for maximum in maxima]
         self.__dict__.update(fields)
 
     def plot(self, path: str | PathLike[str]) -> None:

@@ -259,6 +259,18 @@ def test_signs(pictures):
         AutoencoderKernelPCA(2, epochs=1, sign="nonnegative").fit(pictures).inverse_transform(codes, reference=pictures)
 
 
+def test_codes_whose_eigenpairs_have_not_converged_are_a_warning():
+    # The eigenvalues of a string's matrix crowd at the upper end: 300 products of 500 tell none of them to ten digits.
+    string = 0.5 * (np.eye(500, k=1) + np.eye(500, k=-1))[None]
+    model = AutoencoderKernelPCA(1, start=(np.zeros_like(string), string), epochs=0).fit(np.eye(2, 500))
+    with pytest.warns(ConvergenceWarning, match="1 of 2 codes were decoded by eigenpairs that have not converged"):
+        points = model.inverse_transform([[1.0], [0.0]])
+    assert points.shape == (2, 500)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(model.inverse_transform([[0.0]]), 0)
+
+
 def test_a_rate_that_is_too_large_is_a_warning_and_the_best_is_kept(pictures):
     with pytest.warns(ConvergenceWarning, match="learning diverged with learning_rate=10000"):
         model = AutoencoderKernelPCA(2, learning_rate=1e4, epochs=3, batch_size=10).fit(pictures)
@@ -279,6 +291,18 @@ def test_a_fit_that_is_out_of_time_before_its_first_epoch_keeps_its_start(pictur
     assert whole.converged_ is True
     np.testing.assert_array_equal(model.encoder_, whole.encoder_)
     assert model.set_params(time_limit=None).partial_fit(pictures).n_updates_ > 0
+    assert model.converged_
+
+
+def test_more_points_that_are_out_of_time_before_the_first_update_leave_everything_as_it_was(pictures):
+    model = AutoencoderKernelPCA(3, epochs=2).fit(pictures)
+    encoder, updates, history = model.encoder_, model.n_updates_, model.history_
+    with pytest.warns(ConvergenceWarning, match=f"stopped by its time limit after {updates} updates"):
+        model.set_params(time_limit=1e-9).partial_fit(pictures[:50])
+    assert model.converged_ is False
+    assert (model.n_updates_, model.history_) == (updates, history)
+    np.testing.assert_array_equal(model.encoder_, encoder)
+    assert model.set_params(time_limit=None).partial_fit(pictures[:50]).n_updates_ > updates
     assert model.converged_
 
 

@@ -52,6 +52,14 @@ def test_one_parameter_is_what_the_search_for_a_width_finds(points):
     assert not result.at_bound
 
 
+def test_a_climb_tells_where_it_began_and_answers_to_the_names_of_records(points, grouped):
+    found = tune_parameters(points, "rbf", {"gamma": (1e-4, 1e4)}, gamma=1.0)
+    assert found.start_value == pytest.approx(criterion(np.exp(-squared_distances(points))), rel=1e-9)
+    assert found.start_value < found.value
+    for result in (found, tune_ard(grouped)):
+        assert result.best_value == result.value and result.steps == result.n_iter > 0
+
+
 def test_a_polynomial_kernel_grows_to_the_ends_of_its_ranges(points):
     result = tune_parameters(points, "poly", {"gamma": (0.01, 1.0), "coef0": (0.0, 2.0)}, degree=2)
     assert result.converged and result.at_bound and result.parameters["gamma"] == pytest.approx(1.0)
@@ -99,7 +107,7 @@ def test_widths_per_feature_start_where_they_are_told_to(grouped):
         ("rbf", {"sigma": (1, 2)}, {}, "ranges"),
         ("rbf", {"gamma": 1.0}, {}, r"ranges\['gamma'\]"),
         ("rbf", {"gamma": (1, np.nan)}, {}, r"ranges\['gamma'\]"),
-        ("rbf", {"gamma": (2, 1)}, {}, "2 to 1"),
+        ("rbf", {"gamma": (2, 1)}, {}, "`ranges` must be two positive numbers for gamma, the smaller one first, but it is 2 to 1"),
         ("rbf", {"gamma": (0, 1)}, {}, "positive"),
         ("rbf", {"coef0": (0, 1)}, {}, "coef0"),
         ("linear", {"gamma": (1, 2)}, {}, "linear"),

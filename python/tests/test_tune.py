@@ -37,6 +37,8 @@ def test_the_stored_case(case):
     close(result.gradients, case["out_dE"])
     close(result.best_bandwidth, case["out_sigma_star"])
     assert len(result.maxima) == 1 and result.maxima[0] == result.best_bandwidth
+    assert result.maxima_gammas == [result.best_gamma] and result.maxima_values == [result.best_value]
+    assert result.maxima_standard_errors == [0.0]
     assert result.best_gamma == pytest.approx(0.5 / result.best_bandwidth**2, rel=1e-14)
     assert result.standard_error == 0.0 and result.seconds > 0 and result.method == "exact" and result.converged
 
@@ -267,6 +269,9 @@ def test_points_too_far_apart_or_too_close_for_a_width_are_refused():
     for criterion in ("variance", "leading", "reconstruction"):
         with pytest.raises(ValueError, match="Row 40 is too large"):
             tune_kernel(far, criterion=criterion)
+    for criterion in ("median", "scale"):
+        with pytest.raises(ValueError, match="multiply the data by 6e-202, standardize it"):
+            tune_kernel(1e200 * (1 + np.arange(40.0) ** 2 % 17)[:, None], criterion=criterion)
     with pytest.raises(ValueError, match="too close"):
         tune_kernel(np.arange(400.0)[:, None] * 1e-155)
     with pytest.raises(ValueError, match="too close"):

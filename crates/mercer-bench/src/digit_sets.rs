@@ -2,8 +2,6 @@
 
 use mercer::Points;
 use npyz::npz::NpzArchive;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use crate::failure::{Failure, Result};
 use crate::points_file::{Digits, PIXELS, Part};
@@ -64,41 +62,6 @@ pub(crate) fn read(setup: &Setup, quick_rows: usize) -> Result<(Vec<u8>, Vec<u8>
         array.into_vec::<u8>().map_err(Failure::file(&path))
     };
     Ok((array("X")?, array("y")?))
-}
-
-/// Noise on pictures.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Noise {
-    /// Independent normal numbers of this deviation, for pictures whose largest norm is one.
-    Gaussian(f64),
-    /// Pixels that are zero with this probability.
-    Speckle(f64),
-}
-
-/// Pictures with noise, in single precision; `largest` is the norm that noise is relative to.
-pub(crate) fn with_noise(points: &Points, noise: Noise, largest: f64) -> Result<Points> {
-    let mut random = ChaCha8Rng::seed_from_u64(3);
-    let mut uniform = move || ((random.next_u64() >> 11) as f64 + 0.5) * 0.5_f64.powi(53);
-    let (n, d) = (points.n_samples(), points.n_features());
-    let mut values = Vec::with_capacity(n * d);
-    for i in 0..n {
-        for x in points.row(i) {
-            values.push(match noise {
-                Noise::Gaussian(deviation) => {
-                    let radius = (-2.0 * uniform().ln()).sqrt();
-                    x + largest * deviation * radius * (std::f64::consts::TAU * uniform()).cos()
-                }
-                Noise::Speckle(share) => {
-                    if uniform() < share {
-                        0.0
-                    } else {
-                        x
-                    }
-                }
-            } as f32);
-        }
-    }
-    Ok(Points::from_f32(values, n, d)?)
 }
 
 /// The largest norm of a point.

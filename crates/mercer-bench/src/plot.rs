@@ -78,7 +78,7 @@ const COLORS: [&str; 9] =
 /// Lines across the picture.
 const TICKS: i32 = 5;
 
-/// Panels in rows of so many.
+/// Panels in rows of so many. A name has the same colour in all of them.
 pub(crate) fn picture(panels: &[Panel], columns: usize) -> String {
     let (across, down) = (columns.min(panels.len()).max(1), panels.len().div_ceil(columns.max(1)).max(1));
     let (width, height) = (WIDTH * across as f64, HEIGHT * down as f64);
@@ -86,10 +86,16 @@ pub(crate) fn picture(panels: &[Panel], columns: usize) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
+    let mut names: Vec<&str> = Vec::new();
+    for line in panels.iter().flat_map(|panel| &panel.series) {
+        if !names.contains(&line.name.as_str()) {
+            names.push(&line.name);
+        }
+    }
     for (place, panel) in panels.iter().enumerate() {
         let (x, y) = (WIDTH * (place % across) as f64, HEIGHT * (place / across) as f64);
         let _ = writeln!(svg, "<g transform=\"translate({x} {y})\">");
-        panel.draw(&mut svg);
+        panel.draw(&mut svg, &names);
         svg.push_str("</g>\n");
     }
     svg.push_str("</svg>\n");
@@ -97,7 +103,8 @@ pub(crate) fn picture(panels: &[Panel], columns: usize) -> String {
 }
 
 impl Panel {
-    fn draw(&self, svg: &mut String) {
+    /// Draws it; lines have colours by the place of their name among all `names`.
+    fn draw(&self, svg: &mut String, names: &[&str]) {
         let mut values: Vec<f64> = self.series.iter().flat_map(|line| &line.places).map(|place| place.0).collect();
         values.sort_by(f64::total_cmp);
         values.dedup();
@@ -126,7 +133,8 @@ impl Panel {
         let (middle, below) = ((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 8.0);
         let _ = writeln!(svg, "<text x=\"{middle}\" y=\"{below}\" text-anchor=\"middle\">{}</text>", self.x_label);
         for (index, line) in self.series.iter().enumerate() {
-            let color = COLORS[index % COLORS.len()];
+            let place = names.iter().position(|name| *name == line.name).unwrap_or(index);
+            let color = COLORS[place % COLORS.len()];
             let points: Vec<String> = line.places.iter().map(|&(a, b)| format!("{:.1},{:.1}", x(a), y(b))).collect();
             let points = points.join(" ");
             let _ =
@@ -195,6 +203,20 @@ mod tests {
         for place in ["translate(0 0)", "translate(640 0)", "translate(0 360)"] {
             assert_eq!(svg.matches(place).count(), 1, "{place}");
         }
+    }
+
+    #[test]
+    fn a_name_has_the_same_colour_in_every_panel() {
+        let only_two = || {
+            let mut panel = panel(Axis::Linear);
+            panel.series.remove(0);
+            panel
+        };
+        let svg = picture(&[panel(Axis::Linear), only_two()], 2);
+        let colors: Vec<&str> =
+            svg.split("<polyline").skip(1).filter_map(|line| line.split("stroke=\"").nth(1)).collect();
+        let colors: Vec<&str> = colors.iter().filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(colors, [COLORS[0], COLORS[1], COLORS[1]]);
     }
 
     #[test]

@@ -239,6 +239,7 @@ fn concerns_data(error: &mercer::Error) -> bool {
             | E::NotFinite { .. }
             | E::TooLarge { .. }
             | E::TooLargeToLearn { .. }
+            | E::TooFarApart { .. }
             | E::CodeOverflow { .. }
             | E::CodeUnderflow { .. }
             | E::AllZero { .. }

@@ -2,9 +2,10 @@
 //!
 //! Data flows one way: what was typed (`args`) → what it means, one file per command (`commands`) → the library →
 //! files (`output`, `picture`), records (`records`) and talk (`console`, `progress`). Only [`main`] knows about the
-//! process: its arguments and its exit code. [`read_points`], [`read_image`], [`UCI_SETS`] and [`folds_of`] are what benchmarks use.
+//! process: its arguments and its exit code. [`read_points`], [`read_image`], [`UCI_SETS`], [`folds_of`] and [`codecs`] are what benchmarks use.
 
 mod args;
+pub mod codecs;
 mod commands;
 mod console;
 mod failure;

@@ -189,7 +189,8 @@ impl Autoencoder {
         array(py, codes.as_ref(), precision)
     }
 
-    /// Points of codes, in the given precision; of the two signs that nearer to the row of `reference`, if there is one.
+    /// Points of codes, in the given precision, and how many of their eigenpairs did not converge; of the two signs that nearer to the row of `reference`, if
+    /// there is one.
     #[pyo3(signature = (codes, reference=None, *, dtype, threads=None, progress=None))]
     fn decode<'py>(
         &self,
@@ -199,14 +200,14 @@ impl Autoencoder {
         dtype: &str,
         threads: Option<usize>,
         progress: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<(Bound<'py, PyAny>, usize)> {
         let (codes, reference, precision) = (matrix(&codes), reference.map(points).transpose()?, precision(dtype)?);
         let model = Arc::clone(&self.0);
         let decoded = run_through(py, None, progress, move |watch| {
             let threads = threads.map_or_else(Threads::all, Threads::new)?;
             model.decode_watched(codes.as_ref(), reference.as_ref(), &threads, watch)
         })?;
-        array(py, decoded.as_ref(), precision)
+        Ok((array(py, decoded.points.as_ref(), precision)?, decoded.n_not_converged()))
     }
 
     /// The loss of each point.

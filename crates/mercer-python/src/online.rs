@@ -236,6 +236,20 @@ impl OnlineLearner {
         self.ask(py, Learner::model)?.map(Model::new).map_err(to_python)
     }
 
+    /// The model of what has been learned so far, and the scores under it of rows with these outputs.
+    fn model_and_scores<'py>(
+        &self,
+        py: Python<'py>,
+        outputs: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<(Model, Bound<'py, PyAny>)> {
+        let outputs = matrix(&outputs);
+        let both = |learner: &Learner| -> mercer::Result<(mercer::Model, faer::Mat<f64>)> {
+            Ok((learner.model()?, learner.scores_of_outputs(outputs.as_ref())?))
+        };
+        let (model, scores) = self.ask(py, both)?.map_err(to_python)?;
+        Ok((Model::new(model), array(py, scores.as_ref(), Precision::F64)?))
+    }
+
     /// Rows it has learned from.
     #[getter]
     fn n_seen(&self, py: Python<'_>) -> PyResult<usize> {

@@ -116,6 +116,7 @@ pub(crate) fn tune_parameters(py: Python<'_>, x: &Bound<'_, PyAny>, settings: Cl
     Ok(json!({
         "parameters": parameters.collect::<serde_json::Map<_, _>>(),
         "value": found.value,
+        "start_value": found.start_value,
         "n_iter": found.steps,
         "converged": found.converged,
         "warnings": told,

@@ -121,6 +121,20 @@ pub enum Error {
         advice: &'static str,
     },
 
+    /// Points are so far apart that no width follows from their distances.
+    #[error(
+        "row {row} is too large for a width to be found: its largest number is {}, and squared distances of such numbers overflow f64; \
+         multiply the data by {:.0e}, standardize it, or leave the row out",
+        short(*.largest),
+        1.0 / *.largest
+    )]
+    TooFarApart {
+        /// Row, counted from zero.
+        row: usize,
+        /// The largest modulus in it.
+        largest: f64,
+    },
+
     /// Points are so close that no kernel can tell them apart and have a width that is a number.
     #[error(
         "points are too close to one another for a width to be found: what gamma multiplies is {distance:e} for close pairs; scale the \
@@ -488,6 +502,7 @@ impl Error {
             | Self::NotFinite { .. }
             | Self::TooLarge { .. }
             | Self::TooLargeToLearn { .. }
+            | Self::TooFarApart { .. }
             | Self::TooClose { .. }
             | Self::CodeOverflow { .. }
             | Self::CodeUnderflow { .. }

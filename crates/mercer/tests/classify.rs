@@ -4,7 +4,7 @@
 use mercer::classify::{KernelClassifier, Unit, Widths, stratified_folds};
 use mercer::kernel::{KernelSpec, Width};
 use mercer::watch::{Threads, Watch};
-use mercer::{Error, ErrorKind, Points, Result};
+use mercer::{Error, ErrorKind, Negative, Points, Result};
 use mercer_testkit::generate::gaussian_cloud;
 use mercer_testkit::{Cloud, Format};
 
@@ -50,6 +50,20 @@ fn what_no_line_separates_is_separated_by_every_unit_and_width() {
             assert_eq!(classifier.gammas().len(), if widths == Widths::Common { 1 } else { 2 });
         }
     }
+}
+
+#[test]
+fn a_first_component_of_negative_eigenvalue_is_learned_from_as_any_other() {
+    // Of points on this side of zero the centred kernel is hardly anything but negative.
+    let points = Points::from_f64((0..40).map(|i| 2.0 + f64::from(i) / 39.0).collect::<Vec<_>>(), 40, 1).unwrap();
+    let labels: Vec<usize> = (0..40).map(|i| i / 20).collect();
+    let sigmoid = KernelSpec::new("sigmoid").width(Width::Gamma(1.0)).coef0(0.0);
+    let classifier = KernelClassifier::new(sigmoid).n_components(1).unit(Unit::SIGMOID);
+    let error = classifier.fit(&points, &labels).unwrap_err();
+    assert!(matches!(error, Error::NegativeEigenvalues { can_flip: true, .. }), "{error}");
+    let shares = classifier.negative(Negative::Flip).fit(&points, &labels).unwrap().probabilities(&points).unwrap();
+    // Scores of another size than one would be learned from a hundred times slower.
+    assert!(shares[(0, 0)] > 0.95 && shares[(39, 1)] > 0.95, "{} and {}", shares[(0, 0)], shares[(39, 1)]);
 }
 
 #[test]
@@ -160,6 +174,20 @@ fn what_folds_have_to_say_is_said_once_with_their_number() {
     assert!(said.starts_with("in 10 of 10 folds: gamma auto: the best bandwidth "), "{said}");
     let (points, labels) = disc_and_ring(40);
     assert!(auto().cross_validate(&points, &labels, 4, 1).unwrap().warnings.is_empty());
+}
+
+#[test]
+fn a_row_that_a_fold_cannot_use_is_named_as_a_row_of_all() {
+    let (points, labels) = disc_and_ring(60);
+    // In the first class, whose width is found first.
+    let far = Cloud::from_fn(60, 2, |i, k| if i == 36 { 1e200 } else { points.row(i)[k] }).points(Format::F64);
+    for (widths, seed) in [(Widths::Common, 0), (Widths::Common, 1), (Widths::PerClass, 0)] {
+        let error = auto().widths(widths).seed(seed).cross_validate(&far, &labels, 5, 1).unwrap_err();
+        assert!(error.to_string().starts_with("row 36 is too large"), "{error}");
+    }
+    let (far, labels) = (far.select(&[1, 36, 2, 3, 4, 5, 6, 8]), [1, 0, 0, 1, 0, 1, 0, 0]);
+    let error = auto().widths(Widths::PerClass).fit(&far, &labels).unwrap_err();
+    assert!(matches!(error, Error::TooFarApart { row: 1, .. }), "{error}");
 }
 
 #[test]

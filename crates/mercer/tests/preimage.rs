@@ -239,6 +239,17 @@ fn every_restart_is_made_and_none_makes_the_error_larger() {
 }
 
 #[test]
+fn what_has_no_finite_error_has_not_converged() {
+    let (_, model) = two_clusters();
+    let scores = Mat::from_fn(2, 1, |i, _| if i == 0 { 1e200 } else { 0.1 });
+    for method in [PreimageMethod::FixedPoint, PreimageMethod::Gradient] {
+        let found = Preimage::new(method).of_scores(&model, scores.as_ref(), &Watch::new()).unwrap();
+        assert!(!found.converged[0], "{method:?}: {:?}", found.feature_error);
+        assert!(found.feature_error[1].is_finite(), "{method:?}");
+    }
+}
+
+#[test]
 fn descent_and_fixed_point_agree_for_the_gaussian_kernel() {
     let (noisy, _) = circle(60, 0.1);
     let model = KernelPca::new(Kernel::gaussian(0.7).unwrap()).n_components(5).fit(&noisy).unwrap();

@@ -2,12 +2,12 @@
 
 use faer::Mat;
 use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Codec, Given, LinearPca, SpanChoice, StartFrom};
-use mercer::classify::{LogisticRegression, stratified_folds};
 use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
 use mercer::watch::Threads;
 use mercer::{Center, Kernel, KernelPca, Model, Points};
+use mercer_cli::codecs::{Folds, Noise, accuracy, distance, with_noise};
 
-use crate::digit_sets::{DigitSet, Noise, digit_sets, largest_norm, with_noise};
+use crate::digit_sets::{DigitSet, digit_sets, largest_norm};
 use crate::failure::Result;
 use crate::harness::{Contender, alternate};
 use crate::plot::{self, Axis, Panel, Series, Vertical};
@@ -28,8 +28,6 @@ pub(super) const QUESTION: &str = "\
 const COMPONENTS: [usize; 5] = [5, 10, 15, 20, 25];
 /// Landmarks of kernel PCA on the long set.
 const LANDMARKS: usize = 15_000;
-/// What half the sum of the squared weights of the classifier is multiplied by.
-const PENALTY: f64 = 0.1;
 /// What is measured of every way of encoding.
 const MEASURES: [&str; 5] =
     ["training error", "held-out error", "error after gaussian noise", "error after speckle", "accuracy"];
@@ -231,17 +229,7 @@ impl<'a> Set<'a> {
     /// The share of held-out pictures whose digit is found from their codes, learned from one half and tested on the other, both ways.
     fn accuracy(&self, codes: &Mat<f64>) -> Result<f64> {
         let labels: Vec<usize> = self.held_out.labels.iter().map(|&label| usize::from(label)).collect();
-        let folds = stratified_folds(&labels, 2, 1)?;
-        let mut right = 0;
-        for fold in 0..2 {
-            let (test, train): (Vec<usize>, Vec<usize>) = (0..labels.len()).partition(|&row| folds[row] == fold);
-            let rows = |some: &[usize]| Mat::from_fn(some.len(), codes.ncols(), |i, k| codes[(some[i], k)]);
-            let own: Vec<usize> = train.iter().map(|&row| labels[row]).collect();
-            let classifier = LogisticRegression::fit(rows(&train).as_ref(), &own, PENALTY, &self.threads)?;
-            let found = classifier.predict(rows(&test).as_ref())?;
-            right += found.iter().zip(&test).filter(|&(&class, &row)| class == labels[row]).count();
-        }
-        Ok(right as f64 / labels.len() as f64)
+        Ok(accuracy(codes, &labels, Folds::TestedOn(2), 2, &self.threads)?)
     }
 }
 
@@ -278,12 +266,6 @@ fn gain(model: &Autoencoder) -> f64 {
 fn seconds_to_end(model: &Autoencoder) -> f64 {
     let least = model.history().iter().map(|entry| entry.loss).fold(f64::INFINITY, f64::min);
     model.history().iter().find(|entry| entry.loss <= 1.01 * least).map_or(f64::NAN, |entry| entry.seconds)
-}
-
-/// The mean squared distance between rows.
-fn distance(found: &Mat<f64>, points: &Points) -> f64 {
-    let square = |i: usize| points.row(i).iter().enumerate().map(|(k, x)| (found[(i, k)] - x).powi(2)).sum::<f64>();
-    (0..points.n_samples()).map(square).sum::<f64>() / points.n_samples() as f64
 }
 
 /// One measure of every way of encoding, over the number of components.

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use mercer::Negative;
 
 use super::data::DataArgs;
-use super::fit::kernel_names;
+use super::fit::{choice, kernel_names};
 use super::numbers::whole;
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::Gamma;
@@ -51,6 +52,12 @@ pub(crate) struct ClassifyArgs {
     /// Tail exponent of the rational quadratic kernel [default: 1]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Kernel")]
     pub(crate) alpha: Option<f64>,
+    /// What to do with significant negative eigenvalues
+    #[arg(
+        long, value_name = "CHOICE", default_value = "error", value_parser = choice::<Negative>(Negative::NAMES),
+        help_heading = "Kernel"
+    )]
+    pub(crate) negative: Negative,
     /// A width for each class, found from its own points
     #[arg(long, help_heading = "Kernel")]
     pub(crate) per_class: bool,

@@ -43,7 +43,7 @@ pub(crate) use help::HelpArgs;
 pub(crate) use info::InfoArgs;
 pub(crate) use man::ManArgs;
 pub(crate) use numbers::join_negative_values;
-pub(crate) use nystrom::{FitGram, LandmarkArgs, NystromArgs};
+pub(crate) use nystrom::{FitGram, LandmarkArgs, LandmarkChoice, NystromArgs};
 pub(crate) use page::PageArgs;
 pub(crate) use plan::PlanArgs;
 pub(crate) use reconstruct::ReconstructArgs;

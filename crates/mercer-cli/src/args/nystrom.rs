@@ -1,11 +1,15 @@
 //! Flags of `mercer fit --gram nystrom`.
 
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mercer::GramChoice;
 use mercer::nystrom::Landmarks;
 
 use super::numbers::whole;
+use crate::spelling::nearest;
 
 /// What a fit multiplies with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,12 +32,42 @@ pub(super) fn grams() -> impl TypedValueParser<Value = FitGram> {
     })
 }
 
+/// Where landmarks come from.
+#[derive(Clone, Debug)]
+pub(crate) enum LandmarkChoice {
+    /// They are chosen among the data.
+    Rule(Landmarks),
+    /// They are the points of a file.
+    File(PathBuf),
+}
+
+impl FromStr for LandmarkChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(rule) = text.parse() {
+            return Ok(Self::Rule(rule));
+        }
+        // A mistyped rule is not taken for a file that is missing.
+        if text.contains(['.', '/', std::path::MAIN_SEPARATOR]) {
+            return Ok(Self::File(text.into()));
+        }
+        let rules = Landmarks::NAMES.join(", ");
+        let allowed = format!("give one of {rules}, or a file, whose name has a dot or a slash in it");
+        Err(match nearest(text, Landmarks::NAMES.iter().copied()) {
+            Some(near) => format!("{allowed}; `{near}` is similar"),
+            None => allowed,
+        })
+    }
+}
+
 /// Which landmarks.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LandmarkArgs {
-    /// How landmarks are chosen [default: rpcholesky]
-    #[arg(long, value_name = "RULE", value_parser = landmarks())]
-    pub(crate) landmarks: Option<Landmarks>,
+    /// How landmarks are chosen: uniform, kmeans, rpcholesky or leverage; or a file of points that are the landmarks, with the
+    /// columns of the data [default: rpcholesky]
+    #[arg(long, value_name = "RULE|FILE")]
+    pub(crate) landmarks: Option<LandmarkChoice>,
     /// Number of landmarks [default: 10 per component, at least 100]
     #[arg(long, value_name = "M", value_parser = whole::<usize>)]
     pub(crate) n_landmarks: Option<usize>,
@@ -45,6 +79,14 @@ impl LandmarkArgs {
         [("--landmarks", self.landmarks.is_some()), ("--n-landmarks", self.n_landmarks.is_some())]
             .into_iter()
             .filter_map(|(name, given)| given.then_some(name))
+    }
+
+    /// The file that landmarks are in, if they are in one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &self.landmarks {
+            Some(LandmarkChoice::File(path)) => Some(path),
+            Some(LandmarkChoice::Rule(_)) | None => None,
+        }
     }
 }
 
@@ -73,9 +115,4 @@ impl NystromArgs {
         let own = [("--accuracy", self.accuracy.is_some()), ("--blocks", self.blocks)];
         self.landmarks.given().chain(own.into_iter().filter_map(|(name, given)| given.then_some(name)))
     }
-}
-
-/// A rule by which landmarks are chosen.
-fn landmarks() -> impl TypedValueParser<Value = Landmarks> {
-    PossibleValuesParser::new(Landmarks::NAMES).try_map(|name| name.parse::<Landmarks>())
 }

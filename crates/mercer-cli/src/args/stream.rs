@@ -73,7 +73,7 @@ pub(crate) struct RowArgs {
     /// The first row is a header, whatever it looks like
     #[arg(long, conflicts_with = "no_header")]
     pub(crate) header: bool,
-    /// The first row is data (without either flag, it is a header if it is not all numbers)
+    /// The first row is data (without either flag, it is a header if it has words and no numbers)
     #[arg(long)]
     pub(crate) no_header: bool,
     /// What separates columns: one character, `tab` or `space`

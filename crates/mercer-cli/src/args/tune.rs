@@ -7,7 +7,7 @@ use mercer::tune::{Criterion, TuneMethod};
 
 use super::data::DataArgs;
 use super::fit::{choice, kernel_names};
-use super::numbers::whole;
+use super::numbers::{at_least_one, whole};
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::ParameterRange;
 
@@ -103,6 +103,6 @@ pub(crate) struct ClimbArgs {
     #[arg(long, conflicts_with_all = NOT_FOR_CLIMBS, conflicts_with = "parameters")]
     pub(crate) per_column: bool,
     /// Steps of such a climb, at most [default: 500]
-    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(crate) max_steps: Option<usize>,
 }

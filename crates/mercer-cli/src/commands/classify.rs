@@ -28,6 +28,8 @@ struct ClassifyBody {
     seed: u64,
     /// Without its width, of which every fold has its own.
     kernel: KernelRecord,
+    /// What was to be done with negative eigenvalues.
+    negative: &'static str,
     /// Components that were asked for, if their number was.
     #[serde(skip_serializing_if = "Option::is_none")]
     n_components_asked: Option<usize>,
@@ -107,6 +109,7 @@ pub(super) fn run(args: &ClassifyArgs) -> Result<ExitStatus> {
         threads: threads.count(),
         seed: args.layer.seed,
         kernel: KernelRecord { gamma: None, ..KernelRecord::from(&kernel_spec(args).resolve_without_points()?) },
+        negative: args.negative.name(),
         n_components_asked: args.layer.n_components,
         variance_asked: args.layer.variance,
         layer: layer_record(args)?,
@@ -151,15 +154,23 @@ pub(super) fn number(labels: &[String]) -> (Vec<String>, Vec<usize>) {
     (classes, numbers)
 }
 
-/// A message of the library with the class's name instead of its number.
+/// What the library says of labels, with the class's name instead of its number.
 fn named(failure: Failure, classes: &[String]) -> Failure {
-    let text = failure.to_string();
-    let Some((before, after)) = text.split_once("class ") else { return failure };
-    let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
-    match digits.parse::<usize>().ok().and_then(|class| classes.get(class)) {
-        Some(name) => Failure::usage(format!("{before}class \"{name}\"{}", &after[digits.len()..])),
-        None => failure,
+    match failure {
+        Failure::Data { file, source: mercer::Error::Labels { problem } } => {
+            let problem = with_name(&problem, classes).unwrap_or(problem);
+            Failure::Data { file, source: mercer::Error::Labels { problem } }
+        }
+        other => other,
     }
+}
+
+/// A text with the name of the first class that it tells by number, if it does.
+fn with_name(text: &str, classes: &[String]) -> Option<String> {
+    let (before, after) = text.split_once("class ")?;
+    let digits = after.chars().take_while(char::is_ascii_digit).count();
+    let name = classes.get(after[..digits].parse::<usize>().ok()?)?;
+    Some(format!("{before}class \"{name}\"{}", &after[digits..]))
 }
 
 /// The layer on the components that was asked for.
@@ -206,6 +217,7 @@ fn classifier(args: &ClassifyArgs) -> Result<KernelClassifier> {
     let classifier = KernelClassifier::new(kernel_spec(args))
         .unit(unit)
         .widths(if args.per_class { Widths::PerClass } else { Widths::Common })
+        .negative(args.negative)
         .seed(layer.seed);
     let classifier = layer.n_components.into_iter().fold(classifier, KernelClassifier::n_components);
     let classifier = layer.variance.into_iter().fold(classifier, KernelClassifier::variance);
@@ -284,9 +296,14 @@ mod tests {
     #[test]
     fn a_class_is_called_by_its_name() {
         let classes = ["cat", "dog"].map(str::to_owned);
-        let failure = named(Failure::usage("class 1 has 2 members, fewer than the 3 folds"), &classes);
-        assert_eq!(failure.to_string(), "class \"dog\" has 2 members, fewer than the 3 folds");
-        let other = named(Failure::usage("nothing of the kind"), &classes);
-        assert_eq!(other.to_string(), "nothing of the kind");
+        let said = |problem: &str| {
+            let source = mercer::Error::Labels { problem: problem.to_owned() };
+            // Not a class, but the file.
+            let failure = named(Failure::Data { file: "class 0.csv".to_owned(), source }, &classes);
+            (failure.to_string(), failure.kind())
+        };
+        let expected = "class 0.csv: class \"dog\" has 2 members, fewer than the 3 folds";
+        assert_eq!(said("class 1 has 2 members, fewer than the 3 folds"), (expected.to_owned(), "input"));
+        assert_eq!(said("nothing of the kind"), ("class 0.csv: nothing of the kind".to_owned(), "input"));
     }
 }

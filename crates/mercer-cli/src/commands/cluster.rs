@@ -6,14 +6,16 @@ use std::path::Path;
 use faer::Mat;
 use mercer::agreement::Contingency;
 use mercer::cluster::ClusterRecord;
+use mercer::nystrom::Landmarks;
 use mercer::{ClusterModel, Error, Negative, SolverChoice, SpectralClustering};
 use serde::Serialize;
 
 use super::fit::check_standardize;
 use super::hebbian::{refuse_flags, refuse_unread};
+use super::landmarks;
 use super::learn::watched;
 use super::session::Session;
-use super::settings::{gains, kernel_spec, landmarks, precision};
+use super::settings::{gains, kernel_spec, landmark_settings, precision};
 use crate::args::{ClusterArgs, DataArgs, FitGram, FitSolver, Format};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::{Data, Labels};
@@ -61,12 +63,15 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     check_standardize(&args.data, &args.kernel)?;
     check_model(args)?;
     let outputs = [args.output.as_path()].into_iter().chain(args.model.as_deref());
-    session.check_outputs(outputs, &[("data", &args.points)])?;
+    let landmarks = args.landmarks.file().map(|path| ("file of landmarks", path));
+    let inputs: Vec<(&str, &Path)> = [("data", args.points.as_path())].into_iter().chain(landmarks).collect();
+    session.check_outputs(outputs, &inputs)?;
     let flags = DataArgs { label: args.labels.clone().or_else(|| args.data.label.clone()), ..args.data.clone() };
     let data = session.read(&args.points, &flags, args.solve.seed)?;
     session.check_columns(&args.output, format, &[COLUMN.to_owned()], &data)?;
 
-    let settings = settings(args);
+    let settings =
+        settings(args, landmarks::chosen(&args.landmarks, (args.points.as_path(), &flags), &data, &mut session)?);
     let time = session.time_left(args.solve.time_limit);
     let (model, was_stopped) = watched(&session, &data, time, |watch| settings.fit_watched(&data.points, watch))?;
     let agreement = match (&args.labels, &data.labels) {
@@ -177,14 +182,14 @@ fn check_landmarks(args: &ClusterArgs) -> Result<()> {
     }
 }
 
-/// The clustering that the flags mean.
-fn settings(args: &ClusterArgs) -> SpectralClustering {
+/// The clustering that the flags mean, over these landmarks if it is over any.
+fn settings(args: &ClusterArgs, chosen: Landmarks) -> SpectralClustering {
     let solve = &args.solve;
     let settings =
         SpectralClustering::new(kernel_spec(&args.kernel), args.n_clusters).restarts(args.restarts).seed(solve.seed);
     let settings = match args.gram {
         FitGram::Exact(gram) => settings.gram(gram),
-        FitGram::Nystrom => settings.landmarks(landmarks(&args.kernel, &args.landmarks)),
+        FitGram::Nystrom => settings.landmarks(landmark_settings(&args.kernel, &args.landmarks, chosen)),
     };
     let settings = match args.solver {
         FitSolver::Eigen(solver) => settings.solver(solver),
@@ -296,10 +301,11 @@ fn table(model: &ClusterModel) -> String {
     line("method", format!("{}, {}, {}", record.gram, record.solver, record.precision));
     if let Some(nystrom) = &record.nystrom {
         let missing = percent(nystrom.relative_trace_error);
-        line(
-            "landmarks",
-            format!("{} by {}, which miss {missing} of the trace", nystrom.n_landmarks, nystrom.landmarks),
-        );
+        let how = match nystrom.landmarks.as_str() {
+            "given" => "as they were given".to_owned(),
+            rule => format!("by {rule}"),
+        };
+        line("landmarks", format!("{} {how}, which miss {missing} of the trace", nystrom.n_landmarks));
     }
     line("embedding", format!("{}, largest residual {largest:.1e}", counted(record.n_components, "eigenvector")));
     line("inertia", short(record.inertia));

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use mercer::hebbian::Start;
+use mercer::nystrom::Landmarks;
 use mercer::watch::Threads;
 use mercer::{ErrorKind, GramChoice, Model, Negative, SolverChoice, Watch, format_bytes};
 use serde::Serialize;
@@ -200,7 +201,7 @@ fn learn_with(method: ComparedMethod, args: &CompareArgs, data: &Data, session: 
     match method {
         ComparedMethod::Eigen(method) => learn(&settings(kernel, solve, method), data, limits, session),
         ComparedMethod::Nystrom => {
-            let settings = nystrom_settings(kernel, solve, &NystromArgs::default());
+            let settings = nystrom_settings(kernel, solve, &NystromArgs::default(), Landmarks::default());
             learn_by(data, limits, session, |watch| settings.fit_watched(&data.points, watch))
         }
         ComparedMethod::Hebbian => {

@@ -88,7 +88,7 @@ pub(super) fn watched_in<T>(
 }
 
 /// As [`watched`], with the failure that an error about the data is.
-fn watched_by<T>(
+pub(super) fn watched_by<T>(
     session: &Session<'_>,
     refusal: impl FnOnce(mercer::Error) -> Failure,
     time: Option<Duration>,

@@ -13,6 +13,7 @@ mod fit;
 mod hebbian;
 mod help;
 mod info;
+mod landmarks;
 mod learn;
 mod man;
 mod nystrom;

@@ -1,17 +1,19 @@
 //! `mercer fit --gram nystrom`: learn over landmarks and save what was learned.
 
 use std::path::Path;
-use std::time::Duration;
 
-use mercer::nystrom::{NystromPca, RowBlocks};
+use mercer::nystrom::{Landmarks, NystromPca, RowBlocks};
 use mercer::record::PlanRecord;
 use mercer::{GramChoice, Model, Negative, Points, SolverChoice, Watch};
 
 use super::blocks::READ_AT_ONCE;
-use super::learn::{complete, watched, watched_in, with_data};
+use super::landmarks;
+use super::learn::{complete, watched_by, with_data};
 use super::session::Session;
 use super::settings::nystrom_settings;
-use crate::args::{DataArgs, FitArgs, FitGram, FitSolver, Format, KernelArgs, NystromArgs, PlanArgs, SolveArgs};
+use crate::args::{
+    DataArgs, FitArgs, FitGram, FitSolver, Format, KernelArgs, NystromArgs, PlanArgs, SolveArgs, TimeLimit,
+};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::{self, Data, ReadOptions};
 use crate::output;
@@ -60,9 +62,14 @@ impl<'a> From<&'a PlanArgs> for Flags<'a> {
 }
 
 impl Flags<'_> {
-    /// The settings that they mean.
-    pub(super) fn settings(&self) -> NystromPca {
-        nystrom_settings(self.kernel, self.solve, self.nystrom)
+    /// The landmarks that they ask for, for these data.
+    pub(super) fn landmarks(&self, data: &Data, session: &mut Session<'_>) -> Result<Landmarks> {
+        landmarks::chosen(&self.nystrom.landmarks, (self.points, self.data), data, session)
+    }
+
+    /// The settings that they mean, with these landmarks.
+    pub(super) fn settings(&self, landmarks: Landmarks) -> NystromPca {
+        nystrom_settings(self.kernel, self.solve, self.nystrom, landmarks)
     }
 }
 
@@ -86,6 +93,12 @@ pub(super) fn check_flags(args: Flags<'_>) -> Result<()> {
     }
     if !asked && args.nystrom.landmarks.n_landmarks.is_some() {
         return Err(Failure::usage("--n-landmarks is for --gram nystrom: --accuracy alone finds how many it takes"));
+    }
+    if !asked && let Some(file) = args.nystrom.landmarks.file() {
+        return Err(Failure::usage(format!(
+            "--landmarks {} is for --gram nystrom: --accuracy alone finds how many it takes",
+            file.display()
+        )));
     }
     if args.nystrom.blocks {
         check_blocks(args)?;
@@ -145,15 +158,18 @@ pub(super) fn is_allowed(args: &FitArgs) -> bool {
 }
 
 /// Learns over landmarks and saves the model; `None` if landmarks are of no use here, so that an exact fit has to follow.
-pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<'_>) -> Result<Option<ExitStatus>> {
-    let settings = Flags::from(args).settings();
+pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Session<'_>) -> Result<Option<ExitStatus>> {
+    let flags = Flags::from(args);
+    let settings = flags.settings(flags.landmarks(data, session)?);
+    let session = &*session;
     let time = session.time_left(args.solve.time_limit);
-    let (model, _) = watched(session, data, time, |watch| -> mercer::Result<Option<Model>> {
+    let fit = |watch: &Watch<'_>| -> mercer::Result<Option<Model>> {
         match args.gram {
             FitGram::Nystrom => settings.fit_watched(&data.points, watch).map(Some),
             FitGram::Exact(_) => settings.fit_to_accuracy(&data.points, watch),
         }
-    })?;
+    };
+    let (model, _) = watched_by(session, |error| data.refusal_of_some(error), time, fit)?;
     let Some(model) = model else {
         session.console.note("landmarks would not be much fewer than the rows for this accuracy: the fit is exact");
         return Ok(None);
@@ -163,32 +179,30 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &Session<
 
 /// Learns over landmarks from a file that is read block by block, twice, and saves the model.
 pub(super) fn run_in_blocks(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> Result<ExitStatus> {
-    let time = session.time_left(args.solve.time_limit);
-    let settings = Flags::from(args).settings();
-    let (first, model) =
-        in_blocks(args.into(), time, session, |blocks, watch| settings.fit_blocks_watched(blocks, watch))?;
+    let limit = args.solve.time_limit;
+    let (first, model) = in_blocks(args.into(), limit, session, NystromPca::fit_blocks_watched)?;
     save(model, &first, output, session)
 }
 
 /// The plan of a fit over landmarks from a file that is read block by block: the first of its two passes is made.
 pub(super) fn plan_in_blocks(flags: Flags<'_>, session: &mut Session<'_>) -> Result<PlanRecord> {
-    let settings = flags.settings();
-    let plan = |blocks: &mut dyn RowBlocks, watch: &Watch<'_>| settings.plan_record_of_blocks(blocks, watch);
-    Ok(in_blocks(flags, None, session, plan)?.1)
+    Ok(in_blocks(flags, None, session, NystromPca::plan_record_of_blocks)?.1)
 }
 
 /// What `work` makes of the rows of a file, block by block, and the first of these blocks.
 fn in_blocks<T>(
     flags: Flags<'_>,
-    time: Option<Duration>,
+    limit: Option<TimeLimit>,
     session: &mut Session<'_>,
-    work: impl FnOnce(&mut dyn RowBlocks, &Watch<'_>) -> mercer::Result<T>,
+    work: impl FnOnce(&NystromPca, &mut dyn RowBlocks, &Watch<'_>) -> mercer::Result<T>,
 ) -> Result<(Data, T)> {
     let options = session.batch_options(flags.data, READ_AT_ONCE);
     let first = session.read_first(flags.points, &options)?;
+    let settings = flags.settings(flags.landmarks(&first, session)?);
     let n_features = first.points.n_features();
-    let mut blocks = FileBlocks { path: flags.points, options, n_features, failure: None };
-    let made = watched_in(session, &first.name, time, |watch| work(&mut blocks, watch));
+    let mut blocks = FileBlocks { path: flags.points, options: options.clone(), n_features, failure: None };
+    let refusal = |error| input::refusal_in_blocks(flags.points, &options, &first, error);
+    let made = watched_by(session, refusal, session.time_left(limit), |watch| work(&settings, &mut blocks, watch));
     match (blocks.failure, made) {
         (Some(failure), _) => Err(failure),
         (None, made) => Ok((first, made?.0)),

@@ -1,9 +1,11 @@
 //! `mercer plan`: what a fit would do, and what it would cost.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use mercer::hebbian::Start;
+use mercer::nystrom::Landmarks;
 use mercer::record::PlanRecord;
 use mercer::{Checkpoint, KernelHebbianPca, KernelPca, Model, Points, Watch, format_bytes};
 use serde::Serialize;
@@ -22,7 +24,9 @@ use crate::output::summary::{counted, kernel, percent, seconds};
 pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
     let session = Session::start("plan", &args.report, args.progress.progress)?;
     let mut session = session.on_threads(args.solve.threads);
-    session.check_outputs(None, &[("data", &args.points)])?;
+    let landmarks = args.nystrom.landmarks.file().map(|path| ("file of landmarks", path));
+    let inputs: Vec<(&str, &Path)> = [("data", args.points.as_path())].into_iter().chain(landmarks).collect();
+    session.check_outputs(None, &inputs)?;
     check_standardize(&args.data, &args.kernel)?;
     hebbian::check_flags(args.solver, &args.solve, &args.hebbian)?;
     let history = HistoryArgs { length: args.length, ..HistoryArgs::default() };
@@ -33,12 +37,16 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
         return show_blocks(flags, session);
     }
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
-    show(&Planned { flags, hebbian: &args.hebbian, history, checkpoint: None, start: None }, &data, session)
+    let landmarks = flags.landmarks(&data, &mut session)?;
+    let hebbian = &args.hebbian;
+    show(&Planned { flags, landmarks, hebbian, history, checkpoint: None, start: None }, &data, session)
 }
 
 /// The flags that a plan is made from, of `plan` and of `fit --dry-run`.
 pub(super) struct Planned<'a> {
     pub(super) flags: Flags<'a>,
+    /// Those of a fit over landmarks.
+    pub(super) landmarks: Landmarks,
     pub(super) hebbian: &'a HebbianArgs,
     pub(super) history: HistoryArgs,
     /// Where the fit would keep its state, or go on from.
@@ -51,12 +59,13 @@ impl Planned<'_> {
     fn record(&self, points: &Points) -> mercer::Result<PlanRecord> {
         let Flags { kernel, solve, solver, gram, nystrom, .. } = self.flags;
         let exact = exact_gram(gram);
+        let over_landmarks = || self.flags.settings(self.landmarks.clone());
         match solver {
-            FitSolver::Eigen(_) if gram == FitGram::Nystrom => self.flags.settings().plan_record(points, &Watch::new()),
+            FitSolver::Eigen(_) if gram == FitGram::Nystrom => over_landmarks().plan_record(points, &Watch::new()),
             FitSolver::Eigen(solver) => {
                 let settings = settings(kernel, solve, MethodName::new(exact, solver));
                 if nystrom.accuracy.is_some() {
-                    return self.flags.settings().plan_record_to_accuracy(&settings, points, &Watch::new());
+                    return over_landmarks().plan_record_to_accuracy(&settings, points, &Watch::new());
                 }
                 self.checkpoint.iter().cloned().fold(settings, KernelPca::checkpoint).plan_record(points)
             }

@@ -32,29 +32,39 @@ struct ReconstructBody {
     threads: usize,
     /// How points were found: the name of a pre-image method, or `autoencoder`.
     method: &'static str,
+    /// Rows whose point was not found.
+    n_not_converged: usize,
     #[serde(flatten)]
-    tally: Tally,
+    measured: Measured,
 }
 
-/// What was found, over all rows.
-#[derive(Clone, Debug, Default, Serialize)]
+/// How good the points are, over all rows.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Measured {
+    /// By squared distances in feature space.
+    Errors { mean_error: f64, largest_error: f64 },
+    /// By the losses of an autoencoder.
+    Losses { mean_loss: f64, largest_loss: f64 },
+}
+
+/// What was found, over all rows so far.
+#[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    /// Rows whose point was not found; absent for an autoencoder.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    n_not_converged: Option<usize>,
-    /// The mean of the last column but one, or of the losses.
-    mean_error: f64,
-    largest_error: f64,
-    #[serde(skip)]
     n_samples: usize,
+    n_not_converged: usize,
+    /// The mean of the errors, or of the losses.
+    mean: f64,
+    largest: f64,
 }
 
 impl Tally {
-    fn add(&mut self, errors: &[f64]) {
-        let before = self.mean_error * self.n_samples as f64;
-        self.n_samples += errors.len();
-        self.mean_error = (before + errors.iter().sum::<f64>()) / self.n_samples.max(1) as f64;
-        self.largest_error = errors.iter().copied().fold(self.largest_error, f64::max);
+    fn add(&mut self, measured: &[f64], n_not_converged: usize) {
+        let before = self.mean * self.n_samples as f64;
+        self.n_samples += measured.len();
+        self.mean = (before + measured.iter().sum::<f64>()) / self.n_samples.max(1) as f64;
+        self.largest = measured.iter().copied().fold(self.largest, f64::max);
+        self.n_not_converged += n_not_converged;
     }
 }
 
@@ -85,21 +95,20 @@ fn of_kernel_pca(args: &ReconstructArgs, model: &Model, mut session: Session<'_>
     let (d, scaling) = (model.n_features(), model.scaling());
     let options = session.query_options(&args.data, d, model.feature_names(), scaling)?;
     let rows = rows(args, options, scale_of_bytes(model.basis(), scaling))?;
-    let mut tally = Tally { n_not_converged: Some(0), ..Tally::default() };
+    let mut tally = Tally::default();
     let prepared = session.timed("prepare", |session| {
         Ok(settings.prepare(model, &mercer::Watch::new().interrupt(session.interrupt.flag()))?)
     })?;
     let written = rows.write(&mut session, &names(&["feature_error", "converged"]), |points, watch| {
         let found = prepared.of_points(points, watch)?;
-        tally.add(&found.feature_error);
-        tally.n_not_converged = tally.n_not_converged.map(|count| count + found.n_not_converged());
+        tally.add(&found.feature_error, found.n_not_converged());
         Ok(Mat::from_fn(found.points.nrows(), d + 2, |i, k| match k {
             k if k < d => found.points[(i, k)],
             k if k == d => found.feature_error[i],
             _ => f64::from(u8::from(found.converged[i])),
         }))
     })?;
-    finish(args, written, &session, (model.n_components(), method.name()), tally)
+    finish(args, written, &session, (model.n_components(), Some(method)), tally)
 }
 
 fn of_autoencoder(args: &ReconstructArgs, model: &Autoencoder, mut session: Session<'_>) -> Result<ExitStatus> {
@@ -123,10 +132,16 @@ fn of_autoencoder(args: &ReconstructArgs, model: &Autoencoder, mut session: Sess
         let codes = model.encode_watched(points, &threads, watch)?;
         let decoded = model.decode_watched(codes.as_ref(), reference, &threads, watch)?;
         let losses = model.losses_watched(points, &threads, watch)?;
-        tally.add(&losses);
-        Ok(Mat::from_fn(losses.len(), d + 1, |i, k| if k < d { decoded[(i, k)] } else { losses[i] }))
+        tally.add(&losses, decoded.n_not_converged());
+        Ok(Mat::from_fn(losses.len(), d + 1, |i, k| if k < d { decoded.points[(i, k)] } else { losses[i] }))
     })?;
-    finish(args, written, &session, (model.n_components(), "autoencoder"), tally)
+    if tally.n_not_converged > 0 {
+        session.warn(format!(
+            "{} of {} codes were decoded by eigenpairs that have not converged: their points have fewer digits",
+            tally.n_not_converged, tally.n_samples
+        ));
+    }
+    finish(args, written, &session, (model.n_components(), None), tally)
 }
 
 /// The method that suits a kernel, if none was asked for.
@@ -159,24 +174,29 @@ fn names<'a>(beside: &'a [&'a str]) -> impl Fn(&Data) -> Vec<String> + 'a {
     move |data: &Data| data.column_names(beside).into_iter().chain(beside.iter().map(|&name| name.to_owned())).collect()
 }
 
+/// Says what was done; without a method it was an autoencoder that decoded.
 fn finish(
     args: &ReconstructArgs,
     written: Written,
     session: &Session<'_>,
-    (n_components, method): (usize, &'static str),
-    tally: Tally,
+    (n_components, method): (usize, Option<PreimageMethod>),
+    Tally { n_not_converged, mean, largest, .. }: Tally,
 ) -> Result<ExitStatus> {
     let n = written.n_samples;
+    let (what, measured) = match method {
+        Some(_) => ("error", Measured::Errors { mean_error: mean, largest_error: largest }),
+        None => ("loss", Measured::Losses { mean_loss: mean, largest_loss: largest }),
+    };
+    let method = method.map_or("autoencoder", PreimageMethod::name);
     let place =
         if args.output == Path::new("-") { String::new() } else { format!(", written to {}", args.output.display()) };
-    let missed = match tally.n_not_converged {
-        Some(count) if count > 0 => {
-            format!("; {count} ({}) did not converge", percent(count as f64 / n.max(1) as f64))
-        }
-        _ => String::new(),
+    let (missed, status) = if n_not_converged > 0 {
+        let share = percent(n_not_converged as f64 / n.max(1) as f64);
+        (format!("; {n_not_converged} ({share}) did not converge"), ExitStatus::NotConverged)
+    } else {
+        (String::new(), ExitStatus::Done)
     };
-    session.console.note(&format!("{n} points by {method}, mean error {}{missed}{place}", short(tally.mean_error)));
-    let status = if missed.is_empty() { ExitStatus::Done } else { ExitStatus::NotConverged };
+    session.console.note(&format!("{n} points by {method}, mean {what} {}{missed}{place}", short(mean)));
     let body = ReconstructBody {
         common: session.common(),
         model: args.model.display().to_string(),
@@ -187,7 +207,8 @@ fn finish(
         n_components,
         threads: threads(args.threads)?.count(),
         method,
-        tally,
+        n_not_converged,
+        measured,
     };
     session.finish(status, &body, None)
 }

@@ -4,7 +4,9 @@
 //! all commands (talk, progress, interruption, seconds, records) stands here and nowhere else.
 
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,10 @@ use crate::output::{self, OutputFile};
 use crate::progress::Meter;
 use crate::records::{self, Common};
 
+/// Reading may take so long whatever the time limit: what follows a short file says by itself what it had time for, and a stop is promised within two
+/// seconds.
+const LEAST_READING: Duration = Duration::from_secs(1);
+
 /// A run of a command.
 pub(super) struct Session<'a> {
     command: &'static str,
@@ -37,6 +43,8 @@ pub(super) struct Session<'a> {
     pub(super) meter: Meter,
     /// Threads that were asked for.
     threads: Option<usize>,
+    /// The time limit that reading keeps to.
+    limit: Option<TimeLimit>,
     /// Pipes that will be written to: to their readers, a pipe that is closed in between has ended.
     open: Mutex<Vec<OutputFile>>,
     /// Files that are in their place already.
@@ -60,6 +68,7 @@ impl<'a> Session<'a> {
             interrupt: Interrupt::listen(console)?,
             meter: Meter::new(console, progress),
             threads: None,
+            limit: None,
             open: Mutex::default(),
             written: Mutex::default(),
             started: Instant::now(),
@@ -71,6 +80,12 @@ impl<'a> Session<'a> {
     /// The same run, on so many threads; all if nothing was asked for.
     pub(super) fn on_threads(mut self, threads: Option<usize>) -> Self {
         self.threads = threads;
+        self
+    }
+
+    /// The same run, in which reading ends with this time limit.
+    pub(super) fn within(mut self, limit: Option<TimeLimit>) -> Self {
+        self.limit = limit;
         self
     }
 
@@ -127,12 +142,12 @@ impl<'a> Session<'a> {
     /// Reads a data file; a sample of its rows comes from `seed`.
     pub(super) fn read(&mut self, path: &Path, args: &DataArgs, seed: u64) -> Result<Data> {
         let options = ReadOptions::from(args).seed(seed).threads(self.threads);
-        self.reading(path, || input::read(path, &options))
+        self.reading(path, &options, input::read)
     }
 
     /// Reads the first part of a data file, as an example of the others.
     pub(super) fn read_first(&mut self, path: &Path, options: &ReadOptions) -> Result<Data> {
-        self.reading(path, || input::read_first(path, options))
+        self.reading(path, options, input::read_first)
     }
 
     /// How a data file is read that is not kept in memory.
@@ -145,7 +160,15 @@ impl<'a> Session<'a> {
         let options = ReadOptions::from(&args.data).seed(args.filter.seed).threads(self.threads);
         let options = options.by_position(args.by_position);
         let options = options.wanted(data.names.as_deref(), &data.name)?;
-        self.reading(path, || input::read(path, &options))
+        self.reading(path, &options, input::read)
+    }
+
+    /// Reads points that are to stand beside those of another file: the same columns of them. Others are passed over, and nothing is said of
+    /// them: the data have them too, if flags take them out there.
+    pub(super) fn read_beside(&mut self, path: &Path, args: &DataArgs, data: &Data) -> Result<Data> {
+        let options = ReadOptions::from(args).threads(self.threads).n_features(data.points.n_features());
+        let options = options.named_as(data.names.as_deref(), &data.name);
+        self.reading(path, &options, read_silently)
     }
 
     /// How new points for an autoencoder are read.
@@ -176,9 +199,12 @@ impl<'a> Session<'a> {
         self.meter.begin(&format!("reading {name}"));
     }
 
-    fn reading(&mut self, path: &Path, read: impl FnOnce() -> Result<Data>) -> Result<Data> {
+    fn reading(&mut self, path: &Path, options: &ReadOptions, read: Reader) -> Result<Data> {
         self.begin_reading(path);
-        let data = self.timed("read", |_| read());
+        let data = self.timed("read", |session| match session.time_left(session.limit) {
+            Some(time) => read_in_time(path, options, read, time),
+            None => read(path, options),
+        });
         self.meter.clear();
         if let Some(remark) = data.as_ref().ok().and_then(|data| data.remark.clone()) {
             self.warn(remark);
@@ -337,6 +363,34 @@ impl<'a> Session<'a> {
     pub(super) fn wants_table(&self) -> bool {
         !self.report.json && !self.report.quiet
     }
+}
+
+/// A way to read a data file, or a part of it.
+type Reader = fn(&Path, &ReadOptions) -> Result<Data>;
+
+/// Reads a data file as long as there is time.
+///
+/// A reader has no safe points, and one that waits for a pipe does not even look up: it reads on a thread of its own, where it is left behind, and ends with
+/// the process.
+fn read_in_time(path: &Path, options: &ReadOptions, read: Reader, time: Duration) -> Result<Data> {
+    let (sender, receiver) = sync_channel(1);
+    let (path, options) = (path.to_owned(), options.clone());
+    let reader = std::thread::spawn(move || drop(sender.send(read(&path, &options))));
+    match receiver.recv_timeout(time.max(LEAST_READING)) {
+        Ok(outcome) => outcome,
+        Err(RecvTimeoutError::Timeout) => Err(Failure::TimeLimit(mercer::Error::Interrupted { phase: "reading" })),
+        Err(RecvTimeoutError::Disconnected) => match reader.join() {
+            Err(panic) => resume_unwind(panic),
+            Ok(()) => unreachable!("a reader that has not failed has sent what it read"),
+        },
+    }
+}
+
+/// Reads a data file, and says nothing of columns that are passed over.
+fn read_silently(path: &Path, options: &ReadOptions) -> Result<Data> {
+    let mut data = input::read(path, options)?;
+    data.remark = None;
+    Ok(data)
 }
 
 /// What can be done with the state of something unfinished.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mercer::kernel::{ALIASES, KernelSpec, Width};
-use mercer::nystrom::{Nystrom, NystromPca};
+use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
 use mercer::online::OnlineKernelPca;
 use mercer::record::KernelRecord;
 use mercer::{Center, GramChoice, Kernel, KernelChoice, KernelHebbianPca, KernelPca, Model, Points, Precision};
@@ -169,8 +169,13 @@ pub(super) const fn exact_gram(gram: FitGram) -> GramChoice {
 }
 
 /// The settings of kernel PCA over landmarks that the flags mean.
-pub(super) fn nystrom_settings(kernel: &KernelArgs, solve: &SolveArgs, nystrom: &NystromArgs) -> NystromPca {
-    let landmarks = landmarks(kernel, &nystrom.landmarks).seed(solve.seed);
+pub(super) fn nystrom_settings(
+    kernel: &KernelArgs,
+    solve: &SolveArgs,
+    nystrom: &NystromArgs,
+    chosen: Landmarks,
+) -> NystromPca {
+    let landmarks = landmark_settings(kernel, &nystrom.landmarks, chosen).seed(solve.seed);
     let landmarks = solve.memory.into_iter().fold(landmarks, Nystrom::memory);
     let landmarks = solve.threads.into_iter().fold(landmarks, Nystrom::threads);
     let landmarks = solve.precision.map(precision).into_iter().fold(landmarks, Nystrom::precision);
@@ -180,10 +185,9 @@ pub(super) fn nystrom_settings(kernel: &KernelArgs, solve: &SolveArgs, nystrom: 
     nystrom.accuracy.into_iter().fold(settings, NystromPca::accuracy)
 }
 
-/// The landmarks that the flags ask for.
-pub(super) fn landmarks(kernel: &KernelArgs, args: &LandmarkArgs) -> Nystrom {
-    let landmarks = Nystrom::new(kernel_spec(kernel));
-    let landmarks = args.landmarks.clone().into_iter().fold(landmarks, Nystrom::landmarks);
+/// These landmarks, and as many as the flags ask for.
+pub(super) fn landmark_settings(kernel: &KernelArgs, args: &LandmarkArgs, chosen: Landmarks) -> Nystrom {
+    let landmarks = Nystrom::new(kernel_spec(kernel)).landmarks(chosen);
     args.n_landmarks.into_iter().fold(landmarks, Nystrom::n_landmarks)
 }
 

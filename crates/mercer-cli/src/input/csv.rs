@@ -46,40 +46,20 @@ pub(super) fn read_in_batches(
     let threads = options.pool()?;
     let delimiter = options.delimiter.unwrap_or(b',');
     let mut blocks = Blocks::new(source, delimiter);
-    let wrong = |problem| match problem {
-        Problem::Io(error) => source::unpacking(name.as_ref(), name, error),
-        Problem::OpenQuote(line) => {
-            InputError::new(name, format!("the quote that opens on line {line} is never closed")).hint(CLOSE_IT).into()
-        }
-    };
-    let empty = || Failure::from(InputError::new(name, "the file is empty"));
-    let mut block = blocks.next().map_err(wrong)?.ok_or_else(empty)?;
-    if let Some(error) = advice::for_foreign_text(name, &block) {
-        return Err(error.into());
-    }
-    let (first, after_first) = first_record(&block, delimiter).ok_or_else(empty)?;
-    let first_line = line_of(&block, 0);
-    let table = Table::new(name, &first, first_line, delimiter, options)?;
+    let unreadable = |problem| unreadable(name, problem);
+    let mut block = blocks.next().map_err(unreadable)?.ok_or_else(|| source::empty(name))?;
+    let (table, mut start) = first_table(name, &block, delimiter, options)?;
     let mut rows = Rows::default();
-    let mut start = if table.names.is_some() { after_first } else { 0 };
     let (mut lines_before, mut bytes_before) = (0, 0);
     let (mut is_first, mut is_begun) = (true, false);
     loop {
         let text = &block[start..];
-        let (parts, next) = threads.run(|| rayon::join(|| table.read_pieces(text), || blocks.next()));
-        for (piece_start, part) in parts {
-            match part {
-                Ok(part) => rows.append(part).map_err(NoRoom::reading(name))?,
-                Err(wrong) => {
-                    let line = lines_before + line_of(&block, start + piece_start + wrong.offset);
-                    return Err(table.complaint(&wrong, line).into());
-                }
-            }
-        }
+        let (pieces, next) = threads.run(|| rayon::join(|| table.read_pieces(text), || blocks.next()));
+        table.gather(pieces, &mut rows, (block.as_slice(), start), lines_before)?;
         if std::mem::take(&mut is_first) && options.batch.is_none() {
             rows.reserve(length, block.len()).map_err(NoRoom::reading(name))?;
         }
-        let Some(next) = next.map_err(wrong)? else { break };
+        let Some(next) = next.map_err(unreadable)? else { break };
         lines_before += line_breaks(&block) as u64;
         bytes_before += block.len() as u64;
         (block, start) = (next, 0);
@@ -96,6 +76,27 @@ pub(super) fn read_in_batches(
         return Ok(());
     }
     each(table.finish(rows)?, Part { share: 1.0, is_last: true })
+}
+
+/// The failure that a text is whose blocks cannot be had.
+fn unreadable(name: &str, problem: Problem) -> Failure {
+    match problem {
+        Problem::Io(error) => source::unpacking(name.as_ref(), name, error),
+        Problem::OpenQuote(line) => {
+            InputError::new(name, format!("the quote that opens on line {line} is never closed")).hint(CLOSE_IT).into()
+        }
+    }
+}
+
+/// The columns that the first block of a text tells of, and where its rows begin.
+fn first_table(name: &str, block: &[u8], delimiter: u8, options: &ReadOptions) -> Result<(Table, usize)> {
+    if let Some(error) = advice::for_foreign_text(name, block) {
+        return Err(error.into());
+    }
+    let (first, after_first) = first_record(block, delimiter).ok_or_else(|| source::empty(name))?;
+    let table = Table::new(name, &first, line_of(block, 0), delimiter, options)?;
+    let start = if table.has_names() { after_first } else { 0 };
+    Ok((table, start))
 }
 
 /// The first record of a text, and where the text goes on after it.
@@ -192,6 +193,9 @@ impl Wrong {
     }
 }
 
+/// Rows of a piece of text, or the first that is wrong, with the place of the piece.
+type Piece = (usize, std::result::Result<Rows, Box<Wrong>>);
+
 pub(super) enum What {
     /// Another number of columns than the first row.
     Ragged,
@@ -251,11 +255,26 @@ impl Table {
         self.delimiter
     }
 
-    /// Reads a text of whole records, in pieces; each comes with its place.
-    fn read_pieces(&self, text: &[u8]) -> Vec<(usize, std::result::Result<Rows, Box<Wrong>>)> {
+    /// Reads a text of whole records, in pieces.
+    fn read_pieces(&self, text: &[u8]) -> Vec<Piece> {
         let pieces = pieces(text, self.delimiter, PIECES_PER_THREAD * rayon::current_num_threads());
         let place = |piece: &[u8]| piece.as_ptr().addr() - text.as_ptr().addr();
         pieces.into_par_iter().map(|piece| (place(piece), self.read_piece(piece))).collect()
+    }
+
+    /// Adds the pieces that a block has been read in, from a place of it on, or complains about the first row that is wrong; so many lines come
+    /// before the block.
+    fn gather(&self, pieces: Vec<Piece>, rows: &mut Rows, (block, start): (&[u8], usize), lines: u64) -> Result<()> {
+        for (place, piece) in pieces {
+            match piece {
+                Ok(piece) => rows.append(piece).map_err(NoRoom::reading(&self.file))?,
+                Err(wrong) => {
+                    let line = lines + line_of(block, start + place + wrong.offset);
+                    return Err(self.complaint(&wrong, line).into());
+                }
+            }
+        }
+        Ok(())
     }
 
     fn read_piece(&self, text: &[u8]) -> std::result::Result<Rows, Box<Wrong>> {

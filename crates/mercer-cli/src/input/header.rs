@@ -19,18 +19,29 @@ pub(super) fn is_header(first: &ByteRecord, options: &ReadOptions) -> bool {
     }
 }
 
-/// Whether a first row that may be a header is a row with something wrong in it, where rows were learned before, of so many columns: a header has
-/// their names or, if it has others or they have none, no number; and one without names to be found by has as many columns, unless some are left out.
-pub(super) fn is_bad_row(first: &ByteRecord, options: &ReadOptions, width: usize) -> bool {
+/// Whether the first row of a stream, which may be a header, is a row with something wrong in it: a header has the names of rows that were learned
+/// before, or one that flags name, or no number; and where those rows, of so many columns, have no names, it has as many, unless some are left out.
+pub(super) fn is_bad_row(first: &ByteRecord, options: &ReadOptions, width: Option<usize>) -> bool {
     // Who wants columns by position says that there are names.
     if options.header != Header::Detect || options.by_position || !is_header(first, options) {
         return false;
     }
     let has_number = used_fields(first, options).iter().any(|field| advice::number(field).is_some());
+    let is_whole = options.columns.is_empty() && options.drop.is_empty();
     match &options.wanted {
         Some(wanted) => has_number && !wanted.are_among(first.iter()),
-        None => has_number || (options.columns.is_empty() && options.drop.is_empty() && first.len() != width),
+        None if has_number => !has_name_of_flags(first, options),
+        None => is_whole && width.is_some_and(|width| width != first.len()),
     }
+}
+
+/// Whether flags call a column what a field says that is not a number.
+fn has_name_of_flags(first: &ByteRecord, options: &ReadOptions) -> bool {
+    let is_named = |field: &[u8]| {
+        let mut named = options.columns.iter().chain(&options.drop);
+        named.any(|column| column.0.as_bytes() == field.trim_ascii())
+    };
+    first.iter().any(|field| advice::number(field).is_none() && is_named(field))
 }
 
 /// The fields of columns that are used, as far as numbers tell which those are.

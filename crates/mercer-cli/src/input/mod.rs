@@ -15,6 +15,7 @@ mod format;
 mod header;
 mod idx;
 mod images;
+mod json;
 mod libsvm;
 mod npy;
 mod npy_header;
@@ -43,7 +44,7 @@ pub(crate) use rows::{RowSource, StreamedRow};
 use self::array::Array;
 use self::format::NamedFormat;
 use self::options::{Header, Rescale};
-use self::origin::Origin;
+use self::origin::{Origin, largest_row, too_large};
 use self::room::NoRoom;
 use self::source::Bytes;
 use crate::args::Format;
@@ -99,6 +100,14 @@ impl Data {
     /// file.
     pub(crate) fn refusal(&self, error: mercer::Error, first: usize) -> Failure {
         self.origin.refusal(error, first, self.names.as_deref())
+    }
+
+    /// As [`refusal`](Self::refusal), of a method that numbers the rows of samples and blocks: one that is too large is found anew, as the largest.
+    pub(crate) fn refusal_of_some(&self, mut error: mercer::Error) -> Failure {
+        if let (Some(row), Some((largest, _))) = (too_large(&mut error), largest_row(&self.points)) {
+            *row = largest;
+        }
+        self.refusal(error, 0)
     }
 
     /// Names of the points' columns in an output that has other columns `beside` them: their own, or else x1, x2, and so on.
@@ -198,6 +207,25 @@ pub(crate) fn read_first(path: &Path, options: &ReadOptions) -> Result<Data> {
         (None, Err(failure)) => Err(failure),
         (None, Ok(())) => unreachable!("a file without rows is refused"),
     }
+}
+
+/// As [`Data::refusal_of_some`], for a file of which this is the first part.
+pub(crate) fn refusal_in_blocks(path: &Path, options: &ReadOptions, first: &Data, mut error: mercer::Error) -> Failure {
+    if let Some(row) = too_large(&mut error) {
+        let (mut largest, mut before) = ((*row, 0.0), 0);
+        // It has been read before; if it cannot be read again, the row stays the one that was named.
+        let _ = read_in_batches(path, options, &mut |part| {
+            if let Some((place, length)) = largest_row(&part.points)
+                && length > largest.1
+            {
+                largest = (before + place, length);
+            }
+            before += part.points.n_samples();
+            Ok(())
+        });
+        *row = largest.0;
+    }
+    first.refusal(error, 0)
 }
 
 /// As [`read`], without rows that hold a value that is not a finite number: for files of numbers, whose readers leave that check to the

@@ -168,6 +168,12 @@ impl ReadOptions {
         }
     }
 
+    /// The same, with the columns that `owner` has, if they have names, for a command that always looks at them.
+    pub(crate) fn named_as(mut self, names: Option<&[String]>, owner: &str) -> Self {
+        self.wanted = names.map(|names| Wanted::new(names, owner).without_by_position());
+        self
+    }
+
     /// Refuses a wish not to look at names that are not there.
     pub(super) fn check_names(&self, file: &str, columns: &ColumnNames) -> Result<()> {
         if self.by_position && columns.features.is_none() {

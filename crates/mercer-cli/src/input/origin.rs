@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use mercer::Points;
+
 use super::format::{self, NamedFormat};
 use super::source::{self, Bytes};
 use super::{ReadOptions, STANDARD_INPUT, advice, csv, libsvm};
@@ -116,12 +118,27 @@ impl Origin {
     }
 }
 
+/// The row that an error calls too large, if it is about such a one.
+pub(super) fn too_large(error: &mut mercer::Error) -> Option<&mut usize> {
+    match error {
+        mercer::Error::TooLarge { row, .. } | mercer::Error::KernelOverflow { row, .. } => Some(row),
+        _ => None,
+    }
+}
+
+/// The row that is farthest from zero, and how far.
+pub(super) fn largest_row(points: &Points) -> Option<(usize, f64)> {
+    let length = |row: usize| points.row(row).into_iter().fold(0.0, f64::hypot);
+    (0..points.n_samples()).map(|row| (row, length(row))).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 /// The row that an error is about, if it is about one.
 fn row_of(error: &mut mercer::Error) -> Option<&mut usize> {
     use mercer::Error as E;
     match error {
         E::NotFinite { row, .. }
         | E::TooLarge { row, .. }
+        | E::TooFarApart { row, .. }
         | E::CodeOverflow { row }
         | E::KernelOverflow { row, .. }
         | E::ZeroDegree { row, .. } => Some(row),
@@ -182,6 +199,13 @@ mod tests {
     fn a_row_of_an_array_is_told_by_its_index() {
         let (_directory, origin) = written("x.npy", "");
         assert_eq!(told(&origin.after(5), 2, 1), "x.npy: row 8 has degree 0");
+    }
+
+    #[test]
+    fn the_largest_row_is_found_where_squares_overflow() {
+        let points = Points::from_f64(vec![3.0, 4.0, -1e200, 1e200, 1e200, 0.0], 3, 2).unwrap();
+        assert_eq!(largest_row(&points).unwrap().0, 1);
+        assert_eq!(largest_row(&points.slice(0..1)), Some((0, 5.0)));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Rows that come one after the other: CSV or NDJSON on standard input, one record per line.
 //!
 //! Lines are taken as they come, however they are cut into pieces. What a row must look like is decided by the header, or by the first row
-//! that can be used: of JSON one whose values are numbers and, where rows were learned before, one with their columns. There, a first line of text in which
-//! some fields are numbers is a row, and no header unless it has their names. A row that does not look like that is a complaint with its line, and the rows
-//! after it can still be read.
+//! that can be used: of JSON one whose values are numbers and, where rows were learned before, one with their columns. A first line of text in which some
+//! fields are numbers is a row, and no header unless it has their names or one that flags name. A row that does not look like that is a complaint with its
+//! line, and the rows after it can still be read.
 
 use csv::ByteRecord;
 use serde_json::Value;
@@ -12,6 +12,7 @@ use super::advice::Remedy;
 use super::columns::Selection;
 use super::csv::{Rows, Table, Wrong, first_record};
 use super::header::is_bad_row;
+use super::json::parsed;
 use super::{ColumnNames, Header, ReadOptions, advice};
 use crate::args::RowFormat;
 use crate::failure::{Failure, InputError, Place, Result};
@@ -22,8 +23,6 @@ const NAME: &str = "standard input";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes that a line may have: a source without line breaks must not fill the memory.
 const LONGEST_LINE: usize = 1 << 26;
-/// What a message about a number that f64 does not reach begins with.
-const OUT_OF_RANGE: &str = "number out of range";
 
 /// One row, or what is wrong with it, and its line.
 pub(crate) struct StreamedRow {
@@ -158,9 +157,9 @@ impl RowSource {
         Ok(Some(StreamedRow { line: self.line, values }))
     }
 
-    /// Whether a first line of text could be a header, but is a row with something wrong in it: columns are known from rows that were learned before.
+    /// Whether a first line of text could be a header, but is a row with something wrong in it.
     fn is_bad_row(&self, line: &[u8], format: RowFormat) -> bool {
-        self.width.is_some_and(|width| is_bad_row(&record(line, self.delimiter(format)), &self.options, width))
+        is_bad_row(&record(line, self.delimiter(format)), &self.options, self.width)
     }
 
     /// What separates columns of text.
@@ -214,20 +213,6 @@ fn text_row(table: &Table, record: &ByteRecord, line: u64) -> std::result::Resul
 
 fn at(line: u64) -> Place {
     Place { line, ..Place::default() }
-}
-
-fn parsed(text: &[u8], line: u64) -> std::result::Result<Value, InputError> {
-    serde_json::from_slice(text).map_err(|error| {
-        let (shown, column) = (advice::quoted(&text[..text.len().min(40)]), error.column());
-        // It is JSON all the same, of which nothing but these words tells.
-        if error.to_string().starts_with(OUT_OF_RANGE) {
-            let problem = format!("{shown} has a number that is out of range (column {column})");
-            return InputError::new(NAME, problem).at(at(line)).hint(format!("no number may be beyond {:e}", f64::MAX));
-        }
-        InputError::new(NAME, format!("{shown} is not JSON (column {column})"))
-            .at(at(line))
-            .hint("every line must be an array of numbers or an object with numbers")
-    })
 }
 
 fn json_layout(text: &[u8], line: u64, options: &ReadOptions) -> Result<Layout> {
@@ -293,7 +278,7 @@ fn number(value: &Value, place: Place) -> std::result::Result<f64, InputError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::DataArgs;
+    use crate::args::{ColumnName, DataArgs};
 
     fn source(format: Option<RowFormat>) -> RowSource {
         RowSource::new(ReadOptions::from(&DataArgs::default()), format, None)
@@ -380,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_first_line_of_text_is_no_header_where_columns_are_known() {
+    fn a_bad_first_line_of_text_is_no_header() {
         let known = |names: Option<&[String]>| {
             let options = ReadOptions::from(&DataArgs::default()).wanted(names, "the learner").unwrap();
             RowSource::new(options, None, Some(2))
@@ -401,8 +386,17 @@ mod tests {
         assert_eq!(values(known(Some(years.as_slice())).rows(b"2020,x\n4,3\n").unwrap()), [good()]);
         let error = known(Some(names.as_slice())).rows(b"a,b\n3,4\n").map(|_| ()).unwrap_err().to_string();
         assert!(error.contains("no column has a name of the learner"), "{error}");
-        // Before any row has been learned, nobody knows.
-        assert_eq!(values(source(None).rows(b"7,oops\n3,4\n").unwrap()), [good()]);
+        // Neither is one where no row has been learned before, unless somebody says so.
+        let complaint = "standard input, line 1, column 2: \"oops\" is not a number".to_owned();
+        assert_eq!(values(source(None).rows(b"7,oops\n3,4\n").unwrap()), [Err(complaint), good()]);
+        for flags in [
+            DataArgs { header: true, ..DataArgs::default() },
+            DataArgs { columns: ["2020", "x"].map(|name| ColumnName(name.to_owned())).to_vec(), ..DataArgs::default() },
+        ] {
+            let mut named = RowSource::new(ReadOptions::from(&flags), None, None);
+            assert_eq!(values(named.rows(b"2020,x\n3,4\n").unwrap()), [good()]);
+            assert_eq!(named.names().unwrap(), ["2020", "x"]);
+        }
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl Bytes {
             let mut bytes = Vec::new();
             gunzip(path, name, file)?.read_to_end(&mut bytes).map_err(|error| unpacking(path, name, error))?;
             if bytes.is_empty() {
-                return Err(InputError::new(name, "the file is empty").into());
+                return Err(empty(name));
             }
             return Ok(Self::Memory(bytes));
         }
@@ -105,7 +105,8 @@ pub(super) fn unpacking(path: &Path, name: &str, error: io::Error) -> Failure {
     }
 }
 
-fn empty(name: &str) -> Failure {
+/// The failure that a file without bytes is.
+pub(super) fn empty(name: &str) -> Failure {
     InputError::new(name, "the file is empty").into()
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Wanted {
     names: Vec<String>,
     /// Whose columns they are, as messages call it.
     owner: String,
+    /// Whether the command can be told to take columns whatever their names.
+    has_by_position: bool,
 }
 
 /// Where the columns of a table are that somebody wants.
@@ -32,7 +34,13 @@ pub(super) struct Found {
 impl Wanted {
     /// The columns of `owner`: a model, a learner, another file.
     pub(crate) fn new(names: &[String], owner: impl Into<String>) -> Self {
-        Self { names: names.to_vec(), owner: owner.into() }
+        Self { names: names.to_vec(), owner: owner.into(), has_by_position: true }
+    }
+
+    /// The same, for a command without --by-position, which is then not advised.
+    pub(crate) fn without_by_position(mut self) -> Self {
+        self.has_by_position = false;
+        self
     }
 
     /// Whether all of them are among these fields, which may then be names even if they are numbers.
@@ -75,7 +83,9 @@ impl Wanted {
                 list(self.names.iter()),
                 list(here.iter())
             );
-            return InputError::new(file, problem).hint(if here.len() == self.names.len() {
+            return InputError::new(file, problem).hint(if !self.has_by_position {
+                "give the columns the same names, or none"
+            } else if here.len() == self.names.len() {
                 "if they are the same columns in the same order, say --by-position"
             } else {
                 "if some are the same, name them in their order with --columns, and say --by-position"
@@ -91,6 +101,7 @@ impl Wanted {
         InputError::new(file, problem).hint(match nearest {
             Some(nearest) => format!("there is a column {}: give it the name of the fit", quoted(nearest)),
             None if others.is_empty() => "give the columns of the fit".to_owned(),
+            None if !self.has_by_position => format!("the other columns are {}", list(others.iter())),
             None => format!("the other columns are {}; --by-position takes columns as they stand", list(others.iter())),
         })
     }
@@ -158,6 +169,17 @@ mod tests {
         );
         assert_eq!(hint, "if they are the same columns in the same order, say --by-position");
         assert!(found("a b", "p q r", &[0, 1, 2]).unwrap_err().1.contains("--columns"));
+    }
+
+    #[test]
+    fn a_flag_that_the_command_does_not_have_is_not_advised() {
+        let wanted = Wanted::new(&names("a b"), "x.csv").without_by_position();
+        for (there, advised) in
+            [("p q", "give the columns the same names, or none"), ("b quality", "the other columns are \"quality\"")]
+        {
+            let failure = wanted.find("y.csv", &names(there), &[0, 1]).unwrap_err();
+            assert_eq!(failure.hint(), Some(advised));
+        }
     }
 
     #[test]

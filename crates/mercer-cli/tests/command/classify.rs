@@ -136,6 +136,25 @@ fn a_linear_kernel_cannot() {
 }
 
 #[test]
+fn a_kernel_with_negative_eigenvalues_gets_advice_that_can_be_followed() {
+    let directory = directory();
+    let words = "classify rings.csv --label kind --kernel sigmoid --folds 3 --repeats 1";
+    let outcome = directory.run(&format!("{words} --quiet"));
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.starts_with("error: the kernel is not positive semi-definite: "), "{}", outcome.stderr);
+    let hint = "hint: say what to do with them: --negative clip or --negative flip\n";
+    assert!(outcome.stderr.ends_with(hint), "{}", outcome.stderr);
+    let components = |negative: &str| {
+        let outcome = directory.run(&format!("{words} --unit sigmoid -n 39 --json --negative {negative}")).done();
+        let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(record["negative"], negative);
+        record["fold_components"][0][0].as_u64().unwrap()
+    };
+    // About half of the eigenvalues are negative.
+    assert!(components("flip") > components("clip"));
+}
+
+#[test]
 fn what_cannot_be_classified_is_refused_with_the_reason() {
     let directory = directory();
     directory.write("one.csv", "x,y,kind\n1,2,a\n2,1,a\n3,1,a\n");

@@ -290,6 +290,29 @@ fn while_reading_there_is_nothing_to_save_and_once_is_enough() {
 }
 
 #[test]
+fn a_time_limit_ends_a_fit_that_is_still_reading() {
+    let directory = Directory::new();
+    for words in ["fit - -o out.mercer", "fit - --method autoencoder -o out.mercer"] {
+        // Standard input stays open, so reading never ends.
+        let from = Instant::now();
+        let mut running = Running::start(&directory, &format!("{words} --time-limit 1500ms --json"));
+        let mut record = String::new();
+        running.child.stdout.take().unwrap().read_to_string(&mut record).unwrap();
+        let (code, time, said) = running.end(from);
+        assert_eq!(code, Some(2), "{words}: {said}");
+        let (limit, text) = (Duration::from_millis(1500), "--time-limit is too short: stopped during reading, ");
+        assert!(time >= limit && time < limit + PROMISE, "{words}: {time:?}");
+        assert!(said.contains(&format!("error: {text}before there was a result\n")), "{words}: {said}");
+        let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+        assert_eq!((&record["error"]["kind"], &record["exit_code"]), (&"usage".into(), &2.into()), "{record}");
+        assert!(directory.files().is_empty(), "{words}");
+    }
+    // What a fit would do is told whatever time it would have.
+    let rows = (0..40).map(|i| format!("{},{}\n", i % 7, i % 5)).collect::<String>();
+    directory.run_with_input("fit - --dry-run --time-limit 0.001ms", rows.as_bytes()).done();
+}
+
+#[test]
 fn a_stopped_transform_or_score_leaves_the_old_file() {
     let directory = Directory::new();
     directory.write("some.npy", noise(2000, 10));

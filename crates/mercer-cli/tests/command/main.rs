@@ -23,6 +23,7 @@ mod hebbian;
 mod help;
 mod info;
 mod interrupt;
+mod landmarks;
 mod memory;
 mod nystrom;
 mod plan;

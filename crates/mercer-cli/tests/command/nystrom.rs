@@ -207,6 +207,25 @@ fn a_file_that_is_read_block_by_block_is_not_kept_in_memory() {
 }
 
 #[test]
+fn a_row_that_is_too_large_is_named_by_its_line() {
+    let directory = Directory::new();
+    // Among few rows, and beyond as many as landmarks are chosen from.
+    for (rows, far) in [(300, 200), (15_000, 14_500)] {
+        let mut values: Vec<f64> = (0..2 * rows).map(|i| (i as f64 * 0.37).sin()).collect();
+        values[2 * far] = 1e200;
+        directory.write("far.csv", csv("x,y", &values, 2));
+        for flags in ["--blocks", "--blocks --landmarks uniform", "", "--landmarks uniform"] {
+            let fit = format!("fit far.csv --gram nystrom --n-landmarks 20 --gamma 1 {flags} -o far.mercer");
+            let outcome = directory.run(&fit);
+            assert_eq!(outcome.code, Some(2), "{fit}: {}", outcome.stderr);
+            let text = format!("error: far.csv, line {}: the row is too large for the kernel's width: ", far + 2);
+            assert!(outcome.stderr.contains(&text), "{fit}: {}", outcome.stderr);
+            assert_eq!(directory.files(), ["far.csv"], "{fit}");
+        }
+    }
+}
+
+#[test]
 fn a_bad_row_of_a_late_block_is_named_by_its_line_and_nothing_is_written() {
     let directory = Directory::new();
     let text = "1,2\n3,4\n".repeat(300_000) + "5,x\n";

@@ -1,5 +1,6 @@
 //! `mercer reconstruct`.
 
+use mercer::autoencoder::{AutoencoderKernelPca, Given, StartFrom};
 use mercer::preimage::{Preimage, PreimageMethod};
 use mercer::{Model, Points, Watch};
 use serde_json::Value;
@@ -108,6 +109,34 @@ fn an_autoencoder_is_learned_used_and_shown() {
     assert!(info.contains("2 quadratic forms, full span"), "{info}");
     directory.run("fit points.csv --label half --method autoencoder --span data --epochs 1 -o span.mercer").done();
     assert!(directory.run("info span.mercer").done().stdout.contains("data span"));
+}
+
+/// Eigenvalues that crowd at the upper end, as those of a string do, are not known after as many products as are made.
+#[test]
+fn codes_whose_eigenpairs_have_not_converged_end_with_code_one() {
+    let (directory, d) = (Directory::new(), 500);
+    let string = |at: usize| if (at / d).abs_diff(at % d) == 1 { 0.5 } else { 0.0 };
+    let corner = |at: usize| if at == 0 { 1.0 } else { 0.0 };
+    let given = Given { encoder: (0..d * d).map(corner).collect(), decoder: (0..d * d).map(string).collect() };
+    let points =
+        Points::from_f64((0..2 * d).map(|at| if at == 0 || at == d + 1 { 1.0 } else { 0.0 }).collect::<Vec<_>>(), 2, d);
+    let settings = AutoencoderKernelPca::new(1).start(StartFrom::Given(given)).epochs(0);
+    settings.fit(&points.unwrap()).unwrap().save(&directory.path("codes.mercer")).unwrap();
+    // The first row has a code; the second has none, and is decoded to nothing.
+    let row = |one: usize| (0..d).map(|k| if k == one { "1" } else { "0" }).collect::<Vec<_>>().join(",");
+    directory.write("points.csv", format!("{}\n{}\n", row(0), row(1)));
+    let outcome = directory.run("reconstruct codes.mercer points.csv -o out.csv --json");
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let warning = "1 of 2 codes were decoded by eigenpairs that have not converged";
+    assert!(
+        outcome.stderr.contains(warning) && outcome.stderr.contains("1 (50.0 %) did not converge"),
+        "{}",
+        outcome.stderr
+    );
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&record["n_not_converged"], &record["exit_code"]), (&1.into(), &1.into()));
+    assert!(record["warnings"][0].as_str().unwrap().starts_with(warning), "{record}");
+    assert!(record["mean_loss"].is_f64() && record["mean_error"].is_null(), "{record}");
 }
 
 #[test]

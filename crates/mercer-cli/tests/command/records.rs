@@ -144,6 +144,7 @@ fn records() -> Vec<(&'static str, Value)> {
         ("transform", "transform points.mercer points.csv --label half -o scores.csv"),
         ("transform-clusters", "transform clusters.mercer points.csv --label half -o members.csv"),
         ("reconstruct", "reconstruct points.mercer points.csv --label half -o again.csv"),
+        ("reconstruct-codes", "reconstruct codes.mercer points.csv --label half -o decoded.csv"),
         ("score", "score points.mercer points.csv --label half -o novelty.csv"),
         ("cluster", "cluster points.csv --labels half -k 2 -o clusters.csv --model clusters.mercer"),
         ("denoise", "denoise noisy.png -o out.png --reference clean.png"),
@@ -273,7 +274,7 @@ fn own_section(name: &str) -> String {
         }
         "autoencoder" | "info-autoencoder" => "An autoencoder: ".to_owned(),
         "plan" => "A plan: ".to_owned(),
-        "reconstruct" | "score" => "`transform`, ".to_owned(),
+        "reconstruct" | "reconstruct-codes" | "score" => "`transform`, ".to_owned(),
         "info-clusters" => "`cluster`".to_owned(),
         "error" => "Errors".to_owned(),
         other => format!("`{}`", other.split('-').next().unwrap()),

@@ -150,6 +150,59 @@ fn a_bad_first_row_of_a_stream_that_goes_on_is_left_out_and_counted() {
 }
 
 #[test]
+fn a_first_line_that_is_half_a_row_is_no_header() {
+    let directory = Directory::new();
+    let (words, text) = ("stream -n 1 --gamma 1 --emit line", "2024-01-01,2\n1,2\n3,5\n4,4\n");
+    let failed = directory.stream(words, text);
+    assert_eq!(failed.code, Some(2), "{}", failed.stderr);
+    let complaint = "standard input, line 1, column 1: \"2024-01-01\" is not a number";
+    assert!(failed.stderr.contains(&format!("error: {complaint}\n")), "{}", failed.stderr);
+    assert!(failed.stderr.contains("if the first row is a header, say --header"), "{}", failed.stderr);
+    let outcome = directory.stream(&format!("{words} --bad-rows skip"), text).done();
+    assert!(outcome.stderr.contains(&format!("warning: {complaint}; the row is left out\n")), "{}", outcome.stderr);
+    assert_eq!(outcome.stdout, "line\n2\n3\n4\n");
+    // One of words is a header, and so is one that somebody calls so.
+    for (flags, header) in [("", "x,y"), (" --header", "x,2020"), (" --columns x", "x,2020")] {
+        let outcome = directory.stream(&format!("{words}{flags}"), &text.replace("2024-01-01,2", header)).done();
+        assert_eq!(outcome.stdout, "line\n2\n3\n4\n", "{header}");
+    }
+}
+
+#[test]
+fn headers_of_files_that_are_joined_are_bad_rows() {
+    let directory = Directory::new();
+    let text = "x,y\n1,2\n3,5\nx,y\n4,4\na,b,c\n6,1\nb,a\n2,2\n";
+    let words = "stream -n 1 --gamma 1 --emit line";
+    let outcome = directory.stream(&format!("{words} --bad-rows skip"), text).done();
+    assert_eq!(outcome.stdout, "line\n2\n3\n5\n7\n9\n");
+    for complaint in [
+        "line 4, column 1 (x): \"x\" is not a number",
+        "line 6: 3 columns, but line 1 has 2",
+        "line 8, column 1 (x): \"b\" is not a number",
+    ] {
+        let said = format!("warning: standard input, {complaint}; the row is left out\n");
+        assert!(outcome.stderr.contains(&said), "{said}: {}", outcome.stderr);
+    }
+    let failed = directory.stream(words, text);
+    assert_eq!(failed.code, Some(2), "{}", failed.stderr);
+    assert!(failed.stderr.contains("error: standard input, line 4, column 1 (x): \"x\""), "{}", failed.stderr);
+}
+
+#[test]
+fn a_field_that_is_named_twice_makes_a_bad_row() {
+    let directory = Directory::new();
+    let text = "{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": 5, \"a\": 4}\n{\"a\": 4, \"b\": 4}\n";
+    let words = "stream -n 1 --gamma 1 --emit line";
+    let failed = directory.stream(words, text);
+    assert_eq!(failed.code, Some(2), "{}", failed.stderr);
+    let complaint = "standard input, line 2: the field \"a\" is there twice";
+    assert!(failed.stderr.contains(&format!("error: {complaint}\n")), "{}", failed.stderr);
+    let outcome = directory.stream(&format!("{words} --bad-rows skip"), text).done();
+    assert!(outcome.stderr.contains(&format!("warning: {complaint}; the row is left out\n")), "{}", outcome.stderr);
+    assert_eq!(outcome.stdout, "line\n1\n3\n");
+}
+
+#[test]
 fn wrong_settings_are_refused_before_the_first_row() {
     let directory = Directory::new();
     directory.stream("stream -n 2 --gamma 8 --budget 20 --checkpoint state", &rows(0..30)).done();

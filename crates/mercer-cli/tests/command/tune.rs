@@ -83,6 +83,8 @@ fn criteria_side_by_side_get_the_flags_that_they_have_a_use_for() {
         record(&directory, &words)["compared"][3]["best_gamma"].clone()
     };
     assert_ne!(leading("-n 1"), leading("-n 5"), "the number of components changes the sum of the leading variances");
+    // The variance counts no components, but others beside it do.
+    directory.run("tune points.csv --label half --compare -n 1").done();
 }
 
 /// A cloud of rows without structure.
@@ -176,19 +178,32 @@ fn points_too_far_apart_or_too_close_for_a_width_are_refused() {
     let directory = Directory::new();
     let ordinary = (0..40).map(|i| (i * i % 17).to_string()).collect::<Vec<_>>().join("\n");
     directory.write("far.csv", format!("{ordinary}\n1e200\n"));
+    let large = (0..40).map(|i| format!("{}e200", 1 + i * i % 17));
+    directory.write("large.csv", large.collect::<Vec<_>>().join("\n"));
     let close = (0..400).map(|i| format!("{i}e-155"));
     directory.write("close.csv", close.collect::<Vec<_>>().join("\n"));
     for (words, message) in [
         ("tune far.csv", "far.csv, line 41: the row is too large"),
         ("tune far.csv --criterion leading", "far.csv, line 41: the row is too large"),
         ("tune far.csv --criterion reconstruction", "far.csv, line 41: the row is too large"),
+        ("tune far.csv --criterion median", "far.csv, line 41: the row is too large for a width to be found"),
         ("fit far.csv --gamma auto -o m", "far.csv, line 41: the row is too large"),
+        (
+            "tune large.csv --criterion scale",
+            "large.csv, line 5: the row is too large for a width to be found: its largest number is 1.7e201, and squared distances of such \
+             numbers overflow f64; multiply the data by 6e-202, standardize it, or leave the row out",
+        ),
+        ("fit large.csv --gamma median -o m", "multiply the data by 6e-202, standardize it, or leave the row out"),
         ("tune close.csv", "close.csv: points are too close to one another"),
         ("fit close.csv --gamma auto -o m", "close.csv: points are too close to one another"),
     ] {
         let outcome = directory.run(words);
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
+    // What the message says helps.
+    for flags in ["--scale 6e-202 --criterion median", "--standardize --criterion scale"] {
+        directory.run(&format!("tune large.csv {flags}")).done();
     }
 }
 
@@ -342,6 +357,20 @@ fn kernels_of_inner_products_are_tried_at_the_bandwidths_that_are_given() {
 }
 
 #[test]
+fn the_variance_of_the_values_gives_a_width_to_kernels_of_inner_products_too() {
+    let directory = directory();
+    let found = record(&directory, "tune points.csv --label half --kernel polynomial --criterion scale --json");
+    directory.run("fit points.csv --label half --kernel polynomial --gamma scale -o m --record fit.json").done();
+    let fit: Value = serde_json::from_str(&directory.read("fit.json")).unwrap();
+    // A logarithm there and back changes the last digits.
+    let ratio = found["best_gamma"].as_f64().unwrap() / fit["kernel"]["gamma"].as_f64().unwrap();
+    assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
+    let outcome = directory.run("tune points.csv --label half --kernel sigmoid --criterion median");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--criterion median is for kernels of a distance"), "{}", outcome.stderr);
+}
+
+#[test]
 fn several_parameters_are_climbed_in_from_the_best_width() {
     let directory = directory();
     let words = "tune points.csv --label half --kernel rational-quadratic --parameters gamma=0.001:100,alpha=0.5:5";
@@ -403,10 +432,14 @@ fn what_cannot_be_tuned_is_refused_with_the_reason() {
             "tune large.csv --kernel polynomial --degree 20 --parameters gamma=0.5:1",
             "which overflows f64 in sums over 49 rows",
         ),
-        ("tune points.csv --label half --per-column --max-steps 0", "--max-steps must be at least 1, but it is 0"),
+        // Before the data is read, which is not there.
         (
-            "tune points.csv --label half --parameters gamma=0.1:1 --max-steps 0",
-            "--max-steps must be at least 1, but it is 0",
+            "tune none.csv --per-column --max-steps 0",
+            "invalid value '0' for '--max-steps <N>': give a whole number from 1 on",
+        ),
+        (
+            "tune none.csv --parameters gamma=0.1:1 --max-steps 0",
+            "invalid value '0' for '--max-steps <N>': give a whole number from 1 on",
         ),
         ("tune points.csv --label half --kernel linear", "--kernel linear has no width to tune"),
         (
@@ -415,7 +448,14 @@ fn what_cannot_be_tuned_is_refused_with_the_reason() {
         ),
         ("tune points.csv --label half --parameters gamma", "give a name and a range, such as gamma=0.001:10"),
         ("tune points.csv --label half --parameters gama=1:2", "`gamma` is similar"),
-        ("tune points.csv --label half --parameters gamma=2:1", "between two positive numbers, the smaller one first"),
+        (
+            "tune points.csv --label half --parameters gamma=10:1",
+            "--parameters gamma=10:1: give two positive numbers for gamma, the smaller one first",
+        ),
+        (
+            "tune points.csv --label half --kernel polynomial --parameters gamma=1:2,coef0=0.5:-1",
+            "--parameters coef0=0.5:-1: give two numbers for coef0, the smaller one first",
+        ),
         (
             "tune points.csv --label half --parameters alpha=1:2",
             "--parameters alpha: the gaussian kernel has no alpha; it has gamma",

@@ -31,10 +31,12 @@
 //! - \[JZ13\] R. Johnson, T. Zhang, "Accelerating stochastic gradient descent using predictive variance reduction", Advances in Neural
 //!   Information Processing Systems 26 (2013) 315-323.
 
+mod decode;
 mod file;
 mod fit;
 mod forms;
 mod info;
+mod matrix;
 mod model;
 mod more;
 mod parameters;
@@ -48,6 +50,7 @@ mod tune;
 
 use faer::{Mat, MatRef};
 
+pub use decode::Decoded;
 pub use info::HistoryEntry;
 pub use model::Autoencoder;
 pub use pca::LinearPca;

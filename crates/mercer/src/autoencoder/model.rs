@@ -7,17 +7,13 @@ use super::Codec;
 use super::fit::columns;
 use super::info::{HistoryEntry, Info};
 use super::more::go_on;
-use super::parameters::{Parameters, chunk_of_forms};
+use super::parameters::Parameters;
 use super::settings::{Gradient, Optimizer, Sign, SpanChoice};
 use super::train::{AT_ONCE, REPORTED, start_vectors};
 use crate::data::{Moments, Points};
-use crate::eigen::many::Until;
 use crate::error::{Error, Result};
 use crate::model::names;
 use crate::watch::{Context, Phase, Threads, Watch};
-
-/// How exact the eigenpairs of decoded points are.
-const DECODED: Until = Until { tolerance: 1e-10, max_steps: 300 };
 
 /// An autoencoder that has been learned, and can learn on.
 ///
@@ -42,7 +38,7 @@ const DECODED: Until = Until { tolerance: 1e-10, max_steps: 300 };
 /// let (threads, watch) = (Threads::new(1)?, Watch::new());
 /// let codes = model.encode_watched(&points, &threads, &watch)?;
 /// assert_eq!(codes, model.encode(&points)?);
-/// assert_eq!(model.decode_watched(codes.as_ref(), Some(&points), &threads, &watch)?, again);
+/// assert_eq!(model.decode_watched(codes.as_ref(), Some(&points), &threads, &watch)?.points, again);
 /// assert_eq!(model.losses_watched(&points, &threads, &watch)?, loss);
 /// # Ok::<(), mercer::Error>(())
 /// ```
@@ -298,7 +294,8 @@ impl Autoencoder {
     }
 
     /// Learns from more points, in their order: one epoch, with the step that is due. On an error, everything stays as it was. If the run is stopped, the updates until
-    /// then are kept, and [`was_stopped`](Self::was_stopped) says so; [`n_samples`](Self::n_samples) counts the points that they are of.
+    /// then are kept, unless they have made things much worse, and [`was_stopped`](Self::was_stopped) says so; [`n_samples`](Self::n_samples) counts the points that
+    /// they are of.
     ///
     /// A step that was found by trying is divided by the square of how much longer the points are than those it was found with, and halved while it makes
     /// their loss much larger. If nothing helps, or the step was given, the parameters stay as they were, and the model has [diverged](Self::diverged).
@@ -307,8 +304,7 @@ impl Autoencoder {
     ///
     /// # Errors
     ///
-    /// If the points have another width than those before, or hold values that are not finite, or the run was stopped before its first update, or after updates that
-    /// have made things much worse.
+    /// If the points have another width than those before, or hold values that are not finite or whose codes overflow.
     pub fn partial_fit(&mut self, points: &Points, watch: &Watch<'_>) -> Result<()> {
         self.check(points)?;
         let before = self.info.n_samples as f64;
@@ -336,25 +332,12 @@ impl Autoencoder {
         self.threads.map_or_else(Threads::all, Threads::new)
     }
 
-    fn check(&self, points: &Points) -> Result<()> {
+    pub(super) fn check(&self, points: &Points) -> Result<()> {
         let (expected, found) = (self.n_features(), points.n_features());
         if expected != found {
             return Err(Error::FeatureMismatch { what: "the data", expected, found });
         }
         points.check_finite()
-    }
-
-    fn check_codes(&self, codes: MatRef<'_, f64>, reference: Option<&Points>) -> Result<()> {
-        check_codes(codes, self.n_components())?;
-        let Some(reference) = reference else { return Ok(()) };
-        if self.sign == Sign::Nonnegative {
-            return Err(Error::invalid("reference", "left out with sign = \"nonnegative\", which needs none", "given"));
-        }
-        if reference.n_samples() != codes.nrows() {
-            let requirement = format!("one point per code ({})", codes.nrows());
-            return Err(Error::invalid("reference", requirement, reference.n_samples()));
-        }
-        self.check(reference)
     }
 
     /// Codes of points, as [`Codec::encode`], with somebody looking on who may stop it.
@@ -379,63 +362,15 @@ impl Autoencoder {
         }
         Ok(codes)
     }
-
-    /// Points of codes, as [`Codec::decode`], with somebody looking on who may stop it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Codec::decode`], and [`Error::Interrupted`].
-    pub fn decode_watched(
-        &self,
-        codes: MatRef<'_, f64>,
-        reference: Option<&Points>,
-        threads: &Threads,
-        watch: &Watch<'_>,
-    ) -> Result<Mat<f64>> {
-        self.check_codes(codes, reference)?;
-        let context = Context::new(threads, watch, Phase::Reconstructing);
-        let (n, d, units) = (codes.nrows(), self.n_features(), self.scale * self.scale);
-        let forms = self.parameters.forms_to_decode(n, threads, &|| context.check())?;
-        let chunk = forms.as_ref().map_or(self.parameters.chunk(), |_| chunk_of_forms(d));
-        let parts = in_chunks(n, chunk, &context, |first, count| {
-            let near = match reference {
-                Some(reference) => columns(reference, first, count, 1.0),
-                None => Mat::from_fn(d, count, |k, _| self.mean[k]),
-            };
-            let scaled = Mat::from_fn(codes.ncols(), count, |j, c| codes[(first + c, j)] / units);
-            let start = start_vectors(&near);
-            let (values, vectors) = self.parameters.decode(forms.as_ref(), scaled.as_ref(), start.as_ref(), DECODED);
-            Mat::from_fn(d, count, |k, c| {
-                vectors[(k, c)] * self.scale * values[c].max(0.0).sqrt() * self.side(&vectors, &near, c)
-            })
-        })?;
-        let mut points = Mat::zeros(n, d);
-        for (first, part) in parts {
-            for c in 0..part.ncols() {
-                for k in 0..d {
-                    points[(first + c, k)] = part[(k, c)];
-                }
-            }
-        }
-        Ok(points)
-    }
-
-    /// The factor, 1 or -1, that gives a vector its sign.
-    fn side(&self, vectors: &Mat<f64>, near: &Mat<f64>, c: usize) -> f64 {
-        let along: f64 = vectors.col(c).iter().zip(near.col(c).iter()).map(|(v, x)| v * x).sum();
-        let sum: f64 = vectors.col(c).iter().sum();
-        let decides = if self.sign == Sign::Nearest && along != 0.0 { along } else { sum };
-        if decides < 0.0 { -1.0 } else { 1.0 }
-    }
 }
 
 /// Calls `work` for chunks of `n` columns on all threads; what each gives, with its first column.
-fn in_chunks(
+pub(super) fn in_chunks<R: Send>(
     n: usize,
     chunk: usize,
     context: &Context<'_>,
-    work: impl Fn(usize, usize) -> Mat<f64> + Sync,
-) -> Result<Vec<(usize, Mat<f64>)>> {
+    work: impl Fn(usize, usize) -> R + Sync,
+) -> Result<Vec<(usize, R)>> {
     context.threads.run(|| {
         (0..n.div_ceil(chunk))
             .into_par_iter()
@@ -476,7 +411,7 @@ impl Codec for Autoencoder {
     }
 
     fn decode(&self, codes: MatRef<'_, f64>, reference: Option<&Points>) -> Result<Mat<f64>> {
-        self.decode_watched(codes, reference, &self.threads()?, &Watch::new())
+        Ok(self.decode_watched(codes, reference, &self.threads()?, &Watch::new())?.points)
     }
 
     fn reconstruct(&self, points: &Points) -> Result<Mat<f64>> {

@@ -4,6 +4,7 @@ use super::fit::{DIVERGED, HALVINGS, largest_square, until};
 use super::info::{HistoryEntry, Info};
 use super::model::Autoencoder;
 use super::parameters::Parameters;
+use super::start::is_stop;
 use super::train::{AT_ONCE, Ended, Progressed, Trainer};
 use super::tune;
 use crate::data::Points;
@@ -15,7 +16,7 @@ use crate::watch::{Stopwatch, Watch};
 const GROWN: f64 = 0.1;
 
 /// One more epoch over new points, in their order, with what a model knows. If that makes things much worse, the model stays as it was. Of a run that was stopped
-/// the updates until then are kept, unless they make things much worse; without an update it is an error.
+/// the updates until then are kept, unless they make things much worse; without an update everything stays as it was.
 pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> Result<(Parameters, Info)> {
     let info = model.info();
     let threads = model.threads()?;
@@ -26,12 +27,14 @@ pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> 
     let is_ours = is_found(info);
     let stopwatch = Stopwatch::start();
     let context = trainer.context();
-    let stopped = || context.interrupted();
     let mut state = before.clone();
     if state.rate == 0.0 {
-        state.rate = tune::rate(&mut trainer, &before, &rows, &context)?;
+        state.rate = match tune::rate(&mut trainer, &before, &rows, &context) {
+            Err(error) if is_stop(&error) => return Ok(untouched(model)),
+            rate => rate?,
+        };
     }
-    let start_loss = trainer.loss(&before.parameters, &rows).ok_or_else(stopped)?;
+    let Some(start_loss) = trainer.loss(&before.parameters, &rows) else { return Ok(untouched(model)) };
     let (too_much, batch_limit) =
         (too_much(&trainer, start_loss, &rows, is_ours), trainer.batch_limit(start_loss, &rows));
     let mut info = Info { was_stopped: false, diverged: false, is_stuck: false, ..info.clone() };
@@ -51,7 +54,7 @@ pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> 
             None => {
                 let learned = rows.len().min((state.updates - before.updates).saturating_mul(info.batch_size));
                 if !is_worth_keeping(&trainer, &before, &state, &rows[..learned], is_ours) {
-                    return Err(stopped());
+                    return Ok(untouched(model));
                 }
                 info.was_stopped = true;
                 info.n_samples += learned;
@@ -67,6 +70,12 @@ pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> 
     let (updates, rate, loss) = (state.updates, state.step(), loss * model.scale() * model.scale());
     info.history.push(HistoryEntry { epoch, updates, rate, loss, validation_loss: None, seconds });
     Ok((state.parameters, info))
+}
+
+/// A model as it was, of whose run nothing is kept because it was stopped.
+fn untouched(model: &Autoencoder) -> (Parameters, Info) {
+    let info = Info { was_stopped: true, diverged: false, is_stuck: false, ..model.info().clone() };
+    (model.parameters().clone(), info)
 }
 
 /// Whether the step is ours to halve: it was found by trying, or is still to be.

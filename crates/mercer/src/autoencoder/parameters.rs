@@ -19,19 +19,19 @@
 use std::sync::Arc;
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatMut, MatRef, Par};
+use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;
 
-use super::forms::{Forms, Layout, contiguous, packed_product};
+use super::forms::{Forms, Layout, contiguous};
+use super::matrix::{Matrix, One, product};
 use super::residuals::Residuals;
 use super::settings::Gradient;
 use super::span::{SPLIT, Span};
 use super::start::forms_of;
 use crate::eigen::Order;
-use crate::eigen::many::{Family, Until, dot, extremes};
+use crate::eigen::many::{Extremes, Until, extremes};
 use crate::error::Result;
 use crate::preimage::WeightedCovariances;
-use crate::simd::Isa;
 use crate::watch::Threads;
 
 /// Samples as columns, and which point of the span each is, if it is one.
@@ -149,26 +149,22 @@ impl Parameters {
         codes: MatRef<'_, f64>,
         start: MatRef<'_, f64>,
         until: Until,
-    ) -> (Vec<f64>, Mat<f64>) {
+    ) -> Extremes {
         match (self, forms) {
             (Self::Full { decoder, .. }, _) | (Self::Data { .. }, Some(decoder)) => {
                 let sums = decoder.combine(codes);
-                let mut found = (Vec::new(), Mat::zeros(start.nrows(), start.ncols()));
+                let mut found = Extremes::new(start.nrows(), start.ncols());
                 for c in 0..codes.ncols() {
                     let packed = decoder.symmetric_part(sums.as_ref(), c);
-                    let one =
-                        One { d: start.nrows(), matrix: Matrix::Packed(&packed), sample: None, isa: Isa::detect() };
-                    let pair = extremes(&one, start.subcols(c, 1), Order::Algebraic, until);
-                    found.0.push(pair.values[0]);
-                    found.1.col_mut(c).copy_from(pair.vectors.col(0));
+                    let one = One::new(start.nrows(), Matrix::Packed(&packed), None);
+                    found.take(c, &extremes(&one, start.subcols(c, 1), Order::Algebraic, until));
                 }
                 found
             }
             (Self::Data { span, decoder, .. }, None) => {
                 let weights = product(decoder.as_ref(), codes);
                 let family = WeightedCovariances { points: span.points.as_ref(), weights: weights.as_ref() };
-                let pairs = extremes(&family, start, Order::Algebraic, until);
-                (pairs.values, pairs.vectors)
+                extremes(&family, start, Order::Algebraic, until)
             }
         }
     }
@@ -248,8 +244,7 @@ impl Parameters {
                     let packed = || Matrix::Packed(contiguous(sums.as_ref(), c));
                     let matrix = whole.as_ref().map_or_else(packed, |whole| Matrix::Whole(whole.as_ref()));
                     let sample: Vec<f64> = x.col(c).iter().copied().collect();
-                    let one = One { d, matrix, sample: Some(&sample), isa: Isa::detect() };
-                    let found = one.leading(start.subcols(c, 1), until);
+                    let found = One::new(d, matrix, Some(&sample)).leading(start.subcols(c, 1), until);
                     losses.push(found.value.abs());
                     signs.push(sign(found.value));
                     left.col_mut(c).iter_mut().zip(&found.left).for_each(|(to, from)| *to = *from);
@@ -333,89 +328,6 @@ impl Parameters {
     }
 }
 
-fn product(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Mat<f64> {
-    let mut out = Mat::zeros(a.nrows(), b.ncols());
-    matmul(out.as_mut(), Accum::Replace, a, b, 1.0, Par::Seq);
-    out
-}
-
-/// One matrix, less `x xᵀ` of its sample if it has one; as it is, or as `MᵀM` if it is not symmetric.
-struct One<'a> {
-    d: usize,
-    matrix: Matrix<'a>,
-    sample: Option<&'a [f64]>,
-    isa: Isa,
-}
-
-/// How it is kept.
-#[derive(Clone, Copy)]
-enum Matrix<'a> {
-    /// The upper triangle of a symmetric one.
-    Packed(&'a [f64]),
-    /// All of one that is not symmetric.
-    Whole(MatRef<'a, f64>),
-}
-
-/// The leading singular pair of one matrix, with the sign of the eigenvalue if it is symmetric.
-struct Leading {
-    value: f64,
-    left: Vec<f64>,
-    right: Vec<f64>,
-}
-
-impl One<'_> {
-    /// `M w`, or `Mᵀ w`.
-    fn multiply(&self, w: MatRef<'_, f64>, transposed: bool) -> Mat<f64> {
-        let mut out = match self.matrix {
-            Matrix::Packed(packed) => {
-                let mut out = Mat::zeros(w.nrows(), 1);
-                let to = out.col_mut(0).try_as_col_major_mut().expect("columns are contiguous").as_slice_mut();
-                packed_product(self.isa, packed, contiguous(w, 0), to);
-                out
-            }
-            Matrix::Whole(matrix) => product(if transposed { matrix.transpose() } else { matrix }, w),
-        };
-        if let Some(sample) = self.sample {
-            let along: f64 = sample.iter().zip(w.col(0).iter()).map(|(x, w)| x * w).sum();
-            out.col_mut(0).iter_mut().zip(sample).for_each(|(to, x)| *to -= along * x);
-        }
-        out
-    }
-
-    fn leading(&self, start: MatRef<'_, f64>, until: Until) -> Leading {
-        let is_symmetric = matches!(self.matrix, Matrix::Packed(_));
-        let order = if is_symmetric { Order::Modulus } else { Order::Algebraic };
-        let pair = extremes(self, start, order, until);
-        let value = pair.values[0];
-        let right: Vec<f64> = pair.vectors.col(0).iter().copied().collect();
-        if is_symmetric {
-            return Leading { value, left: right.clone(), right };
-        }
-        let mut left: Vec<f64> = self.multiply(pair.vectors.as_ref(), false).col(0).iter().copied().collect();
-        let loss = dot(&left, &left).sqrt();
-        if loss > 0.0 {
-            for u in &mut left {
-                *u /= loss;
-            }
-        }
-        Leading { value: loss, left, right }
-    }
-}
-
-impl Family for One<'_> {
-    fn dim(&self) -> usize {
-        self.d
-    }
-
-    fn apply(&self, _: &[usize], x: MatRef<'_, f64>, mut out: MatMut<'_, f64>) {
-        let once = self.multiply(x, false);
-        out.copy_from(&match self.matrix {
-            Matrix::Packed(_) => once,
-            Matrix::Whole(_) => self.multiply(once.as_ref(), true),
-        });
-    }
-}
-
 /// The parts of a batch, side by side.
 fn join(parts: &[Slopes]) -> Slopes {
     fn beside<'a>(parts: &'a [Slopes], of: impl Fn(&'a Slopes) -> &'a Mat<f64>) -> Mat<f64> {
@@ -477,11 +389,13 @@ mod tests {
         let made = forms(&parameters, 1000).expect("many codes are");
         let (codes, start) = (random(k, 5, 4), random(d, 5, 5));
         let until = Until { tolerance: 1e-11, max_steps: 300 };
-        let (values, vectors) = parameters.decode(Some(&made), codes.as_ref(), start.as_ref(), until);
-        let (expected, along) = parameters.decode(None, codes.as_ref(), start.as_ref(), until);
+        let found = parameters.decode(Some(&made), codes.as_ref(), start.as_ref(), until);
+        let expected = parameters.decode(None, codes.as_ref(), start.as_ref(), until);
+        assert_eq!((found.converged, expected.converged), (vec![true; 5], vec![true; 5]));
         for c in 0..5 {
-            assert!((values[c] - expected[c]).abs() < 1e-10 * expected[c].abs(), "code {c}");
-            let cosine: f64 = vectors.col(c).iter().zip(along.col(c).iter()).map(|(a, b)| a * b).sum();
+            assert!((found.values[c] - expected.values[c]).abs() < 1e-10 * expected.values[c].abs(), "code {c}");
+            let along = found.vectors.col(c).iter().zip(expected.vectors.col(c).iter());
+            let cosine: f64 = along.map(|(a, b)| a * b).sum();
             assert!(cosine.abs() > 1.0 - 1e-9, "code {c}: {cosine}");
         }
     }

@@ -258,3 +258,48 @@ pub(super) fn start_vectors(x: &Mat<f64>) -> Mat<f64> {
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::matrix::product;
+    use super::super::residuals::Residuals;
+    use super::super::settings::Gradient;
+    use super::super::span::Span;
+    use super::*;
+    use crate::eigen::Order;
+    use crate::eigen::many::{Counted, extremes};
+
+    /// Parameters hardly move, so that every eigenvector is found again where it was; the samples say little about where that is.
+    #[test]
+    fn eigenvectors_of_the_last_turn_save_products_at_the_next() {
+        let (n, d, m, k) = (30, 48, 60, 2);
+        let random = |rows: usize, columns: usize, seed: usize| {
+            Mat::from_fn(rows, columns, |i, j| ((i * i * 7 + i * j * 5 + 13 * j + 29 * seed) as f64 * 0.9).sin())
+        };
+        let x = random(d, n, 1);
+        let values: Vec<f64> = (0..n * d).map(|at| x[(at % d, at / d)]).collect();
+        let points = Points::from_f64(values, n, d).expect("a number for each place");
+        let (span, encoder, decoder) = (Arc::new(Span::new(random(d, m, 2))), random(m, k, 3), random(m, k, 4));
+        let codes = product(encoder.transpose(), span.kernel(x.as_ref()).as_ref());
+        let weights = product(decoder.as_ref(), codes.as_ref());
+        let (threads, watch) = (Threads::new(1).expect("one thread"), Watch::new());
+        let (rows, until) = ((0..n).collect::<Vec<_>>(), Until { tolerance: 1e-6, max_steps: 300 });
+        let work = (Optimizer::Sgd, 10, until);
+        let mut trainer = Trainer::new(&points, 1.0, work, rows.clone(), &threads, &watch);
+        let n_products = |trainer: &Trainer<'_>| {
+            let counted = Counted::new(Residuals::new(&span, weights.as_ref(), x.as_ref(), until));
+            extremes(&counted, trainer.starts(&rows, &x).as_ref(), Order::Modulus, until);
+            counted.products.get()
+        };
+        let before = n_products(&trainer);
+        let parameters = Parameters::Data { span: Arc::clone(&span), encoder, decoder, gradient: Gradient::Plain };
+        let mut state = Progressed { parameters, updates: 0, rate: 1e-300, decay: None, divisor: 1.0 };
+        let context = trainer.context();
+        let ended = trainer.updates(&mut state, &rows, f64::INFINITY, &Reference(None), &context);
+        assert_eq!(ended.expect("nothing fails"), Ended::Done);
+        let after = n_products(&trainer);
+        assert!(after < before, "{after} products, and {before} without the vectors of the last turn");
+    }
+}

@@ -86,11 +86,11 @@ pub(super) fn fit(
                 });
             }
             let mut parts = Vec::with_capacity(n_classes);
-            for (class, &count) in counts.iter().enumerate() {
+            for class in 0..n_classes {
                 let members: Vec<usize> = (0..labels.len()).filter(|&i| labels[i] == class).collect();
                 let own = scaled.select(&members);
                 let part = Part::learn(settings, &scaled, &own, labels, &[class], threads, watch);
-                parts.push(part.map_err(|error| of_class(error, class, count))?);
+                parts.push(part.map_err(|error| of_class(error, class, &members))?);
             }
             parts
         }
@@ -104,10 +104,12 @@ fn has(class: usize, count: usize) -> String {
 }
 
 /// The error of a class for whose rows there is no width, which names it. To a kernel with a width for each class no width can be given: the advice is another.
-fn of_class(error: Error, class: usize, count: usize) -> Error {
-    let has = has(class, count);
+fn of_class(error: Error, class: usize, members: &[usize]) -> Error {
+    let has = has(class, members.len());
     let problem = match error {
-        Error::NoVariance { n_samples } if n_samples == count => {
+        // Only a search for a width says so, and it has seen the rows of the class alone.
+        Error::TooFarApart { row, largest } => return Error::TooFarApart { row: members[row], largest },
+        Error::NoVariance { n_samples } if n_samples == members.len() => {
             format!("{has}, which are all equal: a width of its own needs rows that differ")
         }
         Error::NoMaximum { criterion, low, high, .. } => format!(
@@ -133,6 +135,7 @@ impl Part {
     ) -> Result<Self> {
         let (kernel, mut warnings) = settings.kernel.resolve_told(from, settings.seed, threads, watch)?;
         let pca = KernelPca::new(kernel).threads(threads.count()).seed(settings.seed).memory(settings.memory);
+        let pca = pca.negative(settings.negative);
         let most = points.n_samples().saturating_sub(1).max(1);
         let pca = match settings.n_components {
             Some(k) => pca.n_components(k.min(most)),
@@ -140,7 +143,8 @@ impl Part {
         };
         let model = pca.fit_watched(points, watch)?;
         let mut scores = model.training_scores();
-        let first = model.eigenvalues().first().map_or(0.0, |mu| mu / points.n_samples() as f64);
+        // Negative eigenvalues that are not left out count with their absolute value, and so does the variance of their scores.
+        let first = model.eigenvalues().first().map_or(0.0, |mu| mu.abs() / points.n_samples() as f64);
         let factor = if first > 0.0 { 1.0 / first.sqrt() } else { 1.0 };
         scale(&mut scores, factor);
         let context = Context::new(threads, watch, Phase::Classifying);

@@ -190,10 +190,16 @@ fn in_folds(trials: &[Trial]) -> Vec<String> {
     kinds.into_iter().map(|(_, warning, folds)| format!("in {} of {all} folds: {warning}", folds.len())).collect()
 }
 
-/// The error of a fold: rows that it counts are those that were not held out.
-fn in_a_fold(error: Error) -> Error {
+/// The error of a part of the rows: rows that it counts are those of the part, the one that it names is one of all.
+fn in_a_fold(error: Error, rows: &[usize]) -> Error {
     match error {
         Error::Labels { problem } => Error::Labels { problem: format!("in a fold, {problem}") },
+        Error::NotFinite { row, column, value } => Error::NotFinite { row: rows[row], column, value },
+        Error::TooLarge { row, precision } => Error::TooLarge { row: rows[row], precision },
+        Error::TooFarApart { row, largest } => Error::TooFarApart { row: rows[row], largest },
+        Error::KernelOverflow { kernel, row, value, precision, n_samples } => {
+            Error::KernelOverflow { kernel, row: rows[row], value, precision, n_samples }
+        }
         other => other,
     }
 }
@@ -225,8 +231,9 @@ impl Trials<'_> {
         let own: Vec<usize> = kept.iter().map(|&i| self.labels[i]).collect();
         let quiet = context.watch.unseen();
         let learned = self.settings.fit_watched(&self.points.select(&kept), &own, context.threads, &quiet);
-        let classifier = learned.map_err(in_a_fold)?;
-        let found = classifier.predict_watched(&self.points.select(&held), context.threads, &quiet)?;
+        let classifier = learned.map_err(|error| in_a_fold(error, &kept))?;
+        let found = classifier.predict_watched(&self.points.select(&held), context.threads, &quiet);
+        let found = found.map_err(|error| in_a_fold(error, &held))?;
         Ok(Trial {
             number,
             hits: found.iter().zip(&held).filter(|&(&class, &i)| class == self.labels[i]).count(),

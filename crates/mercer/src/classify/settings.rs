@@ -2,7 +2,7 @@
 
 use super::fitted::{self, Classifier};
 use super::folds::{self, CrossValidation};
-use crate::choices::MemoryBudget;
+use crate::choices::{MemoryBudget, Negative};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, KernelSpec, Width};
@@ -90,6 +90,11 @@ pub enum Widths {
 /// assert_eq!(three.fit_watched(&points, &labels, &threads, &watch)?.n_components(), [3]);
 /// let found = three.cross_validate_watched(&points, &labels, 5, 1, &threads, &watch)?;
 /// assert_eq!(found.accuracy, three.cross_validate(&points, &labels, 5, 1)?.accuracy);
+///
+/// // A kernel that is not positive semi-definite: its negative eigenvalues can count as zero.
+/// let sigmoid = KernelClassifier::new(KernelSpec::new("sigmoid"));
+/// assert!(sigmoid.fit(&points, &labels).is_err());
+/// assert!(sigmoid.negative(mercer::Negative::Clip).fit(&points, &labels).is_ok());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -99,6 +104,7 @@ pub struct KernelClassifier {
     pub(super) variance: f64,
     pub(super) unit: Unit,
     pub(super) widths: Widths,
+    pub(super) negative: Negative,
     pub(super) standardize: bool,
     pub(super) seed: u64,
     /// What each fit may take: a part of what there is where several run side by side.
@@ -114,6 +120,7 @@ impl KernelClassifier {
             variance: 0.99,
             unit: Unit::LOGISTIC,
             widths: Widths::Common,
+            negative: Negative::Error,
             standardize: false,
             seed: 0,
             memory: MemoryBudget::Auto,
@@ -148,6 +155,13 @@ impl KernelClassifier {
         self
     }
 
+    /// Sets what is done with significant negative eigenvalues, which the sigmoid kernel has (default: they are an error).
+    #[must_use]
+    pub fn negative(mut self, negative: Negative) -> Self {
+        self.negative = negative;
+        self
+    }
+
     /// Gives every column mean 0 and variance 1 before the kernel sees it, by the training points.
     #[must_use]
     pub fn standardize(mut self) -> Self {
@@ -166,7 +180,8 @@ impl KernelClassifier {
     ///
     /// # Errors
     ///
-    /// If there is not one label per point, there is only one class, a setting is out of its domain, the kernel is a matrix that is given, or the points cannot be used.
+    /// If there is not one label per point, there is only one class, a setting is out of its domain, the kernel is a matrix that is given or has negative eigenvalues that were
+    /// not allowed, or the points cannot be used.
     pub fn fit(&self, points: &Points, labels: &[usize]) -> Result<Classifier> {
         self.fit_watched(points, labels, &Threads::all()?, &Watch::new())
     }

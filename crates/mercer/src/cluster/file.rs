@@ -2,13 +2,14 @@
 //!
 //! | tensor | shape | meaning |
 //! |---|---|---|
-//! | `basis` | n × d | the clustered points, in their own format; no rows for a precomputed kernel |
+//! | `basis` | n × d | the clustered points, in their own format; no rows for a precomputed kernel; m × d where they are landmarks |
 //! | `centers` | k × r | centres of the clusters |
 //! | `degrees` | n | row sums of the kernel matrix |
 //! | `eigenvectors` | r × n | eigenvectors of the normalised matrix, one row each |
 //! | `factor`, `shift` | d | what new points are scaled with, `(x − shift) · factor`; absent if they are not |
 //! | `feature_names` | bytes | a JSON array of the features' names; absent if they have none |
 //! | `labels` | n | the cluster of each point |
+//! | `weights` | (r + 1) × m | what kernel values with landmarks are multiplied with; absent where new points are compared with all |
 //!
 //! The header's entry `mercer-clusters` holds [`Header`] as JSON.
 
@@ -28,8 +29,9 @@ use crate::model::{Tensor, bad, digest, has_entry, names, read_checked, recorded
 
 /// Version of the layout; raised when an older program could misread a newer file.
 ///
-/// 1: the first. 2: with `factor` and `shift`, which a program that reads only 1 would leave out. Files are written in the lowest version that tells all.
-const FORMAT_VERSION: u32 = 2;
+/// 1: the first. 2: with `factor` and `shift`, which a program that reads only 1 would leave out. 3: with `weights`, without which landmarks would be
+/// taken for all points. Files are written in the lowest version that tells all.
+const FORMAT_VERSION: u32 = 3;
 /// What messages call clusters that are not in a file.
 const IN_MEMORY: &str = "clusters in memory";
 /// The header entry that makes a safetensors file a cluster model.
@@ -123,7 +125,11 @@ impl ClusterModel {
     ) -> Result<R> {
         let tensors = self.tensors();
         let header = Header {
-            format_version: if self.scaling().is_some() { 2 } else { 1 },
+            format_version: match (self.weights(), self.scaling()) {
+                (Some(_), _) => 3,
+                (None, Some(_)) => 2,
+                (None, None) => 1,
+            },
             byte_scale: self.basis().byte_scale(),
             record: self.record().clone(),
             digest: String::new(),
@@ -188,6 +194,10 @@ impl ClusterModel {
             let shape = vec![scaling.n_features()];
             tensors.push(Tensor::from_f64("factor", shape.clone(), scaling.factor().iter().copied()));
             tensors.push(Tensor::from_f64("shift", shape, scaling.shift().iter().copied()));
+        }
+        if let Some(weights) = self.weights() {
+            let columns = weights.col_iter().flat_map(|column| column.iter().copied());
+            tensors.push(Tensor::from_f64("weights", vec![weights.ncols(), weights.nrows()], columns));
         }
         tensors.extend(names::tensor(self.feature_names()));
         tensors.sort_by_key(|tensor| tensor.name);
@@ -256,7 +266,12 @@ impl Reader<'_> {
         }
         let basis = self.basis()?;
         let is_matrix = matches!(kernel, Kernel::Precomputed);
-        let (rows, expected) = (basis.n_samples(), if is_matrix { 0 } else { n });
+        let (rows, weights) = (basis.n_samples(), self.weights(r, basis.n_samples())?);
+        let expected = match &weights {
+            _ if is_matrix => 0,
+            Some(_) => rows.max(1),
+            None => n,
+        };
         if rows != expected || (is_matrix && basis.n_features() != n) {
             return Err(self.wrong(format!("there are {rows} basis points instead of {expected}")));
         }
@@ -266,6 +281,7 @@ impl Reader<'_> {
         let centers = Mat::from_fn(k, r, |i, j| centers[i * r + j]);
         let refused = |error: Error| bad(self.path, error.to_string());
         let model = ClusterModel::new(kernel, &basis, eigenvectors, degrees, labels, centers, self.header.record);
+        let model = weights.into_iter().fold(model, |model, weights| model.over(weights, basis.clone()));
         let model = scaling.into_iter().try_fold(model, ClusterModel::with_scaling).map_err(refused)?;
         feature_names.into_iter().try_fold(model, ClusterModel::with_feature_names).map_err(refused)
     }
@@ -276,6 +292,15 @@ impl Reader<'_> {
         }
         let (shift, factor) = (self.finite("shift", &[n_features])?, self.finite("factor", &[n_features])?);
         Scaling::new(shift, factor).map(Some).map_err(|error| self.wrong(error.to_string()))
+    }
+
+    /// What embeds new points with `m` landmarks along `r` eigenvectors, if there are landmarks.
+    fn weights(&self, r: usize, m: usize) -> Result<Option<Mat<f64>>> {
+        if !self.tensors.names().contains(&"weights") {
+            return Ok(None);
+        }
+        let weights = self.finite("weights", &[r + 1, m])?;
+        Ok(Some(Mat::from_fn(m, r + 1, |i, j| weights[j * m + i])))
     }
 
     fn basis(&self) -> Result<Points> {

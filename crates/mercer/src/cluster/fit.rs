@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use faer::Mat;
+use faer::{Mat, MatRef};
 
 use super::embedding::{require_distinct, unit_rows};
 use super::fitted::ClusterModel;
@@ -40,6 +40,27 @@ pub(super) struct Solved {
     pub(super) plan: Option<Plan>,
     pub(super) expansion: Option<ExpansionRecord>,
     pub(super) nystrom: Option<NystromRecord>,
+    /// The landmarks that new points are compared with, if not with all points.
+    pub(super) over: Option<Over>,
+}
+
+/// Landmarks, and what embeds new points with them.
+pub(super) struct Over {
+    pub(super) landmarks: Points,
+    /// What kernel values with the landmarks are multiplied with: a column for each eigenvector, and one for the degree.
+    pub(super) weights: Mat<f64>,
+}
+
+impl Over {
+    /// The weights of the leading eigenvectors, as many as have been turned or not, turned with them.
+    fn turned(&self, turned: &[bool]) -> Mat<f64> {
+        let (m, last, kept) = (self.weights.nrows(), self.weights.ncols() - 1, turned.len());
+        Mat::from_fn(m, kept + 1, |i, j| match turned.get(j) {
+            None => self.weights[(i, last)],
+            Some(true) => -self.weights[(i, j)],
+            Some(false) => self.weights[(i, j)],
+        })
+    }
 }
 
 /// Finds clusters.
@@ -49,8 +70,11 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
     let problem = settings.eigenproblem();
     let mut prepared = Prepared::new(&problem, points, SpeedsFrom::WhateverIsCheap, watch)?;
     require_distinct(points, settings.n_clusters)?;
-    if matches!(settings.way, Way::Landmarks(_)) && problem.tolerance.is_none() {
-        prepared.tolerance = landmarks::ANY_RESIDUAL;
+    if let Way::Landmarks(asked) = &settings.way {
+        prepared.warnings.extend(asked.warning_of_few_rows(points.n_samples()));
+        if problem.tolerance.is_none() {
+            prepared.tolerance = landmarks::ANY_RESIDUAL;
+        }
     }
     let mut seconds = BTreeMap::from([("planning".to_owned(), stopwatch.seconds())]);
 
@@ -70,7 +94,7 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
             prepared.precision
         ));
     }
-    fix_signs(&mut solved.pairs.vectors);
+    let turned = fix_signs(&mut solved.pairs.vectors);
     warn_of_rows_alone(&prepared.kernel, points, &solved.degrees, &mut prepared.warnings)?;
     seconds.insert("solving".to_owned(), solving.seconds());
 
@@ -79,30 +103,46 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
     if without > 0 {
         prepared.warnings.push(format!("{without} points have no part in the eigenvectors: their cluster is chance"));
     }
-    // Eigenvectors of a run that was stopped are worth the moment that k-means takes.
-    let unwatched = Watch::new();
-    let watch = if watch.is_stopped() { &unwatched } else { watch };
-    let context = Context::new(&prepared.threads, watch, Phase::Clustering);
-    let means = |k| KMeans::new(k).restarts(settings.restarts).seed(problem.seed).fit(embedding.as_ref(), &context);
-    let partition = match means(settings.n_clusters) {
-        // Different points may be embedded in one place, as all are by a single eigenvector: no cluster is empty, so there are fewer.
-        Err(Error::TooFewDistinct { found, .. }) => {
-            prepared.warnings.push(format!(
-                "there are {found} clusters and not {}: no more embedded points are different",
-                settings.n_clusters
-            ));
-            means(found)?
-        }
-        partition => partition?,
-    };
+    let partition = partition(settings, embedding.as_ref(), &mut prepared, watch)?;
     seconds.insert("clustering".to_owned(), clustering.seconds());
     seconds.insert("total".to_owned(), stopwatch.seconds());
 
     // Last, as is said where clusters are too few: Python has a class of its own for both.
     warn_if_not_converged(&solved, &mut prepared.warnings);
     let record = record(settings, points, &prepared, &solved, &partition, seconds);
-    let Solved { pairs, degrees, .. } = solved;
-    Ok(ClusterModel::new(prepared.kernel, points, pairs.vectors, degrees, partition.labels, partition.centers, record))
+    let Solved { pairs, degrees, over, .. } = solved;
+    let Partition { labels, centers, .. } = partition;
+    let model = ClusterModel::new(prepared.kernel, points, pairs.vectors, degrees, labels, centers, record);
+    Ok(match over {
+        Some(over) => model.over(over.turned(&turned), over.landmarks),
+        None => model,
+    })
+}
+
+/// The clusters of embedded points.
+fn partition(
+    settings: &SpectralClustering,
+    embedding: MatRef<'_, f64>,
+    prepared: &mut Prepared,
+    watch: &Watch<'_>,
+) -> Result<Partition> {
+    // Eigenvectors of a run that was stopped are worth the moment that k-means takes.
+    let unwatched = Watch::new();
+    let watch = if watch.is_stopped() { &unwatched } else { watch };
+    let context = Context::new(&prepared.threads, watch, Phase::Clustering);
+    let means = |k| KMeans::new(k).restarts(settings.restarts).seed(settings.common.seed).fit(embedding, &context);
+    match means(settings.n_clusters) {
+        // Different points may be embedded in one place, as all are by a single eigenvector: no cluster is empty, so there are fewer.
+        Err(Error::TooFewDistinct { found, .. }) => {
+            let partition = means(found)?;
+            prepared.warnings.push(format!(
+                "there are {found} clusters and not {}: no more embedded points are different",
+                settings.n_clusters
+            ));
+            Ok(partition)
+        }
+        partition => partition,
+    }
 }
 
 fn has_converged(pairs: &EigenPairs) -> bool {
@@ -237,7 +277,7 @@ fn solve<T: Element>(
         Totals { passes: counted.passes(), products: counted.products(), kernel_entries: gram.entries_computed() };
     let degrees = normalized.degrees().to_vec();
     let (name, solver, expansion) = (plan.gram.clone(), plan.solver.clone(), gram.into_record());
-    Ok(Solved { pairs, degrees, totals, gram: name, solver, plan: Some(plan), expansion, nystrom: None })
+    Ok(Solved { pairs, degrees, totals, gram: name, solver, plan: Some(plan), expansion, nystrom: None, over: None })
 }
 
 /// The problem for a solver that needs products only, where they are all there is: an expansion has no entries, and the eigenproblem of its features

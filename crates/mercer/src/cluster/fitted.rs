@@ -48,6 +48,8 @@ use crate::watch::{Context, Phase, Threads, Watch};
 pub struct ClusterModel {
     kernel: Kernel,
     basis: Points,
+    /// What kernel values with the basis are multiplied with, where it is landmarks: a column for each eigenvector, and one for the degree.
+    weights: Option<Mat<f64>>,
     /// Unit eigenvectors of the normalised matrix, one per column.
     eigenvectors: Mat<f64>,
     degrees: Vec<f64>,
@@ -72,7 +74,20 @@ impl ClusterModel {
     ) -> Self {
         // A precomputed matrix is not needed again: new points bring their own kernel values.
         let basis = if matches!(kernel, Kernel::Precomputed) { points.slice(0..0) } else { points.clone() };
-        Self { kernel, basis, eigenvectors, degrees, labels, centers, scaling: None, feature_names: None, record }
+        let (weights, scaling, feature_names) = (None, None, None);
+        Self { kernel, basis, weights, eigenvectors, degrees, labels, centers, scaling, feature_names, record }
+    }
+
+    /// The same clusters, with new points embedded by these weights of their kernel values with landmarks.
+    pub(super) fn over(mut self, weights: Mat<f64>, landmarks: Points) -> Self {
+        self.basis = landmarks;
+        self.weights = Some(weights);
+        self
+    }
+
+    /// What embeds new points over landmarks; `None` without them.
+    pub(super) fn weights(&self) -> Option<MatRef<'_, f64>> {
+        self.weights.as_ref().map(Mat::as_ref)
     }
 
     /// The clusters of points that go through a scaling first: the fit has seen scaled points, [`predict`](Self::predict) takes unscaled ones.
@@ -134,7 +149,8 @@ impl ClusterModel {
         &self.kernel
     }
 
-    /// The points that were clustered; none for a precomputed kernel.
+    /// The points that new ones are compared with: those that were clustered, or the landmarks if eigenvectors were found over them; none for a precomputed
+    /// kernel.
     pub fn basis(&self) -> &Points {
         &self.basis
     }
@@ -181,7 +197,7 @@ impl ClusterModel {
     /// # Errors
     ///
     /// If the points have another width than those that were clustered, hold values that are not finite, or have no positive degree:
-    /// their kernel values with all clustered points are zero, or sum to less.
+    /// their kernel values with all clustered points are zero, or sum to less; over landmarks, as far as those tell.
     pub fn predict(&self, queries: &Points) -> Result<Vec<usize>> {
         self.predict_watched(queries, &Threads::all()?, &Watch::new())
     }
@@ -215,20 +231,24 @@ impl ClusterModel {
             return Err(Error::FeatureMismatch { what: "the data", expected, found });
         }
         queries.check_finite()?;
-        let (n, r) = (self.eigenvectors.nrows(), self.eigenvectors.ncols());
-        // v_ij / (λ_j √d_i), and a column of ones for the degrees of the new points.
-        let values = self.eigenvalues();
-        let coefficients = Mat::from_fn(n, r + 1, |i, j| {
-            if j < r { self.eigenvectors[(i, j)] / (values[j] * self.degrees[i].sqrt()) } else { 1.0 }
-        });
+        let r = self.eigenvectors.ncols();
+        let weights = self.weights.as_ref().map_or_else(|| Cow::Owned(self.weights_of_all()), Cow::Borrowed);
         let context = Context::new(threads, watch, Phase::Transforming);
         let precision = self.record.precision;
         let queries = &*self.scaled(queries)?;
-        let product = slab_product(&self.kernel, queries, &self.basis, coefficients.as_ref(), precision, &context)?;
+        let product = slab_product(&self.kernel, queries, &self.basis, (*weights).as_ref(), precision, &context)?;
         if let Some((row, &degree)) = product.col(r).iter().enumerate().find(|(_, degree)| **degree <= 0.0) {
             return Err(Error::ZeroDegree { row, degree });
         }
         Ok(unit_rows(product.subcols(0, r)).0)
+    }
+
+    /// What kernel values with all clustered points are multiplied with: `v_ij / (λ_j √d_i)`, and a column of ones for the degree.
+    fn weights_of_all(&self) -> Mat<f64> {
+        let (n, r, values) = (self.eigenvectors.nrows(), self.eigenvectors.ncols(), self.eigenvalues());
+        Mat::from_fn(n, r + 1, |i, j| {
+            if j < r { self.eigenvectors[(i, j)] / (values[j] * self.degrees[i].sqrt()) } else { 1.0 }
+        })
     }
 }
 

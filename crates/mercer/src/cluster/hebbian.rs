@@ -74,7 +74,7 @@ pub(super) fn solve(
         kernel_entries,
     };
     let (gram, solver) = ("stored".to_owned(), "hebbian".to_owned());
-    Ok(Solved { pairs, degrees, totals, gram, solver, plan: None, expansion: None, nystrom: None })
+    Ok(Solved { pairs, degrees, totals, gram, solver, plan: None, expansion: None, nystrom: None, over: None })
 }
 
 /// `D^-1/2 K D^-1/2` as a whole, a row of the result per point, and the degrees on the diagonal of `D`.

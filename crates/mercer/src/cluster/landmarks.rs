@@ -9,6 +9,9 @@
 //! **Cost**: `n m` kernel entries and `2 n m²` multiply-adds; three times the entries and twice the multiply-adds where `n m` features
 //! do not fit the memory budget.
 //!
+//! A new point `x` has features `f(x)` too. What the extension of Nyström makes of `F Fᵀ` at `x` is `f(x)ᵀ w / √λ`, but for the root of its degree, which is
+//! `f(x)ᵀ Fᵀ 1`: kernel values with the landmarks are all that it takes.
+//!
 //! How far a vector is from one of the exact matrix is measured on some of its rows, as for
 //! [kernel PCA over landmarks](crate::nystrom::NystromPca): their kernel values with all points are the exact ones, and so is their own degree; the degrees
 //! of the others are those of the features.
@@ -16,7 +19,7 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef};
 
-use super::fit::Solved;
+use super::fit::{Over, Solved};
 use crate::choices::MemoryBudget;
 use crate::data::{Points, sample_rows};
 use crate::eigen::{EigenPairs, Order, Outcome, SPLIT, small_eigen};
@@ -56,7 +59,7 @@ pub(super) fn solve(
 
     let context = Context::new(&prepared.threads, watch, Phase::Solving);
     let mut features = Features::new(&map, points, room, &context);
-    let Small { degrees, matrix, explained } =
+    let Small { degrees, sums, matrix, explained } =
         small_problem(&mut features, &context).map_err(|error| out_of_reach(error, &map, points, &context))?;
     let (values, small_vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), Order::Algebraic))?;
     let found = values.iter().take(k).take_while(|&&value| value > 0.0).count();
@@ -81,7 +84,8 @@ pub(super) fn solve(
         relative_trace_error: if trace > 0.0 { (trace - explained) / trace } else { 0.0 },
         residual_rows: rows.len(),
     };
-    let kernel_entries = (m * m + n * m * passes + n * rows.len()) as u64;
+    let kernel_entries = map.chosen_entries() + (m * m + n * m * passes + n * rows.len()) as u64;
+    let weights = context.threads.run(|| weights(&map, scaled.as_ref(), &sums));
     Ok(Solved {
         pairs: EigenPairs { values, residuals, converged, passes, outcome, next: None, most_negative: None, vectors },
         degrees,
@@ -91,12 +95,24 @@ pub(super) fn solve(
         plan: None,
         expansion: None,
         nystrom: Some(nystrom),
+        over: Some(Over { landmarks: map.landmarks().clone(), weights }),
     })
+}
+
+/// What kernel values of a new point with the landmarks are multiplied with: to give what it has of each eigenvector, and, in the last column, its degree.
+fn weights(map: &FeatureMap, scaled: MatRef<'_, f64>, sums: &[f64]) -> Mat<f64> {
+    let (m, k) = (scaled.nrows(), scaled.ncols());
+    let of_features = Mat::from_fn(m, k + 1, |i, j| if j < k { scaled[(i, j)] } else { sums[i] });
+    let mut weights = Mat::zeros(m, k + 1);
+    matmul(weights.as_mut(), Accum::Replace, map.normalization().transpose(), of_features.as_ref(), 1.0, SPLIT);
+    weights
 }
 
 /// The small matrix `Fᵀ D^-1 F`.
 struct Small {
     degrees: Vec<f64>,
+    /// The sum of each feature over all points, `Fᵀ 1`.
+    sums: Vec<f64>,
     matrix: Mat<f64>,
     /// The trace of `F Fᵀ`.
     explained: f64,
@@ -129,7 +145,7 @@ fn small_problem(features: &mut Features<'_>, context: &Context<'_>) -> Result<S
         });
         Ok(())
     })?;
-    Ok(Small { degrees, matrix, explained })
+    Ok(Small { degrees, sums, matrix, explained })
 }
 
 /// Why a row has no degree over the landmarks: it has none of its own, or they are too few for it.

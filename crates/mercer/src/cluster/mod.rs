@@ -17,7 +17,7 @@
 //!
 //! A new point `x` is embedded by the extension of Nyström: `v_j(x) = Σ_i k(x, x_i) v_j(i) / (λ_j √(d_i d(x)))`, which is what `P v = λ v` says
 //! at a training point. Its own degree `d(x) = Σ_i k(x, x_i)` cancels when the row is brought to unit length. The nearest centre
-//! is its cluster.
+//! is its cluster. Over landmarks, kernel values with those are all that a new point needs.
 //!
 //! # Numerics
 //!

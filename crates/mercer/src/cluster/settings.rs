@@ -127,7 +127,7 @@ impl SpectralClustering {
     /// measured on some of its rows, and count as converged unless a [tolerance](Self::tolerance) is asked for.
     ///
     /// How landmarks are chosen, and how many, is up to `nystrom` (ten for each eigenvector, but at least a hundred, where it does not say); kernel, precision, seed,
-    /// threads and memory are those of the clustering. New points are embedded with all points that were clustered, as they are without landmarks.
+    /// threads and memory are those of the clustering. New points are embedded with the landmarks alone.
     ///
     /// ```
     /// use mercer::nystrom::{Landmarks, Nystrom};

@@ -31,8 +31,18 @@ pub struct Moments {
     n_samples: usize,
     /// The mean of each column.
     mean: Vec<f64>,
-    /// The sum of squared differences from the mean of each column.
+    /// The sum of squared differences from the mean of each column, over the square of its unit.
     scatter: Vec<f64>,
+    /// What differences of each column are divided by before they are squared: one, or a power of two where their squares would overflow.
+    unit: Vec<f64>,
+}
+
+/// The moments of one column.
+#[derive(Clone, Copy)]
+struct Column {
+    mean: f64,
+    scatter: f64,
+    unit: f64,
 }
 
 /// Rows that are summed before the sum is added to the total: short sums lose less to rounding.
@@ -43,7 +53,7 @@ const AT_ONCE: usize = 64;
 impl Moments {
     /// The moments of no points with `n_features` coordinates.
     pub fn empty(n_features: usize) -> Self {
-        Self { n_samples: 0, mean: vec![0.0; n_features], scatter: vec![0.0; n_features] }
+        Self { n_samples: 0, mean: vec![0.0; n_features], scatter: vec![0.0; n_features], unit: vec![1.0; n_features] }
     }
 
     /// The moments of a block.
@@ -98,7 +108,20 @@ impl Moments {
                 *sum += gap * gap;
             }
         }
-        Self { n_samples, mean, scatter }
+        let mut block = Self { n_samples, mean, scatter, unit: vec![1.0; d] };
+        for j in (0..d).filter(|&j| !block.scatter[j].is_finite()).collect::<Vec<_>>() {
+            let column = values.iter().skip(j).step_by(d).map(|&x| widen(x));
+            block.set_column(j, Column::in_own_unit(column, n_samples as f64));
+        }
+        block
+    }
+
+    fn column(&self, j: usize) -> Column {
+        Column { mean: self.mean[j], scatter: self.scatter[j], unit: self.unit[j] }
+    }
+
+    fn set_column(&mut self, j: usize, column: Column) {
+        (self.mean[j], self.scatter[j], self.unit[j]) = (column.mean, column.scatter, column.unit);
     }
 
     /// Takes in the moments of another block.
@@ -114,11 +137,8 @@ impl Moments {
         }
         let total = self.n_samples + other.n_samples;
         let share = other.n_samples as f64 / total as f64;
-        // scatter = scatter₁ + scatter₂ + (n₁ n₂ / n) |mean₁ - mean₂|².
-        for (j, (mean, &theirs)) in self.mean.iter_mut().zip(&other.mean).enumerate() {
-            let gap = theirs - *mean;
-            self.scatter[j] += other.scatter[j] + self.n_samples as f64 * share * gap * gap;
-            *mean += share * gap;
+        for j in 0..self.mean.len() {
+            self.set_column(j, self.column(j).plus(other.column(j), self.n_samples as f64, share));
         }
         self.n_samples = total;
     }
@@ -137,12 +157,26 @@ impl Moments {
     ///
     /// scikit-learn's `gamma="scale"` uses the variance about the mean of *all* values; see [`total_variance`](Self::total_variance).
     pub fn variance(&self) -> f64 {
-        self.scatter.iter().sum::<f64>() / (self.n_samples.max(1) * self.mean.len()) as f64
+        self.scatters().sum::<f64>() / (self.n_samples.max(1) * self.mean.len()) as f64
     }
 
-    /// The mean squared difference from the mean of each column.
+    /// The mean squared difference from the mean of each column; infinite where that is beyond all numbers.
     pub fn column_variances(&self) -> Vec<f64> {
-        self.scatter.iter().map(|scatter| scatter / self.n_samples.max(1) as f64).collect()
+        self.scatters().map(|scatter| scatter / self.n_samples.max(1) as f64).collect()
+    }
+
+    /// The sum of squared differences from the mean of each column.
+    fn scatters(&self) -> impl Iterator<Item = f64> {
+        self.scatter.iter().zip(&self.unit).map(|(scatter, unit)| scatter * unit * unit)
+    }
+
+    /// Mean and variance of each column, both in its unit, and the unit: one unless the variance is beyond all numbers.
+    pub(super) fn in_units(&self) -> impl Iterator<Item = (f64, f64, f64)> {
+        let of_column = move |j: usize| {
+            let Column { mean, scatter, unit } = self.column(j);
+            (mean / unit, scatter / self.n_samples.max(1) as f64, unit)
+        };
+        (0..self.mean.len()).map(of_column)
     }
 
     /// The variance of all values about the mean of all values, as `X.var()` of a `NumPy` array.
@@ -151,4 +185,45 @@ impl Moments {
         let grand = self.mean.iter().sum::<f64>() / d;
         self.variance() + self.mean.iter().map(|m| (m - grand) * (m - grand)).sum::<f64>() / d
     }
+}
+
+impl Column {
+    /// The moments of a column whose squares overflow, in the unit of its largest number.
+    fn in_own_unit(column: impl Iterator<Item = f64> + Clone, n: f64) -> Self {
+        let unit = power_of_two(column.clone().fold(0.0, |largest, x| x.abs().max(largest)));
+        let mean = column.clone().map(|x| x / unit).sum::<f64>() / n;
+        let scatter = column.map(|x| (x / unit - mean) * (x / unit - mean)).sum();
+        Self { mean: mean * unit, scatter, unit }
+    }
+
+    /// The moments of this column of `n` points and of another that has a share of all points.
+    fn plus(self, other: Self, n: f64, share: f64) -> Self {
+        let unit = self.unit.max(other.unit);
+        let sum = self.plus_in(unit, other, n, share);
+        if sum.scatter.is_finite() {
+            return sum;
+        }
+        self.plus_in(unit.max(self.size()).max(other.size()), other, n, share)
+    }
+
+    /// The same in a unit that is not below theirs.
+    fn plus_in(self, unit: f64, other: Self, n: f64, share: f64) -> Self {
+        let scatter_of = |column: Self| column.scatter * (column.unit / unit) * (column.unit / unit);
+        let gap = other.mean / unit - self.mean / unit;
+        // scatter = scatter₁ + scatter₂ + (n₁ n₂ / n) |mean₁ - mean₂|².
+        let scatter = scatter_of(self) + (scatter_of(other) + n * share * gap * gap);
+        Self { mean: (self.mean / unit + share * gap) * unit, scatter, unit }
+    }
+
+    /// The power of two that mean and differences from it are of.
+    fn size(self) -> f64 {
+        power_of_two(self.mean.abs()).max(power_of_two(self.scatter.sqrt()) * self.unit)
+    }
+}
+
+/// The largest power of two that is not above a number; one for what is not an ordinary number.
+fn power_of_two(x: f64) -> f64 {
+    /// The bits of an exponent.
+    const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
+    if x.is_normal() { f64::from_bits(x.to_bits() & EXPONENT) } else { 1.0 }
 }

@@ -66,11 +66,11 @@ impl Scaling {
 
     /// The scaling that gives every column mean 0 and variance 1. A column that is constant becomes 0.
     pub fn standardizing(moments: &Moments) -> Self {
-        let factors = moments.column_variances().into_iter().zip(moments.mean()).map(|(variance, &mean)| {
+        let factors = moments.in_units().map(|(mean, variance, unit)| {
             let n_epsilon = moments.n_samples() as f64 * f64::EPSILON;
             // What rounding of sums and of the mean can make of a constant column; it is not to be blown up to variance 1.
             let rounding = n_epsilon * variance + (n_epsilon * mean) * (n_epsilon * mean);
-            if variance <= rounding { 1.0 } else { 1.0 / variance.sqrt() }
+            if variance <= rounding { 1.0 } else { 1.0 / variance.sqrt() / unit }
         });
         Self { shift: moments.mean().to_vec(), factor: factors.collect() }
     }

@@ -245,6 +245,29 @@ fn standardized_columns_have_mean_zero_and_variance_one_and_constant_ones_become
 }
 
 #[test]
+fn columns_whose_squares_overflow_are_standardized_as_any_other() {
+    let cloud = gaussian_cloud(3000, 2, 7);
+    let standardized = |factor: f64| {
+        let values: Vec<f64> = cloud.values.iter().map(|x| factor * x).collect();
+        let points = Points::from_f64(values, cloud.n, cloud.d).unwrap();
+        let moments = Moments::of(&points);
+        assert_eq!(moments.column_variances()[0].is_finite(), factor < 1e150);
+        Scaling::standardizing(&moments).apply(&points).unwrap().rows(0..cloud.n).to_f64()
+    };
+    let ordinary = standardized(1.0);
+    for factor in [1e160, 1e200, 1e305] {
+        for (x, y) in standardized(factor).into_iter().zip(&ordinary) {
+            assert!((x - y).abs() < 1e-12, "{factor:e}: {x} and {y}");
+        }
+    }
+    // Blocks without spread of their own, with means whose difference has no square.
+    let halves: Vec<f64> = (0..4096).map(|i| if i < 2048 { -1e160 } else { 1e160 }).collect();
+    let points = Points::from_f64(halves, 4096, 1).unwrap();
+    let scaled = Scaling::standardizing(&Moments::of(&points)).apply(&points).unwrap();
+    assert!((scaled.row(0)[0] + 1.0).abs() < 1e-9 && (scaled.row(4095)[0] - 1.0).abs() < 1e-9);
+}
+
+#[test]
 fn a_scaling_is_the_same_in_every_format_and_keeps_bytes_where_it_can() {
     let by_column = Scaling::new(vec![1.0, 2.0], vec![0.5, 4.0]).unwrap();
     let uniform = Scaling::uniform(0.5, 2).unwrap();

@@ -15,7 +15,7 @@
 //! # Numerics
 //!
 //! A pair has converged when `‖A v − λ v‖ ≤ tolerance · |λ|`, by Lanczos' own identity `‖A v − λ v‖ = β |s_m|`, which holds to rounding
-//! while the vectors are orthogonal. Where the pair of largest modulus is wanted, the other end of the spectrum must not be able to
+//! while the vectors are orthogonal. One whose residual is the rounding of the operator itself has so, too: an eigenvalue of zero is never known better. Where the pair of largest modulus is wanted, the other end of the spectrum must not be able to
 //! overtake it.
 
 use faer::{Mat, MatMut, MatRef};
@@ -52,7 +52,27 @@ pub(crate) struct Extremes {
     pub(crate) vectors: Mat<f64>,
     /// `‖A v − λ v‖`.
     pub(crate) residuals: Vec<f64>,
+    /// Whether that is as small as it was asked to be, or as rounding lets it be.
+    pub(crate) converged: Vec<bool>,
 }
+
+impl Extremes {
+    /// Room for the pairs of `n` members of order `d`.
+    pub(crate) fn new(d: usize, n: usize) -> Self {
+        Self { values: vec![0.0; n], vectors: Mat::zeros(d, n), residuals: vec![0.0; n], converged: vec![false; n] }
+    }
+
+    /// Takes the pair of a family that has one member.
+    pub(crate) fn take(&mut self, member: usize, only: &Self) {
+        self.values[member] = only.values[0];
+        self.vectors.col_mut(member).copy_from(only.vectors.col(0));
+        self.residuals[member] = only.residuals[0];
+        self.converged[member] = only.converged[0];
+    }
+}
+
+/// What is left of a vector that was made orthogonal is rounding below this share of the operator's size.
+const ROUNDING: f64 = 8.0 * f64::EPSILON;
 
 /// Lanczos' process of one member.
 struct Process {
@@ -65,7 +85,7 @@ struct Process {
 /// The leading pair of each member, from start vectors in the columns of `start` (a column of zeros starts anywhere).
 pub(crate) fn extremes(family: &dyn Family, start: MatRef<'_, f64>, order: Order, until: Until) -> Extremes {
     let (d, n) = (family.dim(), start.ncols());
-    let mut found = Extremes { values: vec![0.0; n], vectors: Mat::zeros(d, n), residuals: vec![0.0; n] };
+    let mut found = Extremes::new(d, n);
     let mut processes: Vec<Process> = (0..n).map(|c| Process::new(start.col(c).iter().copied().collect())).collect();
     let mut active: Vec<usize> = (0..n).collect();
     let limit = if d <= EXACT { d } else { until.max_steps.clamp(EXACT, d) };
@@ -80,6 +100,7 @@ pub(crate) fn extremes(family: &dyn Family, start: MatRef<'_, f64>, order: Order
             let is_whole = process.extend(isa, image.col(c).iter().copied().collect(), d);
             let looks = is_whole || step == limit || (d > EXACT && step >= 4 && step.is_multiple_of(2));
             let pair = if looks { process.pair(order, until.tolerance) } else { None };
+            let is_as_asked = pair.is_some();
             // The last look takes what there is.
             let pair = pair.or_else(|| (is_whole || step == limit).then(|| process.best(order)));
             match pair {
@@ -87,6 +108,7 @@ pub(crate) fn extremes(family: &dyn Family, start: MatRef<'_, f64>, order: Order
                 Some(ritz) => {
                     found.values[member] = ritz.value;
                     found.residuals[member] = ritz.residual;
+                    found.converged[member] = is_as_asked || ritz.residual <= ROUNDING * process.size();
                     process.combine(&ritz.vector, d, found.vectors.as_mut(), member);
                     // Its memory is needed no more.
                     process.basis = Vec::new();
@@ -127,10 +149,10 @@ impl Process {
     fn extend(&mut self, isa: Isa, mut image: Vec<f64>, d: usize) -> bool {
         let (alpha, beta) = isa.run(Orthogonalize { basis: &self.basis, image: &mut image });
         self.diagonal.push(alpha);
-        let size = self.diagonal.iter().chain(&self.beside).fold(beta, |largest, x| largest.max(x.abs()));
+        let size = self.size().max(beta);
         let m = self.diagonal.len();
         // What is left is rounding of what was taken away.
-        let is_whole = m == d || beta <= 8.0 * f64::EPSILON * size || !beta.is_finite();
+        let is_whole = m == d || beta <= ROUNDING * size || !beta.is_finite();
         self.beside.push(if is_whole { 0.0 } else { beta });
         if !is_whole {
             for x in &mut image {
@@ -139,6 +161,11 @@ impl Process {
             self.basis.extend_from_slice(&image);
         }
         is_whole
+    }
+
+    /// About how large the operator is.
+    fn size(&self) -> f64 {
+        self.diagonal.iter().chain(&self.beside).fold(0.0, |largest: f64, x| largest.max(x.abs()))
     }
 
     fn ritz(&self, end: End) -> Ritz {
@@ -251,6 +278,32 @@ pub(crate) fn add(y: &mut [f64], factor: f64, x: &[f64]) {
     y.iter_mut().zip(x).for_each(|(y, x)| *y += factor * x);
 }
 
+/// A family whose products are counted.
+#[cfg(test)]
+pub(crate) struct Counted<F> {
+    family: F,
+    pub(crate) products: std::cell::Cell<usize>,
+}
+
+#[cfg(test)]
+impl<F> Counted<F> {
+    pub(crate) fn new(family: F) -> Self {
+        Self { family, products: std::cell::Cell::new(0) }
+    }
+}
+
+#[cfg(test)]
+impl<F: Family> Family for Counted<F> {
+    fn dim(&self) -> usize {
+        self.family.dim()
+    }
+
+    fn apply(&self, members: &[usize], x: MatRef<'_, f64>, out: MatMut<'_, f64>) {
+        self.products.set(self.products.get() + members.len());
+        self.family.apply(members, x, out);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use faer::Accum;
@@ -334,32 +387,54 @@ mod tests {
         let family = Known(vec![Mat::zeros(5, 5)]);
         let until = Until { tolerance: 1e-9, max_steps: 5 };
         let found = extremes(&family, Mat::zeros(5, 1).as_ref(), Order::Modulus, until);
-        assert_eq!((found.values[0], found.residuals[0]), (0.0, 0.0));
+        assert_eq!((found.values[0], found.residuals[0], found.converged[0]), (0.0, 0.0, true));
         assert!((found.vectors.col(0).norm_l2() - 1.0).abs() < 1e-14);
+    }
+
+    /// One member of 200 rows whose first eigenvalue stands apart from the others.
+    fn one_apart() -> Counted<Known> {
+        let values: Vec<f64> = (0..200).map(|i| if i == 0 { 2.0 } else { f64::from(i) / 200.0 }).collect();
+        Counted::new(Known(vec![with_values(&values, 5)]))
+    }
+
+    #[test]
+    fn a_start_near_the_eigenvector_takes_fewer_products() {
+        let (family, until) = (one_apart(), Until { tolerance: 1e-10, max_steps: 200 });
+        let cold = random(200, 1, 1);
+        let found = extremes(&family, cold.as_ref(), Order::Modulus, until);
+        let from_anywhere = family.products.replace(0);
+        let near = &found.vectors + 1e-6 * &random(200, 1, 2);
+        let again = extremes(&family, near.as_ref(), Order::Modulus, until);
+        let from_near = family.products.get();
+        assert!((again.values[0] - found.values[0]).abs() < 1e-9);
+        assert!(from_near < from_anywhere, "{from_near} products, and {from_anywhere} from anywhere");
+    }
+
+    /// Eigenvalues that crowd at the upper end, as those of a string do, are told apart by none of the first vectors.
+    #[test]
+    fn what_has_not_converged_when_the_steps_are_over_is_told() {
+        let d = 120;
+        let crowded: Vec<f64> = (1..=d).map(|i| (std::f64::consts::PI * i as f64 / (d + 1) as f64).cos()).collect();
+        let apart: Vec<f64> = (0..d).map(|i| if i == 0 { 2.0 } else { -(i as f64) / d as f64 }).collect();
+        let family = Known(vec![with_values(&crowded, 1), with_values(&apart, 2), Mat::full(d, d, f64::NAN)]);
+        let of = |tolerance, max_steps| {
+            let until = Until { tolerance, max_steps };
+            extremes(&family, random(d, 3, 3).as_ref(), Order::Algebraic, until).converged
+        };
+        assert_eq!(of(1e-10, 40), [false, true, false]);
+        assert_eq!(of(1e-10, d), [true, true, false], "all vectors span everything");
     }
 
     #[test]
     fn a_loose_tolerance_is_kept_and_takes_fewer_products() {
-        use std::cell::Cell;
-        struct Counted(Known, Cell<usize>);
-        impl Family for Counted {
-            fn dim(&self) -> usize {
-                self.0.dim()
-            }
-            fn apply(&self, members: &[usize], x: MatRef<'_, f64>, out: MatMut<'_, f64>) {
-                self.1.set(self.1.get() + members.len());
-                self.0.apply(members, x, out);
-            }
-        }
-        let values: Vec<f64> = (0..200).map(|i| if i == 0 { 2.0 } else { f64::from(i) / 200.0 }).collect();
-        let family = Counted(Known(vec![with_values(&values, 5)]), Cell::new(0));
+        let family = one_apart();
         let mut products = Vec::new();
         for tolerance in [1e-2, 1e-10] {
-            family.1.set(0);
+            family.products.set(0);
             let until = Until { tolerance, max_steps: 200 };
             let found = extremes(&family, random(200, 1, 1).as_ref(), Order::Modulus, until);
             assert!(found.residuals[0] <= tolerance * 2.0);
-            products.push(family.1.get());
+            products.push(family.products.get());
         }
         assert!(products[0] < products[1], "{products:?}");
     }

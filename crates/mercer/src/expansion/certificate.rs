@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::polynomial::Terms;
 use super::region::{Region, radius, squared_distance};
-use super::{Expansion, Targets};
+use super::{Expansion, Prediction, Targets, costs};
 use crate::data::{Points, sample_rows};
 use crate::error::Result;
 use crate::kernel::{Kernel, Parameter};
@@ -71,6 +71,17 @@ impl Expansion {
             see((found[(i, columns.len())] - sums[(i, 0)]) / n as f64);
         }
         Ok(worst / self.scale)
+    }
+}
+
+impl Prediction {
+    /// Nanoseconds of one thread that [`Expansion::measure`] takes for points of this shape: a product with its vectors, where `cost` is that of one with `columns`,
+    /// as many passes over the points for the rows farthest out and nearest, and the rows that are computed by definition.
+    pub(crate) fn certificate_cost(&self, (n, n_features): (usize, usize), columns: usize) -> f64 {
+        let (points, vectors) = (n as f64, MEASURED as f64);
+        let product = self.cost * vectors / columns as f64;
+        let passes = costs::clusters(points * vectors, n_features, 0);
+        product + passes + costs::single_entries(CHECKED_ROWS.min(n) as f64 * points, n_features)
     }
 }
 
@@ -194,6 +205,20 @@ pub(super) fn tile_rounding(kernel: &Kernel, points: &Points, targets: Targets<'
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choices::ExpansionMethod;
+
+    #[test]
+    fn a_certificate_costs_its_rows_whatever_a_product_costs() {
+        let cost = |cost: f64, n: usize| {
+            let (method, terms, direct, bytes) = (ExpansionMethod::Grid, 100, 1e12, 0);
+            Prediction { method, terms, cost, direct, bytes }.certificate_cost((n, 3), 8)
+        };
+        // A hundred rows of a million entries, each of which takes longer than one of a tile.
+        assert!(cost(0.0, 1_000_000) > 1e8);
+        assert!((cost(8e9, 1_000_000) - cost(0.0, 1_000_000) - 5e9).abs() < 1.0);
+        // There are no more rows than points.
+        assert!((cost(0.0, 20) / cost(0.0, 10)) > 3.0 && (cost(0.0, 20_000) / cost(0.0, 10_000)) < 2.1);
+    }
 
     #[test]
     fn the_rows_farthest_out_are_among_those_that_are_checked() {

@@ -1,7 +1,7 @@
 //! What the methods cost, in nanoseconds of one thread.
 //!
 //! Constants of tiles, features and grids are fitted to runs of `mercer-bench fast_choice`, `fast_sum_3d` and `fast_vs_direct` on two cores of an
-//! AMD EPYC with AVX2; those of distances, clusters, factors and neighbours count operations at the same speed. `fast_choice` runs every method
+//! AMD EPYC with AVX2; those of distances, clusters, factors, neighbours and single entries count operations at the same speed. `fast_choice` runs every method
 //! beside the one that is chosen. Another machine has other speeds, but of all methods; where two cost nearly the same, the choice may be the
 //! slower one. It never touches the error, which has a bound whatever the method.
 
@@ -37,9 +37,18 @@ const FACTOR: f64 = 0.4;
 const PAIR: f64 = 8.0;
 const PAIR_VECTOR: f64 = 0.3;
 
+/// An entry that is computed by itself, as the kernel is defined: what it takes however few features there are, and for each feature.
+const SINGLE_ENTRY: f64 = 20.0;
+const SINGLE_FEATURE: f64 = 1.0;
+
 /// A product by tiles: entries that are computed, and products with entries of `columns` vectors.
 pub(super) fn tiles(computed: f64, products: f64, n_features: usize, columns: f64) -> f64 {
     computed * (TILE_ENTRY + TILE_FEATURE * n_features as f64) + products * columns * TILE_VECTOR
+}
+
+/// Entries that are computed one at a time.
+pub(super) fn single_entries(computed: f64, n_features: usize) -> f64 {
+    computed * (SINGLE_ENTRY + SINGLE_FEATURE * n_features as f64)
 }
 
 /// Sums over `terms` features of points.

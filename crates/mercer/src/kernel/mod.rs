@@ -34,7 +34,7 @@ pub use polynomial::Polynomial;
 pub use rational_quadratic::RationalQuadratic;
 pub(crate) use raw::{Raw, with_raw};
 pub use sigmoid::Sigmoid;
-pub(crate) use spec::pair_scalars;
+pub(crate) use spec::{pair_scalars, too_far_apart};
 pub use spec::{KernelSpec, Width};
 
 use crate::error::{Error, Result};

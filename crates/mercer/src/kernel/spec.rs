@@ -223,17 +223,16 @@ impl KernelSpec {
             }
             Width::Scale => {
                 let variance = Moments::of(points).total_variance();
-                if variance > 0.0 {
-                    Ok(1.0 / (d * variance))
-                } else {
-                    Err(Error::NoVariance { n_samples: points.n_samples() })
+                if variance == 0.0 {
+                    return Err(Error::NoVariance { n_samples: points.n_samples() });
                 }
+                one_over(d * variance, points)
             }
             Width::Median if is_distance => {
                 let mut values = pair_scalars(points, MEDIAN_SAMPLE, scalar)?;
                 let middle = values.len() / 2;
                 let (_, median, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-                Ok(1.0 / *median)
+                one_over(*median, points)
             }
             Width::Median => Err(Error::UnsuitableKernel {
                 what: "the median distance as width",
@@ -242,6 +241,30 @@ impl KernelSpec {
             }),
         }
     }
+}
+
+/// The inverse width of what `gamma` multiplies.
+///
+/// # Errors
+///
+/// If one of the two is beyond all numbers.
+fn one_over(scalar: f64, points: &Points) -> Result<f64> {
+    let gamma = 1.0 / scalar;
+    if !scalar.is_finite() {
+        return Err(too_far_apart(points));
+    }
+    if gamma.is_finite() { Ok(gamma) } else { Err(Error::TooClose { distance: scalar }) }
+}
+
+/// Why no width follows from points whose distances overflow: the row with the largest number, or the one that holds what is no number.
+pub(crate) fn too_far_apart(points: &Points) -> Error {
+    if let Err(error) = points.check_finite() {
+        return error;
+    }
+    let size = |row: usize| points.row(row).into_iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+    let sizes = (0..points.n_samples()).map(|row| (row, size(row)));
+    let (row, largest) = sizes.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).unwrap_or((0, 0.0));
+    Error::TooFarApart { row, largest }
 }
 
 /// The positive values of `scalar` over all pairs of `size` sampled points: at least one.

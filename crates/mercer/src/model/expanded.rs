@@ -136,7 +136,8 @@ impl Prepared {
         let products = (plan.expected_passes * plan.block.max(1)) as f64;
         let per_product = 1e-9 * found.cost / COLUMNS as f64 / self.threads.count() as f64;
         let algebra = 4.0 * n as f64 * products * plan.max_subspace as f64 / (4e9 * self.threads.count() as f64);
-        plan.expected_seconds = products * per_product + algebra;
+        let certificate = 1e-9 * found.certificate_cost((n, d), COLUMNS) / self.threads.count() as f64;
+        plan.expected_seconds = products * per_product + algebra + certificate;
         plan
     }
 

@@ -456,8 +456,11 @@ fn scores_of(scores: &Mat<f64>, values: &[f64]) -> Mat<f64> {
 
 /// Eigenvectors are defined up to sign. Fixing it here, and only here, makes models and figures reproducible: the entry of
 /// largest absolute value is positive.
-pub(crate) fn fix_signs(vectors: &mut Mat<f64>) {
-    for j in 0..vectors.ncols() {
+///
+/// Which were turned comes back.
+pub(crate) fn fix_signs(vectors: &mut Mat<f64>) -> Vec<bool> {
+    let mut turned = vec![false; vectors.ncols()];
+    for (j, is_turned) in turned.iter_mut().enumerate() {
         let mut leading = 0.0_f64;
         for &x in vectors.col(j).iter() {
             if x.abs() > leading.abs() {
@@ -466,8 +469,10 @@ pub(crate) fn fix_signs(vectors: &mut Mat<f64>) {
         }
         if leading < 0.0 {
             vectors.col_mut(j).iter_mut().for_each(|x| *x = -*x);
+            *is_turned = true;
         }
     }
+    turned
 }
 
 /// `v / √|λ|`, with the sign of `λ`: what kernel values of a point are multiplied with to give its scores.

@@ -55,6 +55,8 @@ pub struct FeatureMap {
     /// Columns of a row of kernel values, for a precomputed kernel.
     n_features: usize,
     warnings: Vec<String>,
+    /// Kernel entries that choosing the landmarks took.
+    chosen_entries: u64,
 }
 
 /// The map of chosen landmarks among these points.
@@ -74,9 +76,9 @@ pub(super) fn new(
         _ => square_matrix(&kernel, &chosen.points, context)?,
     };
     let (normalization, rank) = context.run_unless_stopped(move || inverse_root(square.as_ref(), precision))??;
-    let Chosen { points: landmarks, rows, .. } = chosen;
+    let Chosen { points: landmarks, rows, entries: chosen_entries } = chosen;
     let n_features = points.n_features();
-    Ok(FeatureMap { kernel, landmarks, rows, normalization, rank, precision, n_features, warnings })
+    Ok(FeatureMap { kernel, landmarks, rows, normalization, rank, precision, n_features, warnings, chosen_entries })
 }
 
 /// `W^{-1/2}`, an eigenvalue's sign staying with it, and the number of eigenvalues that are not rounding.
@@ -127,8 +129,8 @@ impl FeatureMap {
         {
             return Err(Error::invalid("landmarks", format!("columns of the matrix, below {n_features}"), row));
         }
-        let warnings = Vec::new();
-        Ok(Self { kernel, landmarks, rows, rank: m, normalization, precision, n_features, warnings })
+        let (warnings, chosen_entries) = (Vec::new(), 0);
+        Ok(Self { kernel, landmarks, rows, rank: m, normalization, precision, n_features, warnings, chosen_entries })
     }
 
     /// The kernel.
@@ -164,6 +166,11 @@ impl FeatureMap {
     /// The precision of kernel values.
     pub fn precision(&self) -> Precision {
         self.precision
+    }
+
+    /// Kernel entries that choosing the landmarks took.
+    pub(crate) fn chosen_entries(&self) -> u64 {
+        self.chosen_entries
     }
 
     /// What is to be said of the search for the kernel's width, if there was one.

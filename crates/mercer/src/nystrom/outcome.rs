@@ -38,49 +38,14 @@ impl NystromPca {
         let total = sums.trace - middle;
         let missing = sums.trace - sums.explained();
         let tolerance = self.accuracy.unwrap_or(1.0);
-        let k = outcome.values.len();
         let converged = outcome.residuals.iter().all(|&residual| residual <= tolerance);
-        let budget = settings.memory.bytes();
-        let mut warnings = task.warnings.clone();
-        if let Some(asked) = settings.n_landmarks
-            && asked > m
-        {
-            warnings
-                .push(format!("{asked} landmarks were asked for, but there are only {m} rows: each of them is one"));
-        }
-        if r < m {
-            let left_out = m - r;
-            warnings.push(format!(
-                "{left_out} of {m} landmarks are left out: to rounding in {}, they are combinations of the others",
-                task.precision
-            ));
-        }
-        if outcome.shift > 0.0 {
-            warnings.push(format!(
-                "landmarks are so nearly combinations of the others that rounding in {} would grow: {:.1e} of the mean diagonal was added to \
-                 their kernel matrix",
-                task.precision, outcome.shift
-            ));
-        }
-        if k < outcome.found || outcome.found < self.n_components {
-            warnings.push(format!(
-                "{k} of {} components are returned: the other eigenvalues cannot be told from rounding in {}",
-                self.n_components, task.precision
-            ));
-        }
-        if !converged {
-            let residual = outcome.residuals.iter().copied().fold(0.0, f64::max);
-            warnings.push(format!(
-                "the largest residual against the exact matrix is {residual:.1e}, not the {tolerance:.1e} asked for: more landmarks \
-                 would bring it down"
-            ));
-        }
+        let warnings = self.warnings(task, r, &outcome, (!converged).then_some(tolerance));
         RunRecord {
             record_version: RECORD_VERSION,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             n_samples: n,
             n_features: task.chosen.points.n_features(),
-            n_components: k,
+            n_components: outcome.values.len(),
             kernel: KernelRecord::from(task.kernel),
             centered: center.is_some(),
             gram: "nystrom".to_owned(),
@@ -98,7 +63,7 @@ impl NystromPca {
             resumed_after_passes: None,
             seconds: task.seconds.clone(),
             peak_memory_bytes: memory::peak(),
-            memory_budget_bytes: budget,
+            memory_budget_bytes: settings.memory.bytes(),
             threads,
             seed: settings.seed,
             plan: self.plan(task, r, outcome.solver, threads),
@@ -117,15 +82,48 @@ impl NystromPca {
         }
     }
 
+    /// What the user should know of components over landmarks of this rank, and of a tolerance that they `missed`.
+    fn warnings(&self, task: &Task<'_>, rank: usize, outcome: &Outcomes, missed: Option<f64>) -> Vec<String> {
+        let (m, precision) = (task.chosen.points.n_samples(), task.precision);
+        let mut warnings = task.warnings.clone();
+        warnings.extend(self.nystrom.warning_of_few_rows(task.n));
+        if rank < m {
+            let left_out = m - rank;
+            warnings.push(format!(
+                "{left_out} of {m} landmarks are left out: to rounding in {precision}, they are combinations of the others"
+            ));
+        }
+        if outcome.shift > 0.0 {
+            warnings.push(format!(
+                "landmarks are so nearly combinations of the others that rounding in {precision} would grow: {:.1e} of the mean diagonal was \
+                 added to their kernel matrix",
+                outcome.shift
+            ));
+        }
+        let kept = outcome.values.len();
+        if kept < outcome.found || outcome.found < self.n_components {
+            warnings.push(format!(
+                "{kept} of {} components are returned: the other eigenvalues cannot be told from rounding in {precision}",
+                self.n_components
+            ));
+        }
+        if let Some(tolerance) = missed {
+            let residual = outcome.residuals.iter().copied().fold(0.0, f64::max);
+            warnings.push(format!(
+                "the largest residual against the exact matrix is {residual:.1e}, not the {tolerance:.1e} asked for: more landmarks \
+                 would bring it down"
+            ));
+        }
+        warnings
+    }
+
     /// What was done, as a plan.
     fn plan(&self, task: &Task<'_>, rank: usize, solver: &str, threads: usize) -> Plan {
         let landmarks = &task.chosen.points;
         let (n, m, d) = (task.n, landmarks.n_samples(), landmarks.n_features());
         let row = room::row_size(landmarks, task.kernel, task.precision);
         let why = match self.accuracy {
-            Some(_) if self.nystrom.n_landmarks.is_none() && self.nystrom.landmarks.count().is_none() => {
-                "for the accuracy that was asked for"
-            }
+            Some(_) if self.nystrom.n_landmarks.is_none() => "for the accuracy that was asked for",
             _ => self.why(),
         };
         Plan {

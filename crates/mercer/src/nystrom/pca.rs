@@ -258,8 +258,7 @@ impl NystromPca {
         let both = both(&basis, probe.points())?;
         let cross = context.threads.run(|| Cross::<T>::new(&both, task.kernel))?;
         let (d, n) = (source.n_features(), task.n);
-        let kept = Kept::new(n, factor.rank());
-        let mut sums = Sums::new(task.kernel, &cross, &factor, probe, kept);
+        let mut sums = Sums::new(task.kernel, &cross, &factor, probe, Kept::new(n, factor.rank()));
         source.visit(&mut |block| {
             if !task.is_checked {
                 check_block(block, d, sums.n)?;

@@ -338,6 +338,10 @@ impl NystromPca {
     /// What is done with `m` landmarks of some rank, as a plan without what it costs.
     pub(super) fn described(&self, m: usize, rank: usize, solver: &str, precision: Precision, why: &str) -> Plan {
         let name = self.nystrom.landmarks.name();
+        let reason = match self.nystrom.landmarks.count() {
+            Some(_) => format!("{m} landmarks, as they were given"),
+            None => format!("{m} landmarks by {name}, {why}"),
+        };
         Plan {
             gram: "nystrom".to_owned(),
             method: Some(name.to_owned()),
@@ -355,17 +359,13 @@ impl NystromPca {
             expected_passes: 1,
             expected_seconds: 0.0,
             expected_memory_bytes: 0,
-            reasons: vec![format!("{m} landmarks by {name}, {why}")],
+            reasons: vec![reason],
         }
     }
 
     /// Why there are as many landmarks as there are.
     pub(super) fn why(&self) -> &'static str {
-        if self.nystrom.n_landmarks.is_some() || self.nystrom.landmarks.count().is_some() {
-            "as asked for"
-        } else {
-            "as many as are taken if nobody says"
-        }
+        if self.nystrom.n_landmarks.is_some() { "as asked for" } else { "as many as are taken if nobody says" }
     }
 
     /// Seconds of a fit of so many rows over `m` landmarks, at a typical machine's speeds.

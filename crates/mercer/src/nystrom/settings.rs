@@ -205,6 +205,13 @@ impl Nystrom {
         room::needed(&self.landmarks, n, self.count(n), room::row_size(points, kernel, precision))
     }
 
+    /// What is to be said where more landmarks are asked for than there are rows.
+    pub(crate) fn warning_of_few_rows(&self, n: usize) -> Option<String> {
+        let (asked, m) = (self.n_landmarks?, self.count(n));
+        (asked > m)
+            .then(|| format!("{asked} landmarks were asked for, but there are only {m} rows: each of them is one"))
+    }
+
     /// The name of the rule that landmarks are chosen by.
     pub(crate) fn rule(&self) -> &'static str {
         self.landmarks.name()

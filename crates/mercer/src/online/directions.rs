@@ -55,7 +55,7 @@ impl Captured {
 pub(super) struct Directions {
     pub(super) captured: Captured,
     /// Each direction as a combination of the components, one column each.
-    combinations: Mat<f64>,
+    pub(super) combinations: Mat<f64>,
 }
 
 impl Directions {

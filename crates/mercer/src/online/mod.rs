@@ -25,6 +25,7 @@ mod look;
 mod lost;
 mod memory;
 mod model;
+mod outputs;
 mod passes;
 mod recent;
 mod settings;

@@ -12,7 +12,7 @@
 //! | [`Ridge`](PreimageMethod::Ridge) | all but precomputed | a regression learned from the basis points \[BWS04\] | always |
 //!
 //! All of them work on blocks of points with matrix products, on all threads, and every pre-image comes with its squared distance in feature
-//! space to what it stands for. [`Preimage`] is asked, [`PreparedPreimage`] answers; [`RidgePreimage`] is the regression by itself.
+//! space to what it stands for; one without a finite distance has not converged by any of them. [`Preimage`] is asked, [`PreparedPreimage`] answers; [`RidgePreimage`] is the regression by itself.
 //!
 //! # References
 //!

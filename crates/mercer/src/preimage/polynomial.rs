@@ -69,7 +69,7 @@ pub(super) fn decode(columns: &Columns, weights: MatRef<'_, f64>, start: MatRef<
         for k in 0..start.nrows() {
             found.z[(k, c)] = length * pairs.vectors[(k, c)];
         }
-        found.converged[c] = pairs.residuals[c] <= UNTIL.tolerance * pairs.values[c].abs();
+        found.converged[c] = pairs.converged[c];
         found.iterations[c] = 1;
     }
     found

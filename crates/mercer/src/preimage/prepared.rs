@@ -39,7 +39,7 @@ pub struct Reconstruction {
     pub points: Mat<f64>,
     /// The squared distance in feature space between each point's image and what its scores stand for.
     pub feature_error: Vec<f64>,
-    /// Whether the method found what it looks for; see the [table](super).
+    /// Whether the method found what it looks for, with an error that is finite; see the [table](super).
     pub converged: Vec<bool>,
     /// Steps that each point took, over all starts.
     pub iterations: Vec<usize>,
@@ -157,7 +157,7 @@ impl<'a> PreparedPreimage<'a> {
             }
             _ => self.first(scores, start.as_deref(), &context)?,
         };
-        let mut errors = self.errors(&points, scores, watch)?;
+        let mut errors = self.judge(&mut points, scores, watch)?;
         for round in 1..self.settings.starts() {
             let again: Vec<usize> = (0..n).filter(|&point| !points.converged[point]).collect();
             if again.is_empty() {
@@ -166,8 +166,8 @@ impl<'a> PreparedPreimage<'a> {
             let some = Mat::from_fn(again.len(), scores.ncols(), |i, j| scores[(again[i], j)]);
             // With a start of their own they have not been to the nearest basis point yet.
             let place = if start.is_some() { round - 1 } else { round };
-            let other = self.blocks(some.as_ref(), &context, |scores, _| Ok(self.near(scores, place)))?;
-            let other_errors = self.errors(&other, some.as_ref(), watch)?;
+            let mut other = self.blocks(some.as_ref(), &context, |scores, _| Ok(self.near(scores, place)))?;
+            let other_errors = self.judge(&mut other, some.as_ref(), watch)?;
             for (i, &point) in again.iter().enumerate() {
                 points.iterations[point] += other.iterations[i];
                 let is_better = other_errors[i] < errors[point] || !errors[point].is_finite();
@@ -300,6 +300,16 @@ impl<'a> PreparedPreimage<'a> {
             let x = found.z[(k, c)] + offset.map_or(0.0, |offset| offset[k]);
             scaling.map_or(x, |scaling| x / scaling.factor()[k] + scaling.shift()[k])
         })
+    }
+
+    /// The errors of what was found. What has none that is finite has not converged, however small its last step was: scores whose squares overflow are those of
+    /// no point.
+    fn judge(&self, found: &mut Found, scores: MatRef<'_, f64>, watch: &Watch<'_>) -> Result<Vec<f64>> {
+        let errors = self.errors(found, scores, watch)?;
+        for (converged, error) in found.converged.iter_mut().zip(&errors) {
+            *converged &= error.is_finite();
+        }
+        Ok(errors)
     }
 
     /// `‖φ(z) − ψ‖²`: what the components leave of `φ(z)`, and the squared differences of scores.

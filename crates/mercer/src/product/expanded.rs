@@ -3,7 +3,7 @@
 use faer::{Mat, MatRef};
 
 use super::check::CHECK_SEED;
-use super::{KernelProduct, ProductRecord, subtract_column_means};
+use super::{KernelProduct, ProductRecord, column_means, subtract, subtract_column_means};
 use crate::choices::{Center, GramChoice};
 use crate::data::Points;
 use crate::error::{Error, Result, short};
@@ -32,53 +32,19 @@ impl KernelProduct {
         if centered {
             subtract_column_means(&mut vectors);
         }
-        let (tolerance, doubled) = (self.tolerance.unwrap_or(DEFAULT_TOLERANCE), self.errors_of_a_product());
-        let rows = queries.map_or(n, Points::n_samples);
         let wanted = self.wanted(points, b, queries)?;
         let expansion = Expansion::new(&self.kernel, points, &wanted, context)?;
-        let (mut product, own_mean) = match queries {
-            None => {
-                let mut product = Mat::zeros(n, b);
-                expansion.apply(vectors.as_ref(), product.as_mut(), context)?;
-                (product, None)
-            }
-            Some(queries) => {
-                let compressed = expansion.compress(vectors.as_ref(), context)?;
-                let own = if centered { Some(expansion.product(&compressed, points, context)?) } else { None };
-                (expansion.product(&compressed, queries, context)?, own)
-            }
-        };
+        let (mut product, means) = self.sums(&expansion, points, vectors.as_ref(), queries, context)?;
         let mut seconds = stopwatch.seconds();
         let (error, checked_rows) = self.certify(&expansion, &product, points, vectors.as_ref(), queries, context)?;
-        let measured_error = error.map(|error| doubled * error);
         let stopwatch = Stopwatch::start();
-        match (centered, own_mean) {
-            (false, _) => {}
-            (true, None) => subtract_column_means(&mut product),
-            (true, Some(own)) => {
-                for j in 0..b {
-                    let mean = own.col(j).iter().sum::<f64>() / n as f64;
-                    product.col_mut(j).iter_mut().for_each(|value| *value -= mean);
-                }
-            }
-        }
+        subtract(&mut product, &means);
         seconds += stopwatch.seconds();
-        if let Some(error) = measured_error.filter(|&error| error > tolerance) {
-            return Err(Error::invalid(
-                "tolerance",
-                format!("at least {error:.1e}, which is what was measured"),
-                short(tolerance),
-            ));
-        }
-        let bound = doubled * expansion.bound();
-        let mut warnings = expansion.warnings().to_vec();
-        if bound > tolerance {
-            warnings.push(format!(
-                "rounding may take the error to {bound:.1e}, beyond the tolerance {}; what was measured is within it",
-                short(tolerance)
-            ));
-        }
-        let direct = if expansion.is_tiled() && queries.is_some() { (rows * n) as u64 } else { 0 };
+        let measured_error = error.map(|error| self.errors_of_a_product() * error);
+        let (bound, warnings) = self.judge(&expansion, measured_error)?;
+        // Those of the tiles between two sets of points are not counted by the expansion; the means are those of the points themselves.
+        let of_means = if centered { n } else { 0 };
+        let direct = queries.filter(|_| expansion.is_tiled()).map_or(0, |to| ((to.n_samples() + of_means) * n) as u64);
         let gram = if expansion.is_tiled() { "tiled" } else { "expansion" };
         let record = ProductRecord {
             n_rows: product.nrows(),
@@ -101,6 +67,48 @@ impl KernelProduct {
             warnings,
         };
         Ok((product, record))
+    }
+
+    /// The sums before they are centred, and what centring subtracts from each column: the mean of the product with the points themselves.
+    fn sums(
+        &self,
+        expansion: &Expansion,
+        points: &Points,
+        vectors: MatRef<'_, f64>,
+        queries: Option<&Points>,
+        context: &Context<'_>,
+    ) -> Result<(Mat<f64>, Vec<f64>)> {
+        let centered = self.center == Center::Yes;
+        let Some(queries) = queries else {
+            let mut product = Mat::zeros(points.n_samples(), vectors.ncols());
+            expansion.apply(vectors, product.as_mut(), context)?;
+            let means = if centered { column_means(&product) } else { Vec::new() };
+            return Ok((product, means));
+        };
+        let compressed = expansion.compress(vectors, context)?;
+        let means = if centered { column_means(&expansion.product(&compressed, points, context)?) } else { Vec::new() };
+        Ok((expansion.product(&compressed, queries, context)?, means))
+    }
+
+    /// The bound of the product's error, and what there is to say of it; an error that was measured beyond the tolerance is refused.
+    fn judge(&self, expansion: &Expansion, measured_error: Option<f64>) -> Result<(f64, Vec<String>)> {
+        let tolerance = self.tolerance.unwrap_or(DEFAULT_TOLERANCE);
+        if let Some(error) = measured_error.filter(|&error| error > tolerance) {
+            return Err(Error::invalid(
+                "tolerance",
+                format!("at least {error:.1e}, which is what was measured"),
+                short(tolerance),
+            ));
+        }
+        let bound = self.errors_of_a_product() * expansion.bound();
+        let mut warnings = expansion.warnings().to_vec();
+        if bound > tolerance {
+            warnings.push(format!(
+                "rounding may take the error to {bound:.1e}, beyond the tolerance {}; what was measured is within it",
+                short(tolerance)
+            ));
+        }
+        Ok((bound, warnings))
     }
 
     /// Whether the product is made by an expansion that nobody asked for: an error is allowed, and it costs much less than tiles do.

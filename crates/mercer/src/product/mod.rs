@@ -405,9 +405,18 @@ struct Made {
 
 /// `x ← H x` with `H = I - 11ᵀ/n`.
 fn subtract_column_means(x: &mut Mat<f64>) {
+    let means = column_means(x);
+    subtract(x, &means);
+}
+
+fn column_means(x: &Mat<f64>) -> Vec<f64> {
     let n = x.nrows() as f64;
-    for j in 0..x.ncols() {
-        let mean = x.col(j).iter().sum::<f64>() / n;
-        x.col_mut(j).iter_mut().for_each(|value| *value -= mean);
+    x.col_iter().map(|column| column.iter().sum::<f64>() / n).collect()
+}
+
+/// Subtracts a number from each column; nothing if there are none.
+fn subtract(x: &mut Mat<f64>, numbers: &[f64]) {
+    for (j, number) in numbers.iter().enumerate() {
+        x.col_mut(j).iter_mut().for_each(|value| *value -= number);
     }
 }

@@ -2,11 +2,10 @@
 
 use faer::Mat;
 
-use super::grid::too_large;
 use crate::data::{Points, sample_rows};
 use crate::eigen::{Order, small_eigen};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Pairing};
+use crate::kernel::{Kernel, Pairing, too_far_apart};
 
 /// Some points and the scalars of their pairs.
 pub(super) struct Sample {
@@ -33,7 +32,7 @@ impl Sample {
         let rows = sample_rows(points.n_samples(), size, seed);
         let sample = Self::of(rows.into_iter().map(|row| points.row(row)).collect(), pairing);
         let is_finite = (0..sample.len()).all(|j| sample.scalars.col(j).iter().all(|s| s.is_finite()));
-        if is_finite { Ok(sample) } else { Err(too_large(points)) }
+        if is_finite { Ok(sample) } else { Err(too_far_apart(points)) }
     }
 
     fn of(points: Vec<Vec<f64>>, pairing: Pairing) -> Self {

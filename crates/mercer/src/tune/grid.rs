@@ -2,7 +2,7 @@
 
 use crate::data::Points;
 use crate::error::{Error, Result, short};
-use crate::kernel::{Kernel, Pairing, pair_scalars};
+use crate::kernel::{Kernel, Pairing, pair_scalars, too_far_apart};
 use crate::scalar::Precision;
 
 /// Bandwidths of a grid, at most (unless the data's distances span more than as many octaves).
@@ -58,7 +58,7 @@ impl Distances {
             .map(|place| *values.select_nth_unstable_by(place, f64::total_cmp).1);
         let found = Self { close, median, farthest };
         match found.ends(BEYOND, BEYOND) {
-            (low, _) if low < WITHIN.0 => Err(too_large(points)),
+            (low, _) if low < WITHIN.0 => Err(too_far_apart(points)),
             (_, high) if high > WITHIN.1 => Err(Error::TooClose { distance: close }),
             _ => Ok(found),
         }
@@ -130,7 +130,7 @@ pub(super) fn check_bandwidths(name: &'static str, bandwidths: &[f64], distances
 pub(super) fn some_scalars(points: &Points, scalar: impl Fn(&[f64], &[f64]) -> f64) -> Result<Vec<f64>> {
     let n = points.n_samples();
     let finite = |values: Vec<f64>| {
-        if values.iter().all(|value| value.is_finite()) { Ok(values) } else { Err(too_large(points)) }
+        if values.iter().all(|value| value.is_finite()) { Ok(values) } else { Err(too_far_apart(points)) }
     };
     match pair_scalars(points, SAMPLE, &scalar) {
         Err(Error::NoVariance { .. }) if n > SAMPLE => {}
@@ -144,11 +144,12 @@ pub(super) fn some_scalars(points: &Points, scalar: impl Fn(&[f64], &[f64]) -> f
         .and_then(finite)
 }
 
-/// The error that names the row with the largest number.
-pub(super) fn too_large(points: &Points) -> Error {
-    let size = |row: usize| points.row(row).into_iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
-    let row = (0..points.n_samples()).max_by(|&a, &b| size(a).total_cmp(&size(b)).then(b.cmp(&a))).unwrap_or(0);
-    Error::TooLarge { row, precision: Precision::F64 }
+/// An error of some of the points as one of all of them: a row of a sample is another row there, and no inverse width was given that could be smaller.
+pub(super) fn of_all(error: Error, points: &Points) -> Error {
+    match error {
+        Error::TooFarApart { .. } | Error::TooLarge { precision: Precision::F64, .. } => too_far_apart(points),
+        other => other,
+    }
 }
 
 /// Whether `gamma` multiplies the distance and not its square.

@@ -10,14 +10,13 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 
 use super::between::{Layout, Share};
-use super::grid::too_large;
 use super::rounding::Trust;
 use super::spectrum::{Slopes, Sums};
 use crate::data::Points;
 use crate::eigen::many::add;
 use crate::error::{Error, Result};
 use crate::gram::{Element, PairScalars, diagonal};
-use crate::kernel::{Kernel, Pairing, Parameter};
+use crate::kernel::{Kernel, Pairing, Parameter, too_far_apart};
 use crate::scalar::Precision;
 use crate::tile::{Part, TileSums, gaussian_sums, kernel_sums};
 use crate::watch::Context;
@@ -153,7 +152,7 @@ impl Evaluator {
                 Err(Error::KernelOverflow { kernel, row, value, precision, n_samples: self.n() })
             }
             // Values of a kernel of a distance are small; what overflows is the distance that its derivative has as a factor.
-            _ => Err(too_large(&self.points)),
+            _ => Err(too_far_apart(&self.points)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The search: from points to a curve and its maxima.
 
 use super::dense::Sample;
-use super::grid::{Distances, bandwidth, check_bandwidths, check_points, gamma};
+use super::grid::{Distances, bandwidth, check_bandwidths, check_points, gamma, of_all};
 use super::maxima::{Bracket, Peak, brackets};
 use super::pass::Evaluator;
 use super::result::{Maximum, Tuning};
@@ -101,15 +101,16 @@ pub(super) fn tune(
     check_bandwidths("bandwidths", settings.bandwidths.as_deref().unwrap_or_default(), distances.as_ref())?;
     let trust = Trust::DIRECT;
     let mut task = Task { settings, points, kernel, distances, precision, trust, takes_bandwidths, context };
-    let coarse = task.settle_precision()?;
-    let (mut curve, method) = match settings.criterion {
-        Criterion::Median | Criterion::Scale => task.heuristic()?,
-        Criterion::Variance if task.wants_sampling() => task.sampled_curve()?,
-        Criterion::Variance => (task.exact(points, Sums::graded_variance)?, TuneMethod::Exact),
-        Criterion::EffectiveRank => task.effective_rank()?,
-        Criterion::Leading => rivals::leading(&task)?,
-        Criterion::Reconstruction => rivals::reconstruction(&task)?,
+    let coarse = task.settle_precision().map_err(|error| of_all(error, points))?;
+    let found = match settings.criterion {
+        Criterion::Median | Criterion::Scale => task.heuristic(),
+        Criterion::Variance if task.wants_sampling() => task.sampled_curve(),
+        Criterion::Variance => task.exact(points, Sums::graded_variance).map(|curve| (curve, TuneMethod::Exact)),
+        Criterion::EffectiveRank => task.effective_rank(),
+        Criterion::Leading => rivals::leading(&task),
+        Criterion::Reconstruction => rivals::reconstruction(&task),
     };
+    let (mut curve, method) = found.map_err(|error| of_all(error, points))?;
     curve.warnings.extend(coarse);
     Ok(task.tuning(curve, method, stopwatch))
 }

@@ -8,7 +8,7 @@ use super::pass::Evaluator;
 use super::rounding;
 use super::spectrum::Sums;
 use crate::data::Points;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 use crate::kernel::{Kernel, Parameter};
 use crate::watch::{Context, Phase, Threads, Watch};
 
@@ -220,8 +220,8 @@ pub fn check_ranges(kernel: &Kernel, ranges: &[ParameterBox]) -> Result<()> {
             return Ok(());
         }
         let domain = if is_scale { "positive numbers" } else { "numbers" };
-        let requirement = format!("looked for between two {domain}, the smaller one first");
-        Err(Error::invalid(parameter.name(), requirement, format!("{low} to {high}")))
+        let requirement = format!("two {domain} for {}, the smaller one first", parameter.name());
+        Err(Error::invalid("ranges", requirement, format!("{} to {}", short(low), short(high))))
     })
 }
 

@@ -421,6 +421,23 @@ fn the_decay_that_is_left_out_is_a_quarter_of_all_updates() {
     assert_eq!(endless.decay(), Some(6.0 * usize::MAX as f64 / 4.0));
 }
 
+/// The eigenvalues of a string's matrix crowd at the upper end, so that 300 products of 500 tell none of them to ten digits.
+#[test]
+fn codes_whose_eigenpair_has_not_converged_are_told() {
+    let d = 500;
+    let string = |at: usize| if (at / d).abs_diff(at % d) == 1 { 0.5 } else { 0.0 };
+    let corner = |at: usize| if at == 0 { 1.0 } else { 0.0 };
+    let decoder: Vec<f64> = (0..d * d).map(string).chain((0..d * d).map(corner)).collect();
+    let start = StartFrom::Given(Given { encoder: vec![0.0; 2 * d * d], decoder });
+    let points = pictures(2, d, 24);
+    let model = AutoencoderKernelPca::new(2).start(start).epochs(0).fit(&points).unwrap();
+    let codes = Mat::from_fn(3, 2, |i, j| if i == j { 1.0 } else { 0.0 });
+    let found = model.decode_watched(codes.as_ref(), None, &Threads::new(2).unwrap(), &Watch::new()).unwrap();
+    assert_eq!((found.converged.as_slice(), found.n_not_converged()), ([false, true, true].as_slice(), 1));
+    assert!((found.points[(1, 0)].abs() - 1.0).abs() < 1e-12, "the corner is a point");
+    assert!((0..d).all(|k| found.points[(2, k)] == 0.0), "nothing is decoded to nothing");
+}
+
 #[test]
 fn losses_can_be_stopped() {
     use std::sync::atomic::AtomicBool;

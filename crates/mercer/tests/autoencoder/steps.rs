@@ -83,11 +83,27 @@ fn more_points_that_are_cut_off_count_as_far_as_they_were_learned_from() {
     assert!(learned > 0 && learned < 300 && learned == 20 * (model.n_updates() - fitted.n_updates()), "{learned}");
     let mean = |k: usize| (0..100 + learned).map(|i| points.row(i)[k]).sum::<f64>() / (100 + learned) as f64;
     assert!((0..12).all(|k| (model.mean()[k] - mean(k)).abs() < 1e-12));
-    // Stopped before its first update, it is an error, and nothing has changed.
-    let mut untouched = fitted.clone();
-    stop.store(true, Ordering::Relaxed);
-    assert!(untouched.partial_fit(&more, &Watch::new().interrupt(&stop)).is_err());
-    assert_eq!((untouched.encoder(), untouched.n_samples()), (fitted.encoder(), fitted.n_samples()));
+}
+
+/// Whether it has a step, or was itself stopped before one was found.
+#[test]
+fn more_points_that_are_cut_off_before_the_first_update_leave_everything_as_it_was() {
+    let (points, stop) = (pictures(200, 12, 35), AtomicBool::new(true));
+    let settings = AutoencoderKernelPca::new(2).start(StartFrom::Random).epochs(2).batch_size(20);
+    let watch = Watch::new().interrupt(&stop);
+    let without_step = settings.fit_watched(&points, &watch).unwrap();
+    assert_eq!(without_step.learning_rate(), 0.0);
+    for fitted in [settings.fit(&points).unwrap(), without_step] {
+        let mut untouched = fitted.clone();
+        untouched.partial_fit(&pictures(100, 12, 36), &watch).unwrap();
+        assert!(untouched.was_stopped() && !untouched.converged() && !untouched.diverged());
+        assert_eq!((untouched.encoder(), untouched.decoder()), (fitted.encoder(), fitted.decoder()));
+        assert_eq!((untouched.n_samples(), untouched.mean()), (fitted.n_samples(), fitted.mean()));
+        assert_eq!((untouched.n_updates(), untouched.history()), (fitted.n_updates(), fitted.history()));
+        // And it goes on from there.
+        untouched.partial_fit(&points, &Watch::new()).unwrap();
+        assert!(untouched.converged() && untouched.n_updates() > fitted.n_updates());
+    }
 }
 
 #[test]

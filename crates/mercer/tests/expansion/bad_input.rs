@@ -3,7 +3,9 @@
 use faer::Mat;
 use mercer::expansion::{Expansion, Wanted};
 use mercer::watch::Threads;
-use mercer::{ExpansionMethod, GramChoice, Kernel, KernelPca, KernelProduct, MemoryBudget, Points, Precision, Watch};
+use mercer::{
+    Center, ExpansionMethod, GramChoice, Kernel, KernelPca, KernelProduct, MemoryBudget, Points, Precision, Watch,
+};
 use mercer_testkit::context;
 use mercer_testkit::contract::apply;
 
@@ -35,6 +37,18 @@ fn a_bandwidth_far_too_small_falls_back_to_tiles_and_says_so() {
     assert_eq!(model.record().gram, "tiled");
     assert!(model.record().expansion.is_none());
     assert!(model.record().warnings[0].contains("instead of an expansion"), "{:?}", model.record().warnings);
+}
+
+#[test]
+fn tiles_in_the_place_of_an_expansion_count_every_entry() {
+    let (points, queries) = (in_box(200, &[1.0; 3], 1), in_box(30, &[1.0; 3], 2));
+    let u = vectors(200, 2, 2);
+    let product = KernelProduct::new(Kernel::gaussian(1e9).unwrap()).gram(GramChoice::Expansion);
+    for (center, rows) in [(Center::No, 30), (Center::Yes, 30 + 200)] {
+        let product = product.clone().center(center);
+        let (_, record) = product.multiply(&points, u.as_ref(), Some(&queries), &Watch::new()).unwrap();
+        assert_eq!((record.gram.as_str(), record.kernel_entries), ("tiled", rows * 200), "{center:?}");
+    }
 }
 
 #[test]

@@ -125,6 +125,16 @@ fn the_plan_finds_an_expansion_by_itself_where_it_pays() {
 }
 
 #[test]
+fn the_time_of_a_plan_has_the_rows_that_the_error_is_measured_on() {
+    let points = in_box(100_000, &[1.0; 2], 5);
+    let pca = KernelPca::new(Kernel::linear()).n_components(2).gram(GramChoice::Expansion).threads(1);
+    let plan = pca.plan(&points).unwrap();
+    assert_eq!(plan.gram, "expansion");
+    // A hundred rows of 100 000 entries, of some nanoseconds each; sums over two coordinates are next to nothing.
+    assert!(plan.expected_seconds > 100.0 * 1e5 * 5e-9, "{}", plan.expected_seconds);
+}
+
+#[test]
 fn a_polynomial_kernel_has_no_more_components_than_monomials() {
     let points = in_box(500, &[1.0; 2], 6);
     let pca = KernelPca::new(Kernel::polynomial(1.0, 1.0, 2).unwrap()).n_components(9).gram(GramChoice::Expansion);

@@ -6,6 +6,7 @@ mod bad_input;
 mod budget;
 mod explained;
 mod laws;
+mod outputs;
 mod recursion;
 mod reference;
 mod saved;

@@ -119,14 +119,29 @@ fn points_so_far_apart_that_a_distance_overflows() {
     let far = points(&values);
     for criterion in [Criterion::Variance, Criterion::EffectiveRank, Criterion::Leading, Criterion::Reconstruction] {
         let outcome = gaussian().criterion(criterion).tune(&far);
-        assert!(matches!(outcome, Err(Error::TooLarge { row: 40, .. })), "{criterion:?}: {outcome:?}");
+        assert!(matches!(outcome, Err(Error::TooFarApart { row: 40, .. })), "{criterion:?}: {outcome:?}");
         // Bandwidths of one's own do not help: there is no kernel of such a pair.
         let outcome = gaussian().criterion(criterion).bandwidths([1.0, 2.0]).tune(&far);
-        assert!(matches!(outcome, Err(Error::TooLarge { row: 40, .. })), "{criterion:?}: {outcome:?}");
+        assert!(matches!(outcome, Err(Error::TooFarApart { row: 40, .. })), "{criterion:?}: {outcome:?}");
     }
     // Squares that are numbers, but not with the widths that are looked at.
     values[40] = 1e153;
-    assert!(matches!(gaussian().tune(&points(&values)), Err(Error::TooLarge { row: 40, .. })));
+    assert!(matches!(gaussian().tune(&points(&values)), Err(Error::TooFarApart { row: 40, .. })));
+}
+
+#[test]
+fn points_whose_distances_all_overflow_are_not_blamed_on_gamma() {
+    let values: Vec<f64> = (0..40).map(|i| 1e200 * (1.0 + f64::from(i * i % 17))).collect();
+    let far = points(&values);
+    for criterion in [Criterion::Median, Criterion::Scale, Criterion::Variance] {
+        let error = gaussian().criterion(criterion).tune(&far).unwrap_err();
+        let expected = "row 4 is too large for a width to be found: its largest number is 1.7e201, and squared distances of such numbers \
+                        overflow f64; multiply the data by 6e-202, standardize it, or leave the row out";
+        assert_eq!(error.to_string(), expected, "{criterion:?}");
+        assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
+    let scaled: Vec<f64> = values.iter().map(|x| 6e-202 * x).collect();
+    assert!(gaussian().criterion(Criterion::Median).tune(&points(&scaled)).is_ok());
 }
 
 #[test]
@@ -217,7 +232,10 @@ fn ranges_of_parameters_that_make_no_sense() {
         tune_parameters(&data, &kernel, &boxes, 10, &threads, &watch)
     };
     assert_refused(with(&[]), &["ranges", "at least one parameter"]);
-    assert_refused(with(&[(Parameter::Gamma, 0.0, 2.0)]), &["gamma", "two positive numbers", "0 to 2"]);
+    assert_refused(
+        with(&[(Parameter::Gamma, 0.0, 2.0)]),
+        &["`ranges` must be two positive numbers for gamma", "0 to 2"],
+    );
     assert_refused(with(&[(Parameter::Gamma, 0.1, f64::INFINITY)]), &["gamma", "0.1 to inf"]);
     assert_refused(with(&[(Parameter::Alpha, 2.0, 0.5)]), &["alpha", "smaller one first", "2 to 0.5"]);
     assert_refused(with(&[(Parameter::Coef0, 0.0, 2.0)]), &["coef0", "rational-quadratic"]);

@@ -155,7 +155,22 @@ fn check(kernel: &str, ranges: &[ParameterBox]) -> Result<()> {
             )));
         }
     }
-    if ranges.is_empty() { Ok(()) } else { Ok(check_ranges(&specimen, ranges)?) }
+    ranges.iter().try_for_each(|range| {
+        check_ranges(&specimen, std::slice::from_ref(range)).map_err(|error| of_range(range, error))
+    })
+}
+
+/// What the library says of a range, under the name that it is typed with.
+fn of_range(range: &ParameterBox, error: mercer::Error) -> Failure {
+    match error {
+        mercer::Error::InvalidParameter { requirement, .. } => Failure::usage(format!(
+            "--parameters {}={}:{}: give {requirement}",
+            range.parameter.name(),
+            short(range.low),
+            short(range.high)
+        )),
+        other => other.into(),
+    }
 }
 
 /// The kernel that a climb starts from, and what the search for its width has to say. That there is none is told without advice: no flag gives one.

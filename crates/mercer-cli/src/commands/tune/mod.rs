@@ -74,7 +74,7 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
     if args.climb.max_steps.is_some() {
         return Err(Failure::usage("--max-steps belongs to --parameters and --per-column: leave it out"));
     }
-    check_kernel(&args.kernel, !args.search.bandwidths.is_empty())?;
+    check_kernel(&args.kernel, args.search.criterion, !args.search.bandwidths.is_empty())?;
     let pictures = args.report_dir.as_deref().map(Report::new).transpose()?;
     let outputs: Vec<&Path> = pictures.iter().flat_map(Report::files).collect();
     session.check_outputs(outputs, &[("data", &args.points)])?;
@@ -128,19 +128,24 @@ pub(super) fn is_of_distance(name: &str) -> bool {
 }
 
 /// Refuses kernels that have no width, and those whose width could be anything if nobody says where to look.
-fn check_kernel(name: &str, has_bandwidths: bool) -> Result<()> {
+fn check_kernel(name: &str, criterion: Criterion, has_bandwidths: bool) -> Result<()> {
     let has_width = KernelSpec::specimen(name).is_ok_and(|kernel| kernel.parameters().contains(&Parameter::Gamma));
-    if is_of_distance(name) || (has_width && has_bandwidths) {
+    // The variance of the values needs no distances.
+    if is_of_distance(name) || (has_width && (has_bandwidths || criterion == Criterion::Scale)) {
         return Ok(());
     }
     let others: Vec<&str> = NAMES.into_iter().filter(|name| is_of_distance(name)).collect();
     let others = others.join(", ");
-    Err(Failure::usage(if has_width {
-        format!(
+    Err(Failure::usage(match criterion {
+        _ if !has_width => {
+            format!("--kernel {name} has no width to tune: it is not a function of a distance, as {others} are")
+        }
+        Criterion::Median => {
+            format!("--criterion median is for kernels of a distance, which are {others}, but --kernel is {name}")
+        }
+        _ => format!(
             "--kernel {name} is not a function of a distance, as {others} are: say with --bandwidths which widths to try"
-        )
-    } else {
-        format!("--kernel {name} has no width to tune: it is not a function of a distance, as {others} are")
+        ),
     }))
 }
 
@@ -156,15 +161,19 @@ fn kernel_spec(args: &TuneArgs) -> KernelSpec {
     args.alpha.into_iter().fold(spec, KernelSpec::alpha)
 }
 
+/// The search that was asked for. A flag that it has no use for is refused by the library, but not beside other criteria that have one.
 fn tuner(args: &TuneArgs) -> KernelTuner {
     let search = &args.search;
+    let searches = !search.compare || !matches!(search.criterion, Criterion::Median | Criterion::Scale);
+    let counts = !search.compare || matches!(search.criterion, Criterion::Leading | Criterion::Reconstruction);
     let tuner = KernelTuner::new(kernel_spec(args)).criterion(search.criterion).method(search.method).seed(search.seed);
-    let tuner = search.tolerance.into_iter().fold(tuner, KernelTuner::tolerance);
-    let tuner = search.n_components.into_iter().fold(tuner, KernelTuner::n_components);
-    over_bandwidths(args, tuner)
+    let tuner = search.tolerance.filter(|_| searches).into_iter().fold(tuner, KernelTuner::tolerance);
+    let tuner = search.n_components.filter(|_| counts).into_iter().fold(tuner, KernelTuner::n_components);
+    if searches { over_bandwidths(args, tuner) } else { tuner }
 }
 
-/// The search of another criterion, with what of the flags it has a use for: others than the variance choose their points by themselves.
+/// The search of another criterion, with what of the flags it has a use for: others than the variance choose their points by themselves, but for the effective rank,
+/// which takes all if all pairs are asked for.
 fn rival_tuner(args: &TuneArgs, criterion: Criterion) -> KernelTuner {
     let search = &args.search;
     let tuner = KernelTuner::new(kernel_spec(args)).criterion(criterion).seed(search.seed);
@@ -174,6 +183,9 @@ fn rival_tuner(args: &TuneArgs, criterion: Criterion) -> KernelTuner {
     let tuner = search.tolerance.into_iter().fold(tuner, KernelTuner::tolerance);
     match criterion {
         Criterion::Variance => over_bandwidths(args, tuner.method(search.method)),
+        Criterion::EffectiveRank if search.method == TuneMethod::Exact => {
+            over_bandwidths(args, tuner.method(TuneMethod::Exact))
+        }
         Criterion::Leading | Criterion::Reconstruction => {
             over_bandwidths(args, search.n_components.into_iter().fold(tuner, KernelTuner::n_components))
         }
@@ -306,13 +318,33 @@ mod tests {
     use super::*;
     use crate::args::{Cli, Command};
 
-    #[test]
-    fn other_criteria_get_the_tolerance_and_the_method_that_were_asked_for() {
-        let words = "mercer tune x.csv --compare --criterion effective-rank --method exact --tolerance 1e-4";
+    fn parsed(words: &str) -> TuneArgs {
         let Command::Tune(args) = Cli::try_parse_from(words.split(' ')).expect("a call").command else {
             panic!("another command")
         };
-        let own = |criterion| KernelTuner::new(KernelSpec::new("gaussian")).criterion(criterion);
+        *args
+    }
+
+    fn own(criterion: Criterion) -> KernelTuner {
+        KernelTuner::new(KernelSpec::new("gaussian")).criterion(criterion)
+    }
+
+    #[test]
+    fn flags_for_other_criteria_do_not_stop_the_one_beside_them() {
+        let args = parsed("mercer tune x.csv --compare -n 3");
+        assert_eq!(tuner(&args), own(Criterion::Variance));
+        assert_eq!(rival_tuner(&args, Criterion::Leading), own(Criterion::Leading).n_components(3));
+        let args = parsed("mercer tune x.csv --compare --criterion median --bandwidths 1,2 --tolerance 0.1");
+        assert_eq!(tuner(&args), own(Criterion::Median));
+        // Alone it is told that it has no use for them.
+        assert_eq!(tuner(&parsed("mercer tune x.csv -n 3")), own(Criterion::Variance).n_components(3));
+    }
+
+    #[test]
+    fn other_criteria_get_the_tolerance_and_the_method_that_were_asked_for() {
+        let args = parsed("mercer tune x.csv --compare --criterion reconstruction --method exact --tolerance 1e-4");
+        let rank = own(Criterion::EffectiveRank).tolerance(1e-4).method(TuneMethod::Exact);
+        assert_eq!(rival_tuner(&args, Criterion::EffectiveRank), rank);
         let variance = own(Criterion::Variance).tolerance(1e-4).method(TuneMethod::Exact);
         assert_eq!(rival_tuner(&args, Criterion::Variance), variance);
         // Of more points than it can take it takes some, which nobody can change.
@@ -323,17 +355,20 @@ mod tests {
     #[test]
     fn every_kernel_is_tuned_or_refused_by_its_own_name() {
         for name in ["gaussian", "laplacian", "exponential", "matern32"] {
-            assert!(check_kernel(name, false).is_ok(), "{name}");
+            assert!(check_kernel(name, Criterion::Variance, false).is_ok(), "{name}");
         }
         for name in ["polynomial", "sigmoid"] {
-            assert!(check_kernel(name, true).is_ok(), "{name}");
-            let message = check_kernel(name, false).unwrap_err().to_string();
+            assert!(check_kernel(name, Criterion::Variance, true).is_ok(), "{name}");
+            assert!(check_kernel(name, Criterion::Scale, false).is_ok(), "{name}");
+            let message = check_kernel(name, Criterion::Median, false).unwrap_err().to_string();
+            assert!(message.ends_with(&format!(", but --kernel is {name}")), "bandwidths would be no help: {message}");
+            let message = check_kernel(name, Criterion::Variance, false).unwrap_err().to_string();
             assert!(message.starts_with(&format!("--kernel {name} is not a function of a distance")), "{message}");
             assert!(message.ends_with("say with --bandwidths which widths to try"), "{message}");
         }
         for name in ["linear", "cosine", "precomputed"] {
             for has_bandwidths in [false, true] {
-                let message = check_kernel(name, has_bandwidths).unwrap_err().to_string();
+                let message = check_kernel(name, Criterion::Variance, has_bandwidths).unwrap_err().to_string();
                 assert!(message.starts_with(&format!("--kernel {name} has no width to tune")), "{message}");
                 assert!(message.contains("gaussian") && !message.contains("gamma"), "{message}");
             }

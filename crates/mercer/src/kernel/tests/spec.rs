@@ -100,6 +100,20 @@ fn the_median_of_many_points_comes_from_a_sample_that_is_always_the_same() {
 }
 
 #[test]
+fn points_so_far_apart_or_so_close_that_no_inverse_width_is_a_number() {
+    let (far, close) = (column(&[0.0, 1e200, -3e200]), column(&[0.0, 1e-160, 3e-160]));
+    for width in [Width::Median, Width::Scale] {
+        let spec = KernelSpec::new("gaussian").width(width);
+        let error = spec.resolve(&far).unwrap_err();
+        assert!(matches!(error, Error::TooFarApart { row: 2, largest: 3e200 }), "{width}: {error}");
+        let error = spec.resolve(&close).unwrap_err();
+        assert!(matches!(error, Error::TooClose { .. }), "{width}: {error}");
+    }
+    // Distances themselves are numbers.
+    assert_eq!(gamma("laplacian", Width::Median, &far), 1.0 / 3e200);
+}
+
+#[test]
 fn what_cannot_be_resolved_is_refused_with_a_reason() {
     let (points, equal) = (column(&[0.0, 1.0]), column(&[5.0, 5.0, 5.0]));
     let new = KernelSpec::new;

@@ -1,8 +1,6 @@
-//! Digits of MNIST, whole or one pixel of four, and noise on them.
+//! Digits of MNIST, whole or one pixel of four.
 
 use mercer::Points;
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::{Rng, SeedableRng};
 
 use super::super::stage::Stage;
 use crate::failure::{Failure, InputError, Result};
@@ -107,37 +105,6 @@ fn norm(row: &[f64]) -> f64 {
     row.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
-/// Noise on pictures whose largest norm is one.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Noise {
-    /// Independent normal numbers of this deviation.
-    Gaussian(f64),
-    /// Pixels that are zero with this probability.
-    Speckle(f64),
-}
-
-/// Pictures with noise, the same for the same pictures.
-pub(super) fn with_noise(points: &Points, noise: Noise) -> Result<Points> {
-    let mut random = ChaCha8Rng::seed_from_u64(3);
-    let mut uniform = move || ((random.next_u64() >> 11) as f64 + 0.5) * 0.5_f64.powi(53);
-    let (n, d) = (points.n_samples(), points.n_features());
-    let mut values = Vec::with_capacity(n * d);
-    for i in 0..n {
-        for x in points.row(i) {
-            let value = match noise {
-                Noise::Gaussian(deviation) => {
-                    let radius = (-2.0 * uniform().ln()).sqrt();
-                    x + deviation * radius * (std::f64::consts::TAU * uniform()).cos()
-                }
-                Noise::Speckle(share) if uniform() < share => 0.0,
-                Noise::Speckle(_) => x,
-            };
-            values.push(value as f32);
-        }
-    }
-    Ok(Points::from_f32(values, n, d)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,20 +132,5 @@ mod tests {
         let expected = f64::from(2_u8 * 28 + 2) / 2.0;
         assert!((ratio - expected).abs() < 1e-4 * expected, "{ratio}");
         assert!(digits(6).set(Sizes { learned: 3, held_out: 2, classified: 4 }, false).is_err());
-    }
-
-    #[test]
-    fn noise_is_as_strong_as_it_is_called() {
-        let points = Points::from_f64(vec![0.5; 20_000], 100, 200).unwrap();
-        for none in [Noise::Gaussian(0.0), Noise::Speckle(0.0)] {
-            let same = with_noise(&points, none).unwrap();
-            assert!((0..100).all(|i| same.row(i) == points.row(i)), "{none:?}");
-        }
-        let noisy = with_noise(&points, Noise::Gaussian(0.1)).unwrap();
-        let square: f64 = (0..100).flat_map(|i| noisy.row(i)).map(|x| (x - 0.5).powi(2)).sum();
-        assert!((square / 20_000.0 / 0.01 - 1.0).abs() < 0.05);
-        let noisy = with_noise(&points, Noise::Speckle(0.3)).unwrap();
-        let zeros = (0..100).flat_map(|i| noisy.row(i)).filter(|&x| x == 0.0).count();
-        assert!((zeros as f64 / 20_000.0 - 0.3).abs() < 0.02);
     }
 }

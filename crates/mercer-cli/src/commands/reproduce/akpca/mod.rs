@@ -18,6 +18,7 @@ use self::digits::{Digits, Set, Sizes};
 use self::measure::{Dealt, Entry, Method, measure};
 use super::findings::{Findings, Found};
 use super::stage::Stage;
+use crate::codecs::distance;
 use crate::failure::Result;
 
 const TITLE: &str = "Autoencoder kernel PCA of digits";
@@ -160,7 +161,7 @@ impl Experiment<'_> {
             )?);
         }
         let plain = LinearPca::fit(&set.learned, k, Center::No)?;
-        results.about_zero.push((at, k, measure::distance(&plain.reconstruct(&set.learned)?, &set.learned)));
+        results.about_zero.push((at, k, distance(&plain.reconstruct(&set.learned)?, &set.learned)));
         Ok(())
     }
 

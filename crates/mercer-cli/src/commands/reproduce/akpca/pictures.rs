@@ -1,9 +1,10 @@
 //! The figures.
 
 use super::super::findings::Findings;
-use super::digits::{Noise, Set, with_noise};
+use super::digits::Set;
 use super::measure::{Entry, GAUSSIAN, Method, SPECKLE};
 use super::{LONG, NAMES, PAPER, Results, SHORT, WHOLE};
+use crate::codecs::{Noise, with_noise};
 use crate::failure::Result;
 use crate::picture::{Curve, Curves, Gallery, Map};
 
@@ -92,7 +93,7 @@ impl Pages<'_> {
         const DIGITS: usize = 3;
         self.findings.figure_of_data(suffix, caption);
         let blurred: Vec<_> =
-            levels.iter().map(|&level| with_noise(&set.held_out, noise(level))).collect::<Result<_>>()?;
+            levels.iter().map(|&level| with_noise(&set.held_out, noise(level), 1.0)).collect::<mercer::Result<_>>()?;
         let (mut values, mut captions) = (Vec::new(), Vec::new());
         for digit in 0..DIGITS.min(set.held_out.n_samples()) {
             for (points, level) in blurred.iter().zip(levels) {

@@ -1,0 +1,60 @@
+//! Landmarks by a rule, or as somebody gives them in a file.
+
+use std::path::Path;
+
+use mercer::nystrom::Landmarks;
+
+use super::session::Session;
+use crate::args::{DataArgs, Format, LandmarkArgs, LandmarkChoice};
+use crate::failure::{InputError, Result};
+use crate::input::{self, Data};
+
+/// The landmarks that flags ask for, for data that were read from `path`. Those of a file are scaled as the data are.
+pub(super) fn chosen(
+    args: &LandmarkArgs,
+    (path, flags): (&Path, &DataArgs),
+    data: &Data,
+    session: &mut Session<'_>,
+) -> Result<Landmarks> {
+    let file = match &args.landmarks {
+        None => return Ok(Landmarks::default()),
+        Some(LandmarkChoice::Rule(rule)) => return Ok(rule.clone()),
+        Some(LandmarkChoice::File(file)) => file,
+    };
+    let given = session.read_beside(file, &flags_for(file, path, flags, data), data)?;
+    let (found, expected) = (given.points.n_features(), data.points.n_features());
+    if found != expected {
+        let problem = format!("landmarks need the {expected} columns of {}, but here are {found}", data.name);
+        return Err(InputError::new(&given.name, problem).into());
+    }
+    let points = match &data.scaling {
+        Some(scaling) => scaling.apply(&given.points)?,
+        None => given.points,
+    };
+    Ok(Landmarks::Given(points))
+}
+
+/// How a file of landmarks is read: all its rows, by the names of the data's columns if they have any, and by the flags of the data
+/// if it is of their format.
+fn flags_for(file: &Path, path: &Path, flags: &DataArgs, data: &Data) -> DataArgs {
+    let own = format_of(file, None).or_else(|| format_of(file, flags.format));
+    if own != format_of(path, flags.format) {
+        return DataArgs::default();
+    }
+    let flags = DataArgs { rows: None, sample: None, scale: None, standardize: false, ..flags.clone() };
+    if data.names.is_none() {
+        return flags;
+    }
+    DataArgs { label: None, id: None, columns: Vec::new(), drop: Vec::new(), ..flags }
+}
+
+/// The format of a file, if that can be told.
+fn format_of(path: &Path, asked: Option<Format>) -> Option<Format> {
+    if path == Path::new("-") {
+        return asked.or(Some(Format::Csv));
+    }
+    if path.is_dir() {
+        return Some(Format::Images);
+    }
+    input::format_of(path, asked).ok()
+}
