@@ -393,9 +393,9 @@ mod tests {
             DataArgs { header: true, ..DataArgs::default() },
             DataArgs { columns: ["2020", "x"].map(|name| ColumnName(name.to_owned())).to_vec(), ..DataArgs::default() },
         ] {
-            let mut named = RowSource::new(ReadOptions::from(&flags), None, None);
-            assert_eq!(values(named.rows(b"2020,x\n3,4\n").unwrap()), [good()]);
-            assert_eq!(named.names().unwrap(), ["2020", "x"]);
+            let mut called = RowSource::new(ReadOptions::from(&flags), None, None);
+            assert_eq!(values(called.rows(b"2020,x\n3,4\n").unwrap()), [good()]);
+            assert_eq!(called.names().unwrap(), ["2020", "x"]);
         }
     }
 

@@ -211,7 +211,7 @@ fn a_row_that_is_too_large_is_named_by_its_line() {
     let directory = Directory::new();
     // Among few rows, and beyond as many as landmarks are chosen from.
     for (rows, far) in [(300, 200), (15_000, 14_500)] {
-        let mut values: Vec<f64> = (0..2 * rows).map(|i| (i as f64 * 0.37).sin()).collect();
+        let mut values: Vec<f64> = (0..2 * rows).map(|i| (f64::from(i) * 0.37).sin()).collect();
         values[2 * far] = 1e200;
         directory.write("far.csv", csv("x,y", &values, 2));
         for flags in ["--blocks", "--blocks --landmarks uniform", "", "--landmarks uniform"] {

@@ -34,8 +34,8 @@ pub use polynomial::Polynomial;
 pub use rational_quadratic::RationalQuadratic;
 pub(crate) use raw::{Raw, with_raw};
 pub use sigmoid::Sigmoid;
-pub(crate) use spec::{pair_scalars, too_far_apart};
 pub use spec::{KernelSpec, Width};
+pub(crate) use spec::{pair_scalars, too_far_apart};
 
 use crate::error::{Error, Result};
 
