@@ -28,8 +28,11 @@ def _inverse(seed):
 
 
 def _hebbian(seed):
+    global _kept_learner
     X = np.random.default_rng(seed).normal(size=(60, 5))
-    return mercer.KernelHebbianPCA(2, kernel="rbf").fit(X).transform(X)
+    # Learners are kept, to learn on.
+    _kept_learner = mercer.KernelHebbianPCA(2, kernel="rbf").fit(X)
+    return _kept_learner.transform(X)
 
 
 def _landmarks(seed):
@@ -54,6 +57,23 @@ def test_a_forked_process_can_do_what_its_parent_has_done(work):
     with multiprocessing.get_context("fork").Pool(2) as pool:
         for result in pool.map_async(work, [0, 0, 0]).get(timeout=60):
             np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning", "ignore::mercer.ConvergenceWarning")
+def test_a_learner_that_is_kept_goes_on_in_a_forked_process():
+    global _kept_model, _kept_learner
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    _kept_model = KernelPCA(2, kernel="rbf").fit(X)
+    _kept_learner = mercer.KernelHebbianPCA(2, kernel="rbf", n_jobs=2).fit(X)
+    # Not by a pickle: the very learner, as the forked process has it.
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        there = pool.apply_async(_learn_on_what_is_kept).get(timeout=60)
+    assert there == _learn_on_what_is_kept()
+
+
+def _learn_on_what_is_kept():
+    _kept_learner.partial_fit(passes=1)
+    return _kept_learner.n_updates_, _kept_learner.subspace_angle(_kept_model), _kept_learner.feature_error()
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")

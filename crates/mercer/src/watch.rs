@@ -3,9 +3,9 @@
 //! This is the only module that reads the clock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -23,7 +23,18 @@ use crate::error::{Error, Result};
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Threads(Arc<rayon::ThreadPool>);
+pub struct Threads {
+    count: usize,
+    pool: Arc<Mutex<Pool>>,
+}
+
+/// The threads themselves, which are gone while they rest.
+#[derive(Debug)]
+struct Pool {
+    running: Option<Arc<rayon::ThreadPool>>,
+    /// How many [pieces of work](Threads::at_work) have not ended.
+    at_work: usize,
+}
 
 impl Threads {
     /// Threads beyond this do nothing but wait for each other: a pool of so many is a slip of the keyboard.
@@ -36,11 +47,8 @@ impl Threads {
     /// If `n` is zero or more than [`MOST`](Self::MOST), or the system refuses to start the threads.
     pub fn new(n: usize) -> Result<Self> {
         Self::check(n)?;
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(n)
-            .build()
-            .map(|pool| Self(Arc::new(pool)))
-            .map_err(|error| Error::invalid("threads", format!("as many as the system can start ({error})"), n))
+        let pool = Pool { running: Some(start(n)?), at_work: 0 };
+        Ok(Self { count: n, pool: Arc::new(Mutex::new(pool)) })
     }
 
     /// Refuses a number of threads that no pool has.
@@ -68,7 +76,7 @@ impl Threads {
 
     /// How many threads there are.
     pub fn count(&self) -> usize {
-        self.0.current_num_threads()
+        self.count
     }
 
     /// Runs `work` on the pool; parallel iterators inside it use these threads.
@@ -80,13 +88,66 @@ impl Threads {
     /// # Ok::<(), mercer::Error>(())
     /// ```
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        self.0.install(work)
+        self.running().install(work)
     }
 
     /// Runs `work` once on every thread, with the number of the thread.
     pub(crate) fn on_each<R: Send>(&self, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
-        self.0.broadcast(|context| work(context.index()))
+        self.running().broadcast(|context| work(context.index()))
     }
+
+    /// Something to do with threads that belong to more than one run: at its end they rest, and hold nothing of the system, until there is more to do. A
+    /// process that is forked in between begins with threads of its own.
+    ///
+    /// # Errors
+    ///
+    /// If they rest and the system refuses to start them again.
+    pub(crate) fn at_work(&self) -> Result<AtWork> {
+        let mut pool = self.lock();
+        if pool.running.is_none() {
+            pool.running = Some(start(self.count)?);
+        }
+        pool.at_work += 1;
+        drop(pool);
+        Ok(AtWork(self.clone()))
+    }
+
+    /// Lets the threads rest if nothing is being done with them.
+    pub(crate) fn rest(&self) {
+        let mut pool = self.lock();
+        if pool.at_work == 0 {
+            pool.running = None;
+        }
+    }
+
+    fn running(&self) -> Arc<rayon::ThreadPool> {
+        let mut pool = self.lock();
+        let running =
+            pool.running.get_or_insert_with(|| start(self.count).expect("the system has started as many before"));
+        Arc::clone(running)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pool> {
+        // Nothing is changed by halves under the lock.
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Work that threads rest after; see [`Threads::at_work`].
+#[derive(Debug)]
+pub(crate) struct AtWork(Threads);
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.0.lock().at_work -= 1;
+        self.0.rest();
+    }
+}
+
+fn start(n: usize) -> Result<Arc<rayon::ThreadPool>> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
+    pool.map(Arc::new)
+        .map_err(|error| Error::invalid("threads", format!("as many as the system can start ({error})"), n))
 }
 
 /// Whether this thread belongs to a pool.
@@ -323,7 +384,7 @@ impl<'a> Context<'a> {
         let own = Threads::new(self.threads.count())?;
         let (sender, receiver) = sync_channel(1);
         // A panic would end the process there; here it is the caller's.
-        own.0.spawn(move || drop(sender.send(catch_unwind(AssertUnwindSafe(work)))));
+        own.running().spawn(move || drop(sender.send(catch_unwind(AssertUnwindSafe(work)))));
         loop {
             match receiver.recv_timeout(LOOK_UP) {
                 Ok(outcome) => return Ok(outcome.unwrap_or_else(|panic| resume_unwind(panic))),

@@ -52,6 +52,7 @@ impl HebbianLearner {
     ///
     /// If the points have no variance in the span, or the kernel has significant negative eigenvalues that were not allowed.
     pub fn model(&self) -> Result<Model> {
+        let _work = self.prepared.threads.at_work()?;
         let ritz = self.ritz()?;
         let residuals = ritz.residuals();
         let tolerance = self.prepared.tolerance;

@@ -76,12 +76,19 @@ pub struct HebbianLearner {
 }
 
 impl HebbianLearner {
+    /// A learner that has learned. Between calls its threads rest: it may be kept for long, and a forked process has none of them.
     pub(super) fn fit(
         settings: KernelHebbianPca,
         points: &Points,
         start: &Start<'_>,
         watch: &Watch<'_>,
     ) -> Result<Self> {
+        let learner = Self::fitted(settings, points, start, watch)?;
+        learner.prepared.threads.rest();
+        Ok(learner)
+    }
+
+    fn fitted(settings: KernelHebbianPca, points: &Points, start: &Start<'_>, watch: &Watch<'_>) -> Result<Self> {
         let stopwatch = Stopwatch::start();
         settings.validate()?;
         let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap, watch)?;
@@ -211,7 +218,7 @@ impl HebbianLearner {
 
     /// Goes on over the same points or more.
     fn go_on_for(&mut self, new_points: Option<&Points>, amount: Amount, watch: &Watch<'_>) -> Result<()> {
-        let stopwatch = Stopwatch::start();
+        let (stopwatch, _work) = (Stopwatch::start(), self.prepared.threads.at_work()?);
         if let Some(points) = new_points {
             return self.with_more_points(points, amount, watch, stopwatch);
         }

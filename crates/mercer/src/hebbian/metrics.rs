@@ -31,6 +31,7 @@ impl HebbianLearner {
     ///
     /// If the pass was stopped, or a custom kernel failed.
     pub fn reconstruction_error(&self, watch: &Watch<'_>) -> Result<f64> {
+        let _work = self.prepared.threads.at_work()?;
         self.error(&Context::new(&self.prepared.threads, watch, Phase::Learning))
     }
 
@@ -45,6 +46,7 @@ impl HebbianLearner {
     /// As [`reconstruction_error`](Self::reconstruction_error), and if the model is of another kernel or of other points.
     pub fn reconstruction_error_of(&self, model: &Model, watch: &Watch<'_>) -> Result<f64> {
         self.require_same_points(model)?;
+        let _work = self.prepared.threads.at_work()?;
         let context = Context::new(&self.prepared.threads, watch, Phase::Learning);
         // Scores of converged eigenvectors are known without a pass, and not rounded by one.
         let is_exact = model.converged() && model.record().solver != "hebbian";
@@ -83,6 +85,7 @@ impl HebbianLearner {
     /// If a custom kernel failed.
     pub fn feature_error(&self) -> Result<f64> {
         let (r, threads) = (self.state.r, &self.prepared.threads);
+        let _work = threads.at_work()?;
         let (a, images) = (self.state.coefficients(0, r), self.state.images(0, r));
         let total = total_variance(self.engine.as_ref())?;
         let moments = inner(images, images, threads);
@@ -102,6 +105,7 @@ impl HebbianLearner {
     /// If the model is of another kernel or of other points, or has another number of components than have been learned.
     pub fn subspace_angle(&self, model: &Model) -> Result<f64> {
         self.require_same_points(model)?;
+        let _work = self.prepared.threads.at_work()?;
         let ritz = self.ritz()?;
         let (found, expected) = (ritz.values.len(), model.n_components());
         if found != expected {

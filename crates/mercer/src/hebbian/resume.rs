@@ -105,6 +105,7 @@ impl Reader<'_> {
         settings.validate()?;
         let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap, &Watch::new())?;
         let Setup { mut engine, store_bytes, memory_bytes } = settings.set_up(&prepared, points, Beside::default())?;
+        prepared.threads.rest();
         let (n, r) = (header.n_samples, header.n_components);
         if let Some(mean) = header.mean {
             engine.set_centering(Centering { column_means: self.finite("column_means", &[n])?, mean, weights: None });

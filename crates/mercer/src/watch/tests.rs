@@ -22,6 +22,23 @@ fn the_result_of_work_on_threads_of_its_own_comes_back() {
 }
 
 #[test]
+fn threads_rest_after_the_last_of_their_work_and_start_again() {
+    let threads = Threads::new(2).unwrap();
+    let is_resting = || threads.lock().running.is_none();
+    assert!(!is_resting());
+    let (first, second) = (threads.at_work().unwrap(), threads.clone().at_work().unwrap());
+    drop(first);
+    assert!(!is_resting());
+    assert_eq!(threads.run(rayon::current_num_threads), 2);
+    drop(second);
+    assert!(is_resting());
+    let again = threads.at_work().unwrap();
+    assert_eq!((threads.count(), threads.on_each(|thread| thread)), (2, vec![0, 1]));
+    drop(again);
+    assert!(is_resting());
+}
+
+#[test]
 fn work_that_cannot_be_stopped_is_left_behind_and_ends_by_itself() {
     let threads = Threads::new(1).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
