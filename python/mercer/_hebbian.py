@@ -446,7 +446,7 @@ class KernelHebbianPCA(Metrics, Files):
             )
             _base.warn(message, _base.convergence_warning())
         if found < self.n_components:
-            # Only components that have converged leave nothing but what others would be.
+            # Before components have converged, nothing tells whether there are others.
             whether = "have a variance; there are no others" if self.converged_ else "were found; more passes may find others"
             _base.warn(f"{found} of the n_components={self.n_components} components asked for {whether}", RankWarning)
 
