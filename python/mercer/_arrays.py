@@ -94,6 +94,18 @@ def dense(X: Any, room: Room | None = None, name: str = "X") -> Any:
     return np.require(X, requirements=["C", "A"])
 
 
+def in_type(values: Any, dtype: Any, what: str) -> Any:
+    """Numbers of a model in the type that results have, or a ``ValueError`` where it has no room for them; ``what`` they are."""
+    with np.errstate(over="ignore"):
+        made = values.astype(dtype, copy=False)
+    if not np.isfinite(made).all():
+        # Numbers on the way to them may be the ones that are too large, so they need not be infinite.
+        larger = "fit to points in float64 or with precision='float64', or " if made.dtype == np.float32 else ""
+        largest = float(np.finfo(made.dtype).max)
+        raise ValueError(f"the {what} are too large for {made.dtype}, which ends at {largest:.1e}: {larger}scale the points")
+    return made
+
+
 def by_blocks(X: Any, work: Callable[[Any, Any], Any], report: Any = None, *, is_scaled: bool = False) -> Any:
     """What ``work(rows, report)`` makes of rows, each by itself: one array or several, one row of each for every row.
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import warnings
 from numbers import Real
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from . import _checks, _mercer, _progress
 from ._arrays import DTYPES, Room, by_blocks, dense, vectors
-from ._base import Estimator, check_is_fitted, convergence_warning, validate_data
+from ._base import Estimator, check_is_fitted, convergence_warning, validate_data, warn
 
 _STARTS = ("kernel-pca", "random")
 # Parameters that partial_fit after a fit goes by, as they were when learning began.
@@ -304,7 +303,7 @@ class AutoencoderKernelPCA(Estimator):
     def _adopt(self, model: _mercer.Autoencoder) -> None:
         """Makes what has been learned this estimator's own."""
         self._model = model
-        self._learns_with = {name: getattr(self, name) for name in _LEARNS_WITH}
+        self._learns_with = _checks.as_given({name: getattr(self, name) for name in _LEARNS_WITH})
         self.encoder_ = model.encoder()
         self.decoder_ = model.decoder()
         self.history_ = json.loads(model.history())
@@ -324,13 +323,13 @@ class AutoencoderKernelPCA(Estimator):
                 "nothing was learned from these points: every step made their loss larger, though it was halved "
                 f"{self.n_halved_} times, and what was known is kept; more epochs, or a learning_rate, may help"
             )
-            warnings.warn(message, convergence_warning(), stacklevel=4)
+            warn(message, convergence_warning())
         elif self._model.diverged:
             message = f"learning diverged with learning_rate={self.learning_rate_}: the best there was is kept; use a smaller one, or 'auto'"
-            warnings.warn(message, convergence_warning(), stacklevel=4)
+            warn(message, convergence_warning())
         elif self._model.was_stopped:
             message = f"learning was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
-            warnings.warn(message, convergence_warning(), stacklevel=4)
+            warn(message, convergence_warning())
 
     # Using
 
@@ -386,7 +385,7 @@ class AutoencoderKernelPCA(Estimator):
             )
         if n_missed:
             message = f"{n_missed} of {len(points)} codes were decoded by eigenpairs that have not converged: their points have fewer digits"
-            warnings.warn(message, convergence_warning(), stacklevel=2)
+            warn(message, convergence_warning())
         return points
 
     def loss(self, X: Any) -> float:

@@ -6,6 +6,9 @@ two do differently (frames, sparse rows, what wrong input is told, ``set_output`
 """
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +29,7 @@ __all__ = [
     "convergence_warning",
     "not_fitted",
     "validate_data",
+    "warn",
 ]
 
 # What of scikit-learn the stand-in has been replaced by, if it has.
@@ -68,6 +72,17 @@ class Fitted(_estimator):  # type: ignore[misc]
         """The model with these bytes."""
         raise NotImplementedError(f"{type(self).__name__} must say how its model is read")
 
+    @contextmanager
+    def _or_as_it_was(self) -> Iterator[None]:
+        """Leaves everything as it was before what is done within, if that fails and has brought no model (after Ctrl-C it may have)."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException:
+            if self.__dict__.get("_model") is before.get("_model"):
+                self.__dict__.clear()
+                self.__dict__.update(before)
+            raise
 
     def _feature_names(self) -> list[str] | None:
         """The names of the columns learned from, if there are any by which a column can be found."""
@@ -166,6 +181,14 @@ def not_fitted(message: str) -> Exception:
 def convergence_warning() -> type[Warning]:
     """The class of warnings about answers that did not reach the asked accuracy: scikit-learn's where that is installed."""
     return _exceptions().ConvergenceWarning  # type: ignore[no-any-return]
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warns at the line that called this package, however deep within it, and within scikit-learn around it, there is something to say."""
+    frame, depth = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("mercer", "sklearn"):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)
 
 
 def _exceptions() -> ModuleType:

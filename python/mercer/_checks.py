@@ -1,5 +1,6 @@
 """Checks of parameters, with messages that name the parameter, what is allowed and what was given."""
 
+import copy
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from ._mercer import MOST_THREADS
 
 # The largest integer that the extension module takes, on any machine that it is built for.
 _LARGEST = 2**63 - 1
@@ -141,8 +143,9 @@ def threads(owner: str, n_jobs: Any) -> int | None:
     """A number of threads from ``n_jobs``: ``None`` and -1 are all processors, -2 all but one."""
     if n_jobs is None:
         return None
-    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, (bool, np.bool_)) or n_jobs == 0:
-        raise refuse(owner, "n_jobs", "an int other than 0, or None", n_jobs)
+    fits = isinstance(n_jobs, Integral) and not isinstance(n_jobs, (bool, np.bool_)) and n_jobs != 0
+    if not fits or int(n_jobs) > MOST_THREADS:
+        raise refuse(owner, "n_jobs", f"an int other than 0 and at most {MOST_THREADS}, or None", n_jobs)
     if int(n_jobs) > 0:
         return int(n_jobs)
     import os
@@ -165,10 +168,32 @@ def seed(owner: str, random_state: Any) -> int:
     raise refuse(owner, "random_state", allowed, random_state)
 
 
+def as_given(params: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as they are now, to be compared with later: those that can be changed in place are copied."""
+    return {name: _copied(value) for name, value in params.items()}
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return as_given(value)
+    # Such as scikit-learn's kernels of Gaussian processes, whose parameters are set by set_params(kernel__length_scale=...).
+    return copy.deepcopy(value) if hasattr(value, "get_params") else value
+
+
+def _are_same(now: Any, then: Any) -> bool:
+    if now is then:
+        return True
+    if isinstance(now, dict) and isinstance(then, dict):
+        return now.keys() == then.keys() and all(_are_same(now[name], then[name]) for name in now)
+    if type(now) is type(then) and hasattr(now, "get_params"):
+        return _are_same(now.get_params(deep=False), then.get_params(deep=False))
+    return bool(np.array_equal(now, then))
+
+
 def unchanged(now: dict[str, Any], then: dict[str, Any]) -> None:
     """Refuses parameters that are not what they were when learning began, and so would have no effect."""
     for name, value in then.items():
-        if now[name] is value or np.array_equal(now[name], value):
+        if _are_same(now[name], value):
             continue
         stay, found = f"{value!r}", f", but it is {now[name]!r}"
         if "\n" in stay + found or len(stay + found) > 200:

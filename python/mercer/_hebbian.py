@@ -1,7 +1,6 @@
 """Kernel PCA by the kernel Hebbian algorithm."""
 
 import json
-import warnings
 from typing import Any
 
 import numpy as np
@@ -50,7 +49,8 @@ class KernelHebbianPCA(Metrics, Files):
         Log-gains at the start.
     refresh : {"pass", "iteration", "pass-eigenvalues"}, default="pass"
         When eigenvalue estimates and gains are renewed: once per pass, so that annealing stands still within a pass; at every update; or
-        estimates once per pass and annealing at every update.
+        estimates once per pass and annealing at every update. For ``et*``, ``et``, ``smd*``, ``smd`` and ``es``, whose gains come from
+        estimates; ``t`` and ``ts`` anneal at every update.
     passes : int, default=10
         Passes over the points. If residuals are then above ``tolerance``, a ``ConvergenceWarning`` says so.
     batch_size : int, default=None
@@ -62,7 +62,8 @@ class KernelHebbianPCA(Metrics, Files):
     gram : {"auto", "tiled", "stored"}, default="auto"
         Whether kernel rows are computed in every pass or kept as far as the memory budget reaches.
     precision : {"float32", "float64"}, default=None
-        Precision of kernel rows and of scores: that of the data by default (``float32`` for ``uint8``).
+        Precision of kernel rows and of results: that of the data by default (``float32`` for ``uint8``). As in :class:`KernelPCA`, rows
+        are made in double where single precision would change them too much, and results are in the type of the data all the same.
     record_every : int, default=None
         Updates after which ``history_`` gets an entry, beside those at the end of every pass.
     record_error : bool, default=None
@@ -89,7 +90,7 @@ class KernelHebbianPCA(Metrics, Files):
     Attributes
     ----------
     coefficients_ : ndarray of shape (n_components, n_samples)
-        Expansion coefficients as updated: neither orthonormal nor ordered.
+        Expansion coefficients as updated: neither orthonormal nor ordered, and in double precision, as they are learned.
     eigenvalue_estimates_ : ndarray of shape (n_components,)
         ``‖K a‖ / ‖a‖`` for each row of ``coefficients_``.
     log_gains_ : ndarray of shape (n_components,)
@@ -109,6 +110,8 @@ class KernelHebbianPCA(Metrics, Files):
         Expansion coefficients of these directions.
     residuals_ : ndarray of shape (n_components,)
         ``‖K a − λ a‖ / (λ₁ ‖a‖)`` of each of them.
+    converged_ : bool
+        Whether every one of them reached ``tolerance``, in a run that was not stopped.
     explained_variance_ratio_ : ndarray of shape (n_components,)
         Share of the total variance of each of them.
     total_variance_ : float
@@ -155,7 +158,7 @@ class KernelHebbianPCA(Metrics, Files):
         random_state: Any = None,
         memory_limit: int | str | None = None,
         kernel_params: dict[str, Any] | None = None,
-        bandwidth: float | None = None,
+        bandwidth: float | str | None = None,
         gram: str = "auto",
         precision: str | None = None,
         record_every: int | None = None,
@@ -209,7 +212,7 @@ class KernelHebbianPCA(Metrics, Files):
         """Learns from the rows of ``X``, anew.
 
         Ctrl-C raises ``KeyboardInterrupt``; what was learned until then is in the fitted attributes, if there is anything. A gain
-        that was given and diverges is a ``ValueError`` that names it.
+        that was given and diverges is a ``ValueError`` that names it. A fit that fails leaves everything as it was.
 
         Parameters
         ----------
@@ -228,7 +231,8 @@ class KernelHebbianPCA(Metrics, Files):
         -------
         self : KernelHebbianPCA
         """
-        self._fit(X, initial_coefficients=initial_coefficients, initial_model=initial_model, order=order)
+        with self._or_as_it_was():
+            self._fit(X, initial_coefficients=initial_coefficients, initial_model=initial_model, order=order)
         self._warn()
         return self
 
@@ -251,6 +255,7 @@ class KernelHebbianPCA(Metrics, Files):
         room.take_copy(X, copy=copy, without=f"{AS_IT_IS}, with copy_X=False,")
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", copy=copy, ensure_min_samples=2)
         points = dense(X, room)
+        self._dtype = self._type_of_results(points)
         settings["memory_limit"] = room.limit
         coefficients = None if initial_coefficients is None else coefficients_of(initial_coefficients)
         samples = None if order is None else indices(order, "order", points.shape[0])
@@ -271,7 +276,7 @@ class KernelHebbianPCA(Metrics, Files):
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Learns from the rows of ``X`` and returns their scores, which the fit knows already."""
         self.fit(X, y, **params)
-        return self._model.training_scores()
+        return self._results(self._model.training_scores(), "scores")
 
     def partial_fit(
         self, X: Any = None, y: Any = None, *, passes: int | None = None, updates: int | None = None
@@ -349,7 +354,8 @@ class KernelHebbianPCA(Metrics, Files):
         given = self.passes
         self.passes = passes
         try:
-            self._fit(X, updates=updates)
+            with self._or_as_it_was():
+                self._fit(X, updates=updates)
         finally:
             self.passes = given
 
@@ -381,7 +387,7 @@ class KernelHebbianPCA(Metrics, Files):
             "threads": _checks.threads(owner, self.n_jobs),
             "seed": _checks.seed(owner, self.random_state),
             "negative": _checks.choice(owner, "negative", self.negative, ("error", "clip")),
-            "tolerance": _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True),
+            "tolerance": _checks.real(owner, "tolerance", self.tolerance, 0, above=True, below=1, optional=True),
         }
 
     def _kernel_settings(self) -> dict[str, Any]:
@@ -400,11 +406,15 @@ class KernelHebbianPCA(Metrics, Files):
         finished = learner.model()
         record = json.loads(finished.record())
         eta0, tau, mu = learner.gain_parameters()
+        # Before anything is this estimator's own: they may be too large for their type.
+        eigenvalues = self._results(finished.eigenvalues(), "eigenvalues")
+        components = self._results(np.ascontiguousarray(finished.dual_coefficients().T), "components")
         self._model = learner
         self._finished = finished
         # A pickle needs the function, whatever the parameter is by then.
         self._function = self._kernel_settings() if callable(self.kernel) else None
-        self._learns_with = {name: value for name, value in self.get_params(deep=False).items() if name not in _MAY_CHANGE}
+        params = self.get_params(deep=False).items()
+        self._learns_with = _checks.as_given({name: value for name, value in params if name not in _MAY_CHANGE})
         self.coefficients_ = learner.coefficients()
         self.eigenvalue_estimates_ = learner.eigenvalue_estimates()
         self.log_gains_ = learner.log_gains()
@@ -412,14 +422,13 @@ class KernelHebbianPCA(Metrics, Files):
         self.gain_parameters_ = {"eta0": eta0, "tau": tau, "mu": mu}
         self.n_updates_ = learner.n_updates
         self.history_ = json.loads(learner.history())
-        self.eigenvalues_ = finished.eigenvalues()
-        self.components_ = np.ascontiguousarray(finished.dual_coefficients().T)
+        self.eigenvalues_ = eigenvalues
+        self.components_ = components
         self.residuals_ = finished.residuals()
+        self.converged_ = finished.converged
         self.explained_variance_ratio_ = finished.explained_variance_ratio()
         self.total_variance_ = record["total_variance"]
-        # As in KernelPCA, kernels without a width have one, too.
-        width = 1 / self.n_features_in_ if self.gamma is None or isinstance(self.gamma, str) else self.gamma
-        self.gamma_ = record["kernel"].get("gamma", width)
+        self.gamma_ = self._width(record["kernel"])
         self.record_ = record
 
     def _warn(self) -> None:
@@ -427,27 +436,21 @@ class KernelHebbianPCA(Metrics, Files):
         found = int(np.count_nonzero(self.eigenvalues_))
         if self._model.was_stopped:
             message = f"the run was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
-            warnings.warn(message, _base.convergence_warning(), stacklevel=3)
+            _base.warn(message, _base.convergence_warning())
             return
-        if not self.record_["converged"]:
+        if not self.converged_:
             residual, enough = float(np.max(self.residuals_)), self.record_["tolerance"]
             message = (
                 f"not every component has converged: after {self.n_updates_} updates the largest residual is {residual:.1e}, where "
                 f"{enough:g} would be enough; partial_fit goes on, and a fit with more passes comes closer"
             )
-            warnings.warn(message, _base.convergence_warning(), stacklevel=3)
+            _base.warn(message, _base.convergence_warning())
         if found < self.n_components:
-            message = f"{found} of the n_components={self.n_components} components asked for have a variance; there are no others"
-            warnings.warn(message, RankWarning, stacklevel=3)
+            # Before components have converged, nothing tells whether there are others.
+            whether = "have a variance; there are no others" if self.converged_ else "were found; more passes may find others"
+            _base.warn(f"{found} of the n_components={self.n_components} components asked for {whether}", RankWarning)
 
     # Using
-
-    @property
-    def X_fit_(self) -> Any:
-        """A copy of the points that have been learned from."""
-        if "_model" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'X_fit_' before it is fitted")
-        return self._model.points()
 
     def transform(self, X: Any) -> Any:
         """Scores of the rows of ``X`` along the directions of the finished model.
@@ -464,17 +467,5 @@ class KernelHebbianPCA(Metrics, Files):
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
         threads = _checks.threads(type(self).__name__, self.n_jobs)
         with _progress.bar(self.progress) as report:
-            return by_blocks(X, lambda rows, report: self._finished.transform(rows, threads=threads, progress=report), report)
-
-    # What scikit-learn asks
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.eigenvalues_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+            scores = by_blocks(X, lambda rows, report: self._finished.transform(rows, threads=threads, progress=report), report)
+        return self._results(scores, "scores")

@@ -5,10 +5,10 @@ from typing import Any
 
 from . import _checks, _mercer
 from ._base import check_is_fitted
-from ._kernel_pca_preimages import Preimages
+from ._components import Components
 
 
-class Files(Preimages):
+class Files(Components):
     """How a fitted estimator becomes bytes, and comes back from them; its finished model is in ``_finished``."""
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -2,7 +2,6 @@
 
 import json
 import time
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ._kernel_pca_files import Files
 _LEARNED = (
     "_model",
     "_function",
+    "_dtype",
     "_X_fit",
     "record_",
     "eigenvalues_",
@@ -278,8 +278,7 @@ class KernelPCA(Files):
             raise NotImplementedError("Inverse transform not implemented for sparse matrices!")
         points = dense(X, room)
         room.take_scaled(points.shape, points.dtype, self._wanted_scaling())
-        # A fit may have to be made in double precision; results are in that of the data all the same.
-        self._dtype = self.precision or ("float64" if points.dtype == np.float64 else "float32")
+        self._dtype = self._type_of_results(points)
         with room.told():
             if learns_inverse:
                 # Before the components are learned, which would be in vain.
@@ -323,9 +322,9 @@ class KernelPCA(Files):
     ) -> "KernelPCA":
         self._adopt(model, X)
         if not model.converged:
-            warnings.warn(self._why_not_converged(), _base.convergence_warning(), stacklevel=3)
+            _base.warn(self._why_not_converged(), _base.convergence_warning())
         elif (missing := self._what_is_missing()) is not None:
-            warnings.warn(missing, RankWarning, stacklevel=3)
+            _base.warn(missing, RankWarning)
         if alpha is not None:
             left = None if time_limit is None else max(0.0, time_limit - (time.monotonic() - started))
             try:
@@ -333,7 +332,7 @@ class KernelPCA(Files):
             except _mercer.ConvergenceError:
                 self.converged_ = False
                 message = f"time_limit={time_limit!r} was not enough to learn the inverse transform, which is not available"
-                warnings.warn(message, _base.convergence_warning(), stacklevel=3)
+                _base.warn(message, _base.convergence_warning())
             except BaseException:
                 # Ctrl-C, or scores that cannot be brought back.
                 self.converged_ = False
@@ -343,28 +342,28 @@ class KernelPCA(Files):
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """Learns the components of the rows of ``X`` and returns their scores, which the fit knows already."""
         self.fit(X, y, **params)
-        return self._results(self._model.training_scores()) if self._model.keeps_training_points else self.transform(X)
+        if self._model.keeps_training_points:
+            return self._results(self._model.training_scores(), "scores")
+        return self.transform(X)
 
     def _adopt(self, model: _mercer.Model, X: Any) -> None:
         """Makes a model this estimator's own, with the points it was learned from if they are at hand."""
         record = json.loads(model.record())
+        self.__dict__.setdefault("_dtype", model.precision)
+        # Before anything is this estimator's own: they may be too large for their type.
+        eigenvalues = self._results(model.eigenvalues(), "eigenvalues")
+        eigenvectors = self._results(model.eigenvectors(), "eigenvectors")
         self._model = model
         # A model that does not keep the points it was learned from has landmarks instead.
         self._X_fit = X if model.keeps_training_points else None
         self.record_ = record
-        self.eigenvalues_ = self._results(model.eigenvalues())
-        self.eigenvectors_ = self._results(model.eigenvectors())
+        self.eigenvalues_ = eigenvalues
+        self.eigenvectors_ = eigenvectors
         self.residuals_ = model.residuals()
         self.explained_variance_ratio_ = model.explained_variance_ratio()
         self.total_variance_ = record["total_variance"]
         self.converged_ = model.converged
-        # As in scikit-learn, kernels without a width have one, too.
-        width = 1 / self.n_features_in_ if self.gamma is None or isinstance(self.gamma, str) else self.gamma
-        self.gamma_ = record["kernel"].get("gamma", width)
-
-    def _results(self, values: Any) -> Any:
-        """Numbers of the model in the type that results have."""
-        return values.astype(self.__dict__.get("_dtype", self._model.precision), copy=False)
+        self.gamma_ = self._width(record["kernel"])
 
     def _why_not_converged(self) -> str:
         warned: list[str] = self.record_["warnings"]
@@ -387,11 +386,7 @@ class KernelPCA(Files):
 
     # Using
 
-    @property
-    def X_fit_(self) -> Any:
-        """Points that were learned from."""
-        if "_model" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'X_fit_' before it is fitted")
+    def _learned_from(self) -> Any:
         if self.__dict__.get("_X_fit") is None:
             # The model came from a file or a pickle and brought its points along.
             self._X_fit = self._model.points()
@@ -411,7 +406,7 @@ class KernelPCA(Files):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
-        return self._results(self._of_rows(X, self._model.transform))
+        return self._results(self._of_rows(X, self._model.transform), "scores")
 
     def _of_rows(self, X: Any, ask: Any) -> Any:
         """What a method of the model says of rows."""
@@ -458,17 +453,4 @@ class KernelPCA(Files):
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
         error, t_squared = self._of_rows(X, self._model.novelty)
-        return self._results(error), self._results(t_squared)
-
-    # What scikit-learn asks
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.eigenvalues_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return self._results(error, "reconstruction errors"), self._results(t_squared, "T² values")

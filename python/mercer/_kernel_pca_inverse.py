@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 
 from . import _base, _checks, _mercer, _progress
-from ._arrays import dense, finite, rows
+from ._arrays import dense, finite, in_type, rows
 from ._base import check_is_fitted
-from ._kernel_pca_preimages import Preimages
+from ._components import Components
 from ._kernel_pca_settings import Settings
 
 
-class Inverse(Preimages, Settings):
+class Inverse(Components, Settings):
     """Pre-images by a learned regression, or by one of the methods that need no learning."""
 
     def _learns_inverse(self) -> bool:
@@ -31,9 +31,9 @@ class Inverse(Preimages, Settings):
         self, points: Any, alpha: Any, memory_limit: str | None, time_limit: float | None
     ) -> None:
         scores = self._model.training_scores() if self._model.keeps_training_points else self._model.transform(points)
-        scores = self._results(scores)
+        scores = self._results(scores, "scores")
         with _progress.bar(self.progress) as report:
-            self.dual_coef_ = _mercer.ridge_coefficients(
+            coefficients = _mercer.ridge_coefficients(
                 dense(scores),
                 points,
                 self._kernel_settings(self.gamma_, None),
@@ -44,6 +44,7 @@ class Inverse(Preimages, Settings):
                 time_limit=time_limit,
                 progress=report,
             )
+        self.dual_coef_ = self._results(coefficients, "coefficients of the inverse transform")
         self.X_transformed_fit_ = scores
 
     def _search(self, method: str, options: dict[str, Any], X: Any, start: Any) -> tuple[Any, Any, Any]:
@@ -71,7 +72,7 @@ class Inverse(Preimages, Settings):
         scores, expected = finite(rows(X, "X"), "X"), self.X_transformed_fit_.shape[1]
         if scores.shape[1] != expected:
             raise ValueError(f"X must have {expected} columns, one per component, but it has {scores.shape[1]}")
-        return kernel_product(
+        points = kernel_product(
             self.X_transformed_fit_,
             self.dual_coef_,
             queries=scores,
@@ -83,3 +84,4 @@ class Inverse(Preimages, Settings):
             memory_limit=self.memory_limit,
             n_jobs=self.n_jobs,
         )
+        return in_type(points, points.dtype, "points")

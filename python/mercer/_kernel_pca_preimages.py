@@ -91,7 +91,7 @@ class Preimages(Estimator):
         model, scores = self._model_and_scores(vectors(scores, "X", scores.shape[0]))
         with _progress.bar(progress) as report:
             points, feature_error, converged = _mercer.preimages(model, scores, settings, start=start, progress=report)
-        return self._results(points), feature_error, converged
+        return self._results(points, "points"), feature_error, converged
 
     def _means(self) -> tuple[Any, Any, Any]:
         """The memory that a search may take, its threads, and what shows how far it is, as parameters say it."""
@@ -105,8 +105,8 @@ class Preimages(Estimator):
         """The model that the scores belong to."""
         return self._model
 
-    def _results(self, values: Any) -> Any:
-        """Numbers of the model in the type that results have."""
+    def _results(self, values: Any, what: str) -> Any:
+        """Numbers of the model in the type that results have; ``what`` they are."""
         return values
 
     def _feature_errors(self, points: Any, scores: Any) -> Any:

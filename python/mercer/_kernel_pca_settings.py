@@ -167,7 +167,7 @@ class Settings(Estimator):
     def _wanted_tolerance(self) -> float | None:
         owner = type(self).__name__
         tol = _checks.tolerance(owner, "tol", self.tol)
-        tolerance = _checks.real(owner, "tolerance", self.tolerance, 0, above=True, optional=True)
+        tolerance = _checks.real(owner, "tolerance", self.tolerance, 0, above=True, below=1, optional=True)
         if tol and tolerance is not None:
             raise ValueError("tol and tolerance say the same thing: give one of them")
         return tol or tolerance

@@ -19,6 +19,7 @@ __all__ = [
     "INVERSE_OPTIONS",
     "KERNELS",
     "LANDMARKS",
+    "MOST_THREADS",
     "NEGATIVES",
     "OPTIMIZERS",
     "POLICIES",
@@ -65,6 +66,7 @@ __all__ = [
 __version__: Final[str]
 INSTRUCTIONS: Final[str]
 DEFAULT_LANDMARKS: Final[int]
+MOST_THREADS: Final[int]
 CRITERIA: Final[tuple[str, ...]]
 EXPANSIONS: Final[tuple[str, ...]]
 GAINS: Final[tuple[str, ...]]

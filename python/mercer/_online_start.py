@@ -127,7 +127,7 @@ class Start(Estimator):
 
     def _parameters_of_learning(self) -> dict[str, Any]:
         """What has to stay as it is while learning goes on."""
-        return {name: value for name, value in self.get_params(deep=False).items() if name not in _MAY_CHANGE}
+        return _checks.as_given({name: value for name, value in self.get_params(deep=False).items() if name not in _MAY_CHANGE})
 
     def _learning(self) -> dict[str, Any]:
         """How components learn, as the extension module takes it. A setting that has no effect is refused, unless it is the default."""

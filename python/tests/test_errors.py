@@ -42,7 +42,9 @@ from mercer import KernelPCA
         ({"memory_limit": "much"}, "`memory_limit` must be \"auto\", a share such as 50%"),
         ({"memory_limit": 0}, "'memory_limit' parameter"),
         ({"n_jobs": 0}, "'n_jobs' parameter"),
-        ({"n_jobs": 100_000}, "`n_jobs` must be at most 1024, but it is 100000"),
+        ({"n_jobs": 100_000}, "'n_jobs' parameter of KernelPCA must be an int other than 0 and at most 1024, or None. Got 100000"),
+        ({"n_jobs": 10**30}, "at most 1024, or None. Got 10{30} "),
+        ({"tolerance": 1}, r"'tolerance' parameter of KernelPCA must be a float in the range \(0, 1\) or None. Got 1 "),
         ({"progress": "yes"}, "'progress' parameter must be a bool or a callable. Got 'yes'"),
         ({"random_state": -1}, "'random_state' parameter"),
         ({"fit_inverse_transform": "yes"}, "'fit_inverse_transform' parameter"),
@@ -143,7 +145,7 @@ def test_parameters_are_called_what_they_are_called_here(points):
         (lambda: mercer.SpectralClustering(2, eigen_tol=1.5).fit(points), "'eigen_tol' parameter of SpectralClustering"),
         (lambda: mercer.SpectralClustering(2, precision="half").fit(points), "'precision' parameter of SpectralClustering"),
         (lambda: mercer.KernelHebbianPCA(2, precision="half").fit(points), "'precision' parameter of KernelHebbianPCA"),
-        (lambda: mercer.KernelHebbianPCA(2, n_jobs=2000).fit(points), "`n_jobs` must be at most 1024"),
+        (lambda: mercer.KernelHebbianPCA(2, n_jobs=2000).fit(points), "'n_jobs' parameter of KernelHebbianPCA must be .* at most 1024"),
         (lambda: mercer.KernelHebbianPCA(2, memory_limit="much").fit(points), "`memory_limit` must be"),
         (lambda: learner.subspace_angle(mercer.KernelPCA(2).fit(points[:50])), "`reference` must be"),
         (lambda: mercer.Nystroem(n_components=5, landmarks="rpcholesky", kernel="rfb").fit(points), "'kernel' parameter of Nystroem"),
@@ -156,7 +158,7 @@ def test_parameters_are_called_what_they_are_called_here(points):
         (lambda: autoencoder.inverse_transform(np.ones((3, 4))), "`X` must be of 2 columns, one per component"),
         (lambda: mercer.AutoencoderKernelPCA(2, validation_fraction=0.999).fit(points), "`validation_fraction` must be"),
         (lambda: mercer.KernelPCA(2, kernel="rbf", inverse="gradient").fit(points).preimages(np.ones((3, 4))), "`X` must be of 2 columns"),
-        (lambda: mercer.KernelPCA(2, gram="nystrom", tolerance=2.0).fit(points), "`tolerance` must be between 0 and 1"),
+        (lambda: mercer.KernelPCA(2, gram="nystrom", tolerance=2.0).fit(points), "'tolerance' parameter of KernelPCA must be"),
         (lambda: mercer.kernel_product(points, np.ones(150), return_record="yes"), "'return_record' parameter of kernel_product"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -288,7 +288,7 @@ def test_fewer_components_than_were_asked_for_are_told(points):
     flat = points[:, :2] @ np.random.default_rng(0).normal(size=(2, 8))
     message = "2 of the n_components=4 components asked for have a variance; there are no others"
     with pytest.warns(mercer.RankWarning, match=message):
-        learner = KernelHebbianPCA(4).fit(flat)
+        learner = KernelHebbianPCA(4, passes=200).fit(flat)
     assert learner.eigenvalues_.shape == (2,) and learner.transform(flat).shape == (150, 2)
     with pytest.warns(mercer.RankWarning, match=message):
         learner.partial_fit(passes=1)
@@ -372,7 +372,8 @@ def test_automatic_gains_go_on_down_when_new_points_need_it(points):
         ({"refresh": "never"}, "'refresh' parameter"),
         ({"passes": 0}, r"'passes' parameter of KernelHebbianPCA must be an int in the range \[1, inf\). Got 0"),
         ({"passes": 10**30}, r"'passes' parameter of KernelHebbianPCA must be an int in the range \[1, 9223372036854775807\]. Got 10{30} "),
-        ({"tolerance": 0}, r"'tolerance' parameter of KernelHebbianPCA must be a float in the range \(0, inf\) or None. Got 0"),
+        ({"tolerance": 0}, r"'tolerance' parameter of KernelHebbianPCA must be a float in the range \(0, 1\) or None. Got 0"),
+        ({"tolerance": 1}, r"'tolerance' parameter of KernelHebbianPCA must be a float in the range \(0, 1\) or None. Got 1"),
         ({"batch_size": 0}, "'batch_size' parameter"),
         ({"record_every": 0}, "'record_every' parameter"),
         ({"record_error": "yes"}, "'record_error' parameter"),

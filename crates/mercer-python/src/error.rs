@@ -18,13 +18,14 @@ pyo3::create_exception!(
 );
 
 /// What users of the package call parameters that the library calls otherwise.
-const CALLED: [(&str, &str); 13] = [
+const CALLED: [(&str, &str); 14] = [
     ("accuracy", "tolerance"),
     ("codes", "X"),
     ("labels", "labels_pred"),
     ("max_passes", "max_iter"),
     ("memory", "memory_limit"),
     ("model", "reference"),
+    ("new data", "X"),
     ("outputs", "X"),
     ("patch", "patch_size"),
     ("points", "X"),

@@ -101,6 +101,7 @@ mod _mercer {
         let kernels = mercer::kernel::NAMES.into_iter().chain(mercer::kernel::ALIASES.map(|(alias, _)| alias));
         module.add("KERNELS", PyTuple::new(module.py(), kernels.chain(["precomputed"]).collect::<Vec<_>>())?)?;
         module.add("DEFAULT_LANDMARKS", mercer::nystrom::Nystrom::DEFAULT_LANDMARKS)?;
+        module.add("MOST_THREADS", mercer::watch::Threads::MOST)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         module.add("INSTRUCTIONS", mercer::simd::Isa::detect().name())
     }

@@ -195,6 +195,23 @@ pub enum Error {
         n_samples: usize,
     },
 
+    /// All kernel values are too small for the arithmetic.
+    #[error(
+        "the {kernel} kernel of each of the {n_samples} rows with itself is at most {value:e}, and {precision} cannot hold {} to all \
+         digits; scale the data, or use a larger gamma",
+        if *.precision == Precision::F32 { "such values" } else { "squares of such values" }
+    )]
+    KernelUnderflow {
+        /// The kernel's name.
+        kernel: String,
+        /// The largest value.
+        value: f64,
+        /// The precision that is too coarse for it.
+        precision: Precision,
+        /// Rows of the data.
+        n_samples: usize,
+    },
+
     /// All points are the same to the kernel, so there is no variance to explain.
     #[error("all {n_samples} rows are equal to the kernel: there is no variance to explain")]
     NoVariance {
@@ -227,8 +244,9 @@ pub enum Error {
 
     /// The kernel matrix of landmarks has significant negative eigenvalues, for which an approximation has no place.
     #[error(
-        "the {kernel} kernel has significant negative eigenvalues on the landmarks ({ratio:.1e} of the largest), and features have none; \
-         an exact fit can clip or flip them"
+        "the {kernel} kernel has significant negative eigenvalues on the landmarks ({}), and features have none; an exact fit can clip \
+         or flip them",
+        beside_the_largest(*.ratio)
     )]
     IndefiniteLandmarks {
         /// The kernel's name.
@@ -239,8 +257,9 @@ pub enum Error {
 
     /// The kernel matrix has significant negative eigenvalues and they were not allowed.
     #[error(
-        "there are significant negative eigenvalues ({ratio:.1e} of the largest): the kernel is not positive \
+        "there are significant negative eigenvalues ({}): the kernel is not positive \
          semi-definite; choose what to do with them by `negative` = \"clip\"{}",
+        beside_the_largest(*.ratio),
         if *.can_flip { " or \"flip\"" } else { "" }
     )]
     NegativeEigenvalues {
@@ -273,8 +292,8 @@ pub enum Error {
 
     /// A dense decomposition failed, because the matrix holds numbers that are not finite.
     #[error(
-        "a matrix of order {order} could not be decomposed: it holds numbers that are not finite; kernel values this large overflow, so \
-         scale the data"
+        "a matrix of order {order} could not be decomposed: it holds numbers that are not finite; kernel values that are too large \
+         overflow, and squares of those that are too small vanish, so scale the data"
     )]
     Decomposition {
         /// Rows of the matrix.
@@ -508,6 +527,7 @@ impl Error {
             | Self::CodeUnderflow { .. }
             | Self::AllZero { .. }
             | Self::KernelOverflow { .. }
+            | Self::KernelUnderflow { .. }
             | Self::NoVariance { .. }
             | Self::VarianceInRounding { .. }
             | Self::NotSquare { .. }
@@ -539,6 +559,19 @@ impl Error {
         Self::InvalidParameter { name, requirement: requirement.into(), value: value.to_string() }
     }
 
+    /// The same of rows that have other numbers elsewhere, which `number` gives.
+    pub(crate) fn with_row(self, number: impl Fn(usize) -> usize) -> Self {
+        match self {
+            Self::NotFinite { row, column, value } => Self::NotFinite { row: number(row), column, value },
+            Self::TooLarge { row, precision } => Self::TooLarge { row: number(row), precision },
+            Self::TooFarApart { row, largest } => Self::TooFarApart { row: number(row), largest },
+            Self::KernelOverflow { kernel, row, value, precision, n_samples } => {
+                Self::KernelOverflow { kernel, row: number(row), value, precision, n_samples }
+            }
+            other => other,
+        }
+    }
+
     pub(crate) fn require_positive(name: &'static str, value: f64) -> Result<()> {
         if value > 0.0 && value.is_finite() {
             Ok(())
@@ -559,6 +592,15 @@ fn no_maximum(rises: bool, n_sampled: Option<usize>) -> String {
         return format!(": it {goes} all the way, as when all rows are copies of two points");
     };
     format!(" that could be told from chance in samples of {n} points: the exact method looks at all pairs")
+}
+
+/// How much of the largest eigenvalue the most negative one is; beside none that is positive it is no share of anything.
+fn beside_the_largest(ratio: f64) -> String {
+    if ratio < 1.0 / f64::EPSILON {
+        format!("{ratio:.1e} of the largest")
+    } else {
+        "and none that is positive".to_owned()
+    }
 }
 
 /// A number as it would be typed: not three hundred zeros.
@@ -596,6 +638,19 @@ fn in_units(n: u64, round: impl Fn(f64) -> f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn negative_eigenvalues_beside_no_positive_one_are_no_share_of_it() {
+        for (ratio, words) in [
+            (0.25, "there are significant negative eigenvalues (2.5e-1 of the largest): "),
+            (3.0, "there are significant negative eigenvalues (3.0e0 of the largest): "),
+            (f64::INFINITY, "there are significant negative eigenvalues (and none that is positive): "),
+            (0.5 / f64::MIN_POSITIVE, "there are significant negative eigenvalues (and none that is positive): "),
+        ] {
+            let told = Error::NegativeEigenvalues { ratio, can_flip: true }.to_string();
+            assert!(told.starts_with(words), "{told}");
+        }
+    }
 
     #[test]
     fn sizes_are_rounded_to_the_nearest_tenth_or_up() {

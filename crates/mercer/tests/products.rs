@@ -230,6 +230,11 @@ fn queries_keep_to_the_budget_and_keep_no_tiles() {
         "a product of 100 queries and 100 points with 1 vectors needs 9.4 KiB, but the memory budget is 1 B; a budget of 9.4 KiB \
          would do"
     );
+    let more = Points::from_f64((0..428).map(f64::from).collect::<Vec<_>>(), 107, 4).unwrap();
+    let vector = Mat::full(107, 1, 1.0);
+    let small = settings.clone().memory(MemoryBudget::Bytes(1));
+    let error = small.multiply(&more, vector.as_ref(), Some(&more), &Watch::new()).unwrap_err().to_string();
+    assert!(error.contains("needs 10.1 KiB,") && error.ends_with("; a budget of 10.1 KiB would do"), "{error}");
     assert_eq!(
         refused(settings.gram(GramChoice::Stored)),
         "`gram` must be auto or tiled with `queries`: no tile is used twice, but it is stored"

@@ -194,13 +194,7 @@ fn in_folds(trials: &[Trial]) -> Vec<String> {
 fn in_a_fold(error: Error, rows: &[usize]) -> Error {
     match error {
         Error::Labels { problem } => Error::Labels { problem: format!("in a fold, {problem}") },
-        Error::NotFinite { row, column, value } => Error::NotFinite { row: rows[row], column, value },
-        Error::TooLarge { row, precision } => Error::TooLarge { row: rows[row], precision },
-        Error::TooFarApart { row, largest } => Error::TooFarApart { row: rows[row], largest },
-        Error::KernelOverflow { kernel, row, value, precision, n_samples } => {
-            Error::KernelOverflow { kernel, row: rows[row], value, precision, n_samples }
-        }
-        other => other,
+        other => other.with_row(|row| rows[row]),
     }
 }
 

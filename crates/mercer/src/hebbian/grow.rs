@@ -76,7 +76,12 @@ impl HebbianLearner {
         let points = self.points.followed_by(new)?;
         // The budget is for one set of rows.
         self.engine.give_back_room();
-        let setup = self.settings.set_up(&self.prepared, &points, beside).inspect_err(|_| self.engine.make_room())?;
+        let n_before = self.points.n_samples();
+        let setup = self.settings.set_up(&self.prepared, &points, beside).map_err(|error| {
+            self.engine.make_room();
+            // Whoever gave the new points counts them from zero.
+            error.with_row(|row| row.checked_sub(n_before).unwrap_or(row))
+        })?;
         let before = self.take_over(setup, points, joined);
         let order = amount.order(self.points.n_samples());
         let outcome = self.over(&before, order, watch, stopwatch);

@@ -12,7 +12,7 @@ use crate::eigen::tall::parts_of_inner;
 use crate::error::{Error, Result, bytes};
 use crate::gram::{Basis, Element, PackedCopy, StoreFormat, block_size};
 use crate::kernel::Kernel;
-use crate::model::{Prepared, SpeedsFrom};
+use crate::model::{Prepared, SpeedsFrom, out_of_range};
 use crate::plan::Plan;
 use crate::record::{KernelRecord, PlanRecord, RECORD_VERSION};
 use crate::scalar::Precision;
@@ -112,6 +112,10 @@ impl KernelHebbianPca {
     pub(super) fn set_up(&self, prepared: &Prepared, points: &Points, beside: Beside) -> Result<Setup> {
         let Room { needed, store_bytes, .. } = self.room(prepared, points.into(), beside)?;
         let engine = engine_of(prepared, points, store_bytes)?;
+        // Of such values no gain makes anything, however small it is.
+        if let Some(error) = out_of_range(&prepared.kernel, prepared.precision, points) {
+            return Err(error);
+        }
         Ok(Setup { engine, store_bytes, memory_bytes: needed + store_bytes })
     }
 

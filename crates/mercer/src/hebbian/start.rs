@@ -108,9 +108,13 @@ impl Start<'_> {
         }
     }
 
-    /// Refuses a model whose directions are of another feature space than the kernel's.
+    /// Refuses a model whose directions are of another feature space than the kernel's, or of points before a scaling.
     pub(super) fn check_model(&self, kernel: &Kernel) -> Result<()> {
         let Some(model) = self.model else { return Ok(()) };
+        if model.scaling().is_some() {
+            let requirement = "a model without a scaling, of points that were scaled as these are: what it scales would not be what is learned from";
+            return Err(Error::invalid("initial_model", requirement, "one that scales its points itself"));
+        }
         let (there, here) = (KernelRecord::from(model.kernel()), KernelRecord::from(kernel));
         if there == here {
             return Ok(());

@@ -38,23 +38,34 @@ pub(crate) fn fit(settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> R
     Ok(model)
 }
 
-/// Numbers that are not finite come from kernel values that are too large: by the row that has the largest.
+/// Numbers that are not finite come from kernel values that are too large or too small.
 fn explain(error: Error, kernel: &Kernel, precision: Precision, points: &Points) -> Error {
-    let largest = match precision {
-        Precision::F32 => f64::from(f32::MAX),
-        // Images of vectors are squared.
-        Precision::F64 => f64::MAX.sqrt(),
-    };
-    if !matches!((&error, kernel.pairing()), (Error::Decomposition { .. }, Some(Pairing::InnerProduct))) {
-        return error;
-    }
-    let Ok(diagonal) = diagonal(kernel, points) else { return error };
-    match diagonal.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1)) {
-        Some((row, value)) if value * points.n_samples() as f64 > largest => {
-            let kernel = kernel.name().to_owned();
-            Error::KernelOverflow { kernel, row, value, precision, n_samples: points.n_samples() }
-        }
+    match error {
+        Error::Decomposition { .. } => out_of_range(kernel, precision, points).unwrap_or(error),
         _ => error,
+    }
+}
+
+/// What is wrong with kernel values, if they are too large for the arithmetic, by the row that has the largest, or all of them too small.
+pub(crate) fn out_of_range(kernel: &Kernel, precision: Precision, points: &Points) -> Option<Error> {
+    if kernel.pairing() != Some(Pairing::InnerProduct) {
+        return None;
+    }
+    let (smallest, largest) = match precision {
+        Precision::F32 => (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)),
+        // Images of vectors are squared.
+        Precision::F64 => (f64::MIN_POSITIVE.sqrt(), f64::MAX.sqrt()),
+    };
+    let diagonal = diagonal(kernel, points).ok()?;
+    let (row, &value) = diagonal.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let (kernel, n_samples) = (kernel.name().to_owned(), points.n_samples());
+    let sum = value * n_samples as f64;
+    if sum > largest {
+        Some(Error::KernelOverflow { kernel, row, value, precision, n_samples })
+    } else if value > 0.0 && sum < smallest {
+        Some(Error::KernelUnderflow { kernel, value, precision, n_samples })
+    } else {
+        None
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) use checkpoint::{KEY as CHECKPOINT_KEY, Totals};
 pub(crate) use container::{Tensor, views_of, write_tensors};
 pub(crate) use file::{bad, digest, has_entry, read_checked, recorded_kernel};
 pub(crate) use finish::{Finish, Spectrum, fix_signs, significant_negative};
+pub(crate) use fit::out_of_range;
 pub(crate) use fitted::Parts;
 pub use fitted::{BasisKind, Model};
 pub use kernel_pca::{KernelChoice, KernelPca};

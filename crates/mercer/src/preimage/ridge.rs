@@ -110,7 +110,7 @@ impl RidgePreimage {
         if needed <= budget {
             return Ok(());
         }
-        let advice = format!("a budget of {} would do", crate::error::bytes(needed));
+        let advice = format!("a budget of {} would do", crate::error::bytes_at_least(needed));
         let what = format!("learning pre-images of {n_samples} points");
         Err(Error::OverBudget { what, needed, budget, advice })
     }

@@ -144,7 +144,7 @@ impl KernelProduct {
         let held = (8 * (2 * n + queries.map_or(n, Points::n_samples)) * columns) as u64;
         if held > budget {
             let what = format!("a product of {n} points with {columns} vectors");
-            let advice = format!("a budget of {} would do", crate::error::bytes(2 * held));
+            let advice = format!("a budget of {} would do", crate::error::bytes_at_least(2 * held));
             return Err(Error::OverBudget { what, needed: held, budget, advice });
         }
         Ok(Wanted {

@@ -310,7 +310,7 @@ impl KernelProduct {
         let columns = (budget.saturating_sub(fixed) / per_column.max(1)).min(COLUMNS as u64) as usize;
         if columns == 0 {
             let needed = fixed + per_column;
-            let advice = format!("a budget of {} would do", crate::error::bytes(needed));
+            let advice = format!("a budget of {} would do", crate::error::bytes_at_least(needed));
             let what = format!("a product of {n} points with {b} vectors");
             return Err(Error::OverBudget { what, needed, budget, advice });
         }
@@ -354,7 +354,7 @@ impl KernelProduct {
             + q.min(QUERIES_AT_ONCE) * (points.n_features() as u64 + 1) * size;
         let budget = self.memory.bytes();
         if needed > budget {
-            let advice = format!("a budget of {} would do", crate::error::bytes(needed));
+            let advice = format!("a budget of {} would do", crate::error::bytes_at_least(needed));
             let what = format!("a product of {q} queries and {n} points with {b} vectors");
             return Err(Error::OverBudget { what, needed, budget, advice });
         }

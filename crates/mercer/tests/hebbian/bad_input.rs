@@ -1,10 +1,11 @@
 //! Wrong calls are told what is wrong, where, and what is allowed.
 
 use faer::Mat;
+use mercer::data::Scaling;
 use mercer::hebbian::Start;
-use mercer::{Kernel, KernelHebbianPca, KernelPca, MemoryBudget, Negative, Points, Watch, ZeroComponents};
-use mercer_testkit::Format;
+use mercer::{Error, Kernel, KernelHebbianPca, KernelPca, MemoryBudget, Negative, Points, Watch, ZeroComponents};
 use mercer_testkit::generate::gaussian_cloud;
+use mercer_testkit::{Cloud, Format};
 
 fn settings() -> KernelHebbianPca {
     KernelHebbianPca::new(Kernel::gaussian(0.3).unwrap()).n_components(2).passes(1)
@@ -132,6 +133,50 @@ fn a_model_of_another_kernel_is_no_start() {
 }
 
 #[test]
+fn a_model_that_scales_its_points_is_no_start() {
+    let (kernel, scaling) = (Kernel::gaussian(0.3).unwrap(), Scaling::uniform(2.0, 3).unwrap());
+    let scaled = scaling.apply(&points()).unwrap();
+    let model = KernelPca::new(kernel).n_components(2).fit(&scaled).unwrap().with_scaling(scaling).unwrap();
+    let start = Start { model: Some(&model), ..Start::default() };
+    let expected = "`initial_model` must be a model without a scaling, of points that were scaled as these are: what it scales would not be \
+                    what is learned from, but it is one that scales its points itself";
+    refused(&settings(), &start, expected);
+    assert_eq!(settings().plan_record_from(&points(), &start).unwrap_err().to_string(), expected);
+    // Of points that are scaled already it is one.
+    let model = model.without_scaling();
+    let start = Start { model: Some(&model), ..Start::default() };
+    settings().fit_from(&scaled, &start, &Watch::new()).unwrap();
+}
+
+#[test]
+fn kernel_values_that_arithmetic_has_no_room_for_are_told_and_not_taken_for_divergence() {
+    let scaled = |size: f64| Cloud::from_fn(12, 2, |i, k| size * (1 + (5 * i + 3 * k) % 12) as f64).points(Format::F64);
+    let polynomial = Kernel::polynomial(1.0, 1.0, 3).unwrap();
+    for (kernel, size, words) in [
+        (polynomial, 1e60, "the polynomial kernel of row "),
+        (Kernel::linear(), 1e100, "the linear kernel of row "),
+        (Kernel::linear(), 1e-120, "the linear kernel of each of the 12 rows with itself is at most "),
+    ] {
+        let error = KernelHebbianPca::new(kernel).passes(1).fit(&scaled(size)).unwrap_err().to_string();
+        assert!(error.starts_with(words), "{error}");
+    }
+    KernelHebbianPca::new(Kernel::linear()).passes(1).fit(&scaled(1e60)).unwrap();
+}
+
+#[test]
+fn a_row_of_new_points_is_named_by_its_number_among_them() {
+    let row = |i: usize, k: usize| ((5 * i + 3 * k) % 12) as f64;
+    let old = Cloud::from_fn(12, 2, row).points(Format::F64);
+    let new = Cloud::from_fn(4, 2, |i, k| if i == 2 { 1e120 } else { row(i, k) }).points(Format::F64);
+    let mut learner = KernelHebbianPca::new(Kernel::linear()).passes(1).fit(&old).unwrap();
+    let before = learner.coefficients();
+    let error = learner.partial_fit(Some(&new), 1, &Watch::new()).unwrap_err();
+    assert!(matches!(error, Error::KernelOverflow { row: 2, .. }), "{error}");
+    assert_eq!(learner.coefficients(), before);
+    learner.partial_fit(Some(&old), 1, &Watch::new()).unwrap();
+}
+
+#[test]
 fn an_order_is_not_for_a_run_that_keeps_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
     let kept = settings().checkpoint(mercer::Checkpoint::new(folder.path().join("state")));
@@ -143,7 +188,7 @@ fn an_order_is_not_for_a_run_that_keeps_a_checkpoint() {
 #[test]
 fn equal_points_have_no_variance_to_learn() {
     for format in [Format::F32, Format::F64, Format::U8] {
-        let equal = mercer_testkit::Cloud::from_fn(20, 3, |_, k| k as f64).points(format);
+        let equal = Cloud::from_fn(20, 3, |_, k| k as f64).points(format);
         let error = settings().fit(&equal).unwrap_err().to_string();
         assert_eq!(error, "all 20 rows are equal to the kernel: there is no variance to explain");
     }
