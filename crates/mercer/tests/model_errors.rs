@@ -162,7 +162,7 @@ fn huge_and_tiny_scales_are_fitted_or_refused_but_never_turn_into_nan() {
 
 #[test]
 fn kernel_values_that_are_too_small_are_not_called_too_large() {
-    let values: Vec<f64> = (0..120).map(|i| 1e-157 * ((i * 37) % 101) as f64).collect();
+    let values: Vec<f64> = (0..120).map(|i| 1e-157 * f64::from((i * 37) % 101)).collect();
     let points = Points::from_f64(values, 60, 2).unwrap();
     let told = message(KernelPca::new(Kernel::linear()).n_components(2).fit(&points));
     let start = "the linear kernel of each of the 60 rows with itself is at most ";
