@@ -100,6 +100,8 @@ pub struct Learner {
     pub(super) total_variance: f64,
     /// Of each component, the length of what it has lost.
     pub(super) followed_error: Vec<f64>,
+    /// Of each component, the share that is left of what it was when it first lost something.
+    pub(super) unsettled: Vec<f64>,
     pub(super) n_shrunk: usize,
     pub(super) last_shrunk: Option<(f64, f64)>,
     /// Rows given up since everything was last computed anew.
@@ -156,6 +158,7 @@ impl Learner {
             variances: vec![0.0; p],
             total_variance: 0.0,
             followed_error: vec![0.0; p],
+            unsettled: vec![1.0; p],
             n_shrunk: 0,
             last_shrunk: None,
             given_up: 0,

@@ -9,7 +9,7 @@
 //! - *The mean.* With `v_i = φ_i − m`, the squared distance of the running mean `m` from the mean that the rows are drawn about.
 //! - *A component.* Every row adds `η y_i φ_i` to it, of which memory has no room for `η y_i ρ_i`, while `1 − η y_i²` of it stays. Where that
 //!   settles, `E y ρ / E y²` is missing: what the covariance of the rows makes of the component, as far as memory cannot say it, over its
-//!   variance. It is taken with `v_i = y_i ρ_i`, and `ρ_i·ρ_j = k(x_i, x_j) − z_i·z_j` with `L z_i = k_i` and `L` the
+//!   variance. Before it does, `1 − Π (1 − η y²)` of that is, over the rows since something was first lost. It is taken with `v_i = y_i ρ_i`, and `ρ_i·ρ_j = k(x_i, x_j) − z_i·z_j` with `L z_i = k_i` and `L` the
 //!   [factor](super::factor). What is within twice its standard error, `√(2 Σ_{i≠j} (v_i·v_j)²) / (n (n − 1))`, is left out.
 //!
 //! What is lost points the same way again and again, so the squares of single losses, which [`note_loss`](Learner::note_loss) adds up,
@@ -39,7 +39,7 @@ impl Learner {
     /// Two numbers are made, and the larger one counts. The length of every part of a component that goes with a row is followed: an update
     /// by a row with output `y` leaves `1 − η y²` of older losses, as it does of the component; what is projected away is orthogonal to all that is
     /// remembered, so squares add up, and what is dropped points where rows do, so lengths do. And where rows are projected, what the
-    /// rows in memory have no room for is measured on the last 512 rows. A component that keeps a length of about one is never further
+    /// rows in memory have no room for is measured on the last 512 rows, and counts as far as the component has been learned anew since. A component that keeps a length of about one is never further
     /// away than its own length and one.
     ///
     /// It is a rough guide, of the right size within a factor of a few (DESIGN.md has trials).
@@ -119,7 +119,8 @@ impl Learner {
         let mut errors = self.followed_error.clone();
         let missing = last.and_then(|last| last.of_components.as_ref().map(|of| of.missing(&last.kernel)));
         for (p, (error, missing)) in errors.iter_mut().zip(missing.unwrap_or_default()).enumerate() {
-            *error = error.max(missing.min(1.0 + self.inner[(p, p)].max(0.0).sqrt()));
+            let so_far = missing * (1.0 - self.unsettled[p]);
+            *error = error.max(so_far.min(1.0 + self.inner[(p, p)].max(0.0).sqrt()));
         }
         errors
     }

@@ -66,6 +66,7 @@ impl Learner {
         for numbers in [&mut next.with_mean, &mut next.variances, &mut next.followed_error] {
             numbers.push(0.0);
         }
+        next.unsettled.push(1.0);
         next.began.push(0);
         next.lateral.push(vec![0.0; p]);
         next.inner = Mat::from_fn(p + 1, p + 1, |i, j| if i < p && j < p { self.inner[(i, j)] } else { 0.0 });

@@ -65,6 +65,8 @@ struct State {
     variances: Vec<f64>,
     total_variance: f64,
     budget_error: Vec<f64>,
+    #[serde(default)]
+    unsettled: Vec<f64>,
     n_shrunk: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_shrunk: Option<(f64, f64)>,
@@ -272,6 +274,7 @@ impl State {
             variances: learner.variances.clone(),
             total_variance: learner.total_variance,
             budget_error: learner.followed_error.clone(),
+            unsettled: learner.unsettled.clone(),
             n_shrunk: learner.n_shrunk,
             last_shrunk: learner.last_shrunk,
             given_up: learner.given_up,
@@ -325,6 +328,8 @@ impl State {
         learner.variances = self.variances;
         learner.total_variance = self.total_variance;
         learner.followed_error = self.budget_error;
+        // Older states do not say; most of them have settled.
+        learner.unsettled = if self.unsettled.is_empty() { vec![0.0; p] } else { self.unsettled };
         learner.n_shrunk = self.n_shrunk;
         learner.last_shrunk = self.last_shrunk;
         learner.given_up = self.given_up;

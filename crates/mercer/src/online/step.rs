@@ -281,7 +281,11 @@ impl Learner {
             *offset += gain * update.centered_with_mean;
         }
         update.follow(&mut self.inner, room);
-        for (error, keep) in self.followed_error.iter_mut().zip(&update.keep) {
+        let followed = self.followed_error.iter_mut().zip(&mut self.unsettled);
+        for ((error, unsettled), keep) in followed.zip(&update.keep) {
+            if *error > 0.0 {
+                *unsettled *= keep.abs().min(1.0);
+            }
             *error *= keep.abs();
         }
         if let Place::Combination { residual, .. } = place {

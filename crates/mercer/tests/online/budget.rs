@@ -58,6 +58,26 @@ fn the_error_of_the_budget_is_that_against_a_learner_without_one() {
     }
 }
 
+/// What memory has no room for is missing from a component only as far as it has been learned.
+#[test]
+fn the_error_of_the_budget_is_small_where_little_has_been_learned() {
+    let (points, kernel) = (plane(400, 41), Kernel::gaussian(2.0).unwrap());
+    for (rate, schedule) in [(0.002, Schedule::Constant), (0.05, Schedule::Inverse)] {
+        let settings = OnlineKernelPca::new(kernel.clone()).n_components(2).learning_rate(rate).schedule(schedule);
+        let mut whole = settings.learner().unwrap();
+        whole.learn(&points).unwrap();
+        let mut learner = settings.clone().budget(8).learner().unwrap();
+        learner.learn(&points).unwrap();
+        let estimates = learner.budget_error().unwrap();
+        for (estimate, distance) in estimates.iter().zip(distances(&learner, &whole, &points, &kernel)) {
+            let ratio = estimate / distance;
+            assert!((0.2..5.0).contains(&ratio), "{schedule:?}: {estimate} for {distance}");
+        }
+        let again = Learner::from_bytes(&learner.to_bytes().unwrap(), None).unwrap();
+        assert_eq!(again.budget_error().unwrap(), estimates);
+    }
+}
+
 #[test]
 fn a_memory_that_drops_the_smallest_weight_does_not_freeze_at_early_rows() {
     let (n, seeds) = (3000, 44..48);

@@ -58,6 +58,8 @@ impl State {
         let square = |rows: &[Vec<f64>]| rows.len() == p && rows.iter().all(|row| row.len() == p);
         let each = [&self.with_mean, &self.variances, &self.budget_error];
         each.iter().all(|numbers| numbers.len() == p)
+            && (self.unsettled.is_empty() || self.unsettled.len() == p)
+            && self.unsettled.iter().all(|share| (0.0..=1.0).contains(share))
             && square(&self.inner)
             && self.lateral.len() == p
             && self.lateral.iter().enumerate().all(|(i, weights)| weights.len() == i)
