@@ -37,6 +37,8 @@ AGREEMENT = 2e-3
 # What may be left of their scores outside the span of ours, relative to all of them: eigenvectors to residuals of 1e-5 turn by as much beside
 # the gap to the next eigenvalue, which is below a thousandth of the first one for the last of fifty components, and those are short.
 SPAN = 1e-2
+# What answers are held against: ARPACK, which goes on to rounding. Others may end with less, and their times count all the same.
+EXACT = "scikit-learn arpack"
 # The tolerance of ours, by default; ARPACK goes on to rounding unless it is told as well.
 TOLERANCE = 1e-5
 # How many times as fast a fit has to be, by the number of points; between them nothing was asked.
@@ -130,9 +132,12 @@ def compare(findings, X, k, rounds, spell=SECONDS):
     ours = eigenvalues.pop("mercer")
     for name, theirs in eigenvalues.items():
         worst = float(abs(theirs - ours).max() / ours[0])
-        findings.check(f"{where}: eigenvalues of {name}, relative to the first", worst, AGREEMENT)
         beyond = outside(scores[name], scores["mercer"])
-        findings.check(f"{where}: scores of {name} outside the span of ours, relative to all", beyond, SPAN)
+        if name == EXACT:
+            findings.check(f"{where}: eigenvalues of {name}, relative to the first", worst, AGREEMENT)
+            findings.check(f"{where}: scores of {name} outside the span of ours, relative to all", beyond, SPAN)
+        elif worst > AGREEMENT or beyond > SPAN:
+            findings.note(f"{where}: {name} is not as exact: eigenvalues differ by {worst:.1e}, {beyond:.1e} of its scores are outside the span")
     for work, times in taken.items():
         best = {name: findings.timing(f"{name}, {work}/{where}", runs) for name, runs in times.items()}
         fastest = min(eigenvalues, key=lambda name, times=times: min(times[name]))
