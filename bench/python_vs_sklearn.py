@@ -45,6 +45,8 @@ TOLERANCE = 1e-5
 NEVER_SLOWER_AT, FAST_FROM, FAST = 500, 5000, 5.0
 # Rounds of one case go on until they have taken this many seconds together, up to so many of them.
 SECONDS, MOST_ROUNDS = 10.0, 40
+# Seconds of rest before every run.
+REST = 0.2
 # Processes that want to run, for each processor, from which on a machine is busy.
 BUSY = 0.5
 # Seconds that an import may take beyond NumPy's own.
@@ -123,6 +125,8 @@ def compare(findings, X, k, rounds, spell=SECONDS):
         for name, make in named.items():
             for work, times in taken.items():
                 model = make()
+                # Threads of linear algebra wait for more to do, and keep a processor, for a moment after every call.
+                time.sleep(REST)
                 taken_now, result = seconds(lambda model=model, work=work: getattr(model, work)(X))
                 times[name].append(taken_now)
                 if work == "fit_transform":
