@@ -55,7 +55,7 @@ struct Agreement {
 /// Runs the command.
 pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     let session = Session::start("cluster", &args.report, args.progress.progress)?;
-    let mut session = session.on_threads(args.solve.threads);
+    let mut session = session.on_threads(args.solve.threads).within(args.solve.time_limit);
     session.meter.without_centring();
     session.check_standard_output(&args.output)?;
     let format = output::score_format(&args.output)?;
