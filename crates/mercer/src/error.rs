@@ -110,6 +110,18 @@ pub enum Error {
         precision: Precision,
     },
 
+    /// A landmark that was given is too far from the points for the arithmetic.
+    #[error(
+        "landmark {row} is too large for the kernel's width: its squared distance or inner product overflows {precision}; leave it out, scale \
+         the data, or use a smaller gamma"
+    )]
+    LandmarkTooLarge {
+        /// Row among the landmarks, counted from zero.
+        row: usize,
+        /// The precision it overflows.
+        precision: Precision,
+    },
+
     /// A row is too large for the arithmetic of an online learner.
     #[error("row {row} is too large: its {product} overflows f64; {advice}")]
     TooLargeToLearn {
@@ -520,6 +532,7 @@ impl Error {
             | Self::RowWidth { .. }
             | Self::NotFinite { .. }
             | Self::TooLarge { .. }
+            | Self::LandmarkTooLarge { .. }
             | Self::TooLargeToLearn { .. }
             | Self::TooFarApart { .. }
             | Self::TooClose { .. }
