@@ -231,6 +231,18 @@ pub enum Error {
         n_samples: usize,
     },
 
+    /// Landmarks that were given have no kernel values with the points that would tell them apart.
+    #[error(
+        "the {n_landmarks} landmarks know nothing of the {n_samples} rows: to the kernel, all rows are equally unlike them; give others, or use a \
+         wider kernel"
+    )]
+    BlindLandmarks {
+        /// Landmarks that were given.
+        n_landmarks: usize,
+        /// Rows of the data.
+        n_samples: usize,
+    },
+
     /// Points differ, but to the kernel by no more than rounding.
     #[error(
         "to the kernel all {n_samples} rows are equal but for rounding in {precision}, so there is no variance that could be told from it; \
@@ -542,6 +554,7 @@ impl Error {
             | Self::KernelOverflow { .. }
             | Self::KernelUnderflow { .. }
             | Self::NoVariance { .. }
+            | Self::BlindLandmarks { .. }
             | Self::VarianceInRounding { .. }
             | Self::NotSquare { .. }
             | Self::NegativeEigenvalues { .. }
