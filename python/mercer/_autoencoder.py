@@ -46,7 +46,8 @@ class AutoencoderKernelPCA(Estimator):
         Stochastic gradients, plain or with reduced variance.
     learning_rate : float or "auto", default="auto"
         Step ``eta0`` of the first update, for points whose largest norm is one. ``"auto"`` is found by trying on a sample, and halved when an
-        epoch makes things worse; the best epoch is kept.
+        epoch makes things worse. The best epoch is kept, of which the start is one; a step that was given and ends with a loss of more than 1.02 times
+        that of the start is a ``ConvergenceWarning``.
     decay : float, default=None
         Updates ``tau`` after which the step ``eta0 * tau / (tau + t)`` has halved; ``None``: a quarter of all updates with ``"sgd"``, a step that
         stays with ``"svrg"``.
@@ -58,7 +59,7 @@ class AutoencoderKernelPCA(Estimator):
         Where learning starts; ``(A0, B0)`` of shape (k, d, d), or (k, m) with ``span="data"``.
     order : array-like of int, default=None
         Samples in the order in which they are learned from, instead of random permutations: one row per epoch, or one row in all, which
-        ``epochs``, if given, cuts into equal parts.
+        ``epochs``, if given, cuts into equal parts. With a ``learning_rate`` that is given, what is kept is where they have led.
     gradient : {"functional", "plain"}, default="functional"
         With ``span="data"``: the gradient that moves the forms as it would with full span, or that of the coefficients.
     sign : {"nearest", "nonnegative"}, default="nearest"

@@ -23,7 +23,8 @@ const MONITORED: usize = 1000;
 const TOLERANCE: f64 = 1e-3;
 /// Products per eigenpair while learning from batches: what they have not told by then is not worth more.
 const STEPS: usize = 40;
-/// An epoch after which the loss is this many times the best is taken back, if the step is ours to halve.
+/// An epoch after which the loss is this many times the best is taken back, if the step is ours to halve; a step that was given and ends with this many times the
+/// loss of the start has diverged.
 const WORSE: f64 = 1.02;
 /// How often the step is halved before learning ends.
 pub(super) const HALVINGS: usize = 12;
@@ -126,7 +127,6 @@ impl Run<'_> {
         let limit = start_loss.max(self.trainer.loss_of_zero(&self.monitored));
         let mut best = (self.history[0].judged(), self.state.parameters.clone());
         let is_ours = self.settings.learning_rate == LearningRate::Auto;
-        let chooses = is_ours || !self.held_out.is_empty();
         // Where to go back to from an epoch that was taken back: the best, or the last one where rows held out say which is best.
         let mut last = (is_ours && !self.held_out.is_empty()).then(|| (self.history[0].loss, best.1.clone()));
         let mut waited = 0;
@@ -172,10 +172,18 @@ impl Run<'_> {
                 break;
             }
         }
-        if chooses {
+        // Samples in an order of one's own are for the iterates that they lead to.
+        if is_ours || self.settings.order.is_none() {
             self.state.parameters = best.1;
         }
-        Ok(Ended::Done)
+        Ok(if !is_ours && self.has_grown() { Ended::Diverged } else { Ended::Done })
+    }
+
+    /// Whether the loss of the rows learned from is much larger at the end than at the start, unless it is where an order of one's own has led.
+    fn has_grown(&self) -> bool {
+        let [first, .., last] = self.history.as_slice() else { return false };
+        let rounding = PERFECT * self.units() * self.trainer.loss_of_zero(&self.monitored);
+        self.settings.order.is_none() && last.loss > WORSE * first.loss + rounding
     }
 
     /// Losses as they are now, in the units of the data; nothing if the run was stopped.

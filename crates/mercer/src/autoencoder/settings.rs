@@ -295,7 +295,8 @@ impl AutoencoderKernelPca {
         self
     }
 
-    /// Sets the step `η₀` of the first update, for points whose largest norm is one (default: found by trying).
+    /// Sets the step `η₀` of the first update, for points whose largest norm is one (default: found by trying). The best epoch is kept; one that ends with a
+    /// loss of more than 1.02 times that of the start has [diverged](super::Autoencoder::diverged).
     #[must_use]
     pub fn learning_rate(mut self, rate: impl Into<LearningRate>) -> Self {
         self.learning_rate = rate.into();
@@ -331,7 +332,8 @@ impl AutoencoderKernelPca {
         self
     }
 
-    /// Sets the samples of each epoch in the order in which they are learned from, instead of random permutations.
+    /// Sets the samples of each epoch in the order in which they are learned from, instead of random permutations. With a step that was given, what is kept is
+    /// where they have led, and not the best epoch.
     #[must_use]
     pub fn order(mut self, epochs: Vec<Vec<usize>>) -> Self {
         self.order = Some(epochs);
