@@ -135,7 +135,7 @@ pub enum Error {
 
     /// Points are so far apart that no width follows from their distances.
     #[error(
-        "row {row} is too large for a width to be found: its largest number is {}, and squared distances of such numbers overflow f64; \
+        "row {row} is too large for a width to be found: its largest number is {}, and at such distances kernel values or widths are no numbers; \
          multiply the data by {:.0e}, standardize it, or leave the row out",
         short(*.largest),
         1.0 / *.largest
