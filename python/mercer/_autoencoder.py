@@ -187,9 +187,10 @@ class AutoencoderKernelPCA(Estimator):
         -------
         self : AutoencoderKernelPCA
         """
-        return self._fit(X, self.epochs)
+        return self._fit(X)
 
-    def _fit(self, X: Any, epochs: int | None) -> "AutoencoderKernelPCA":
+    def _fit(self, X: Any, epochs_now: int | None = None) -> "AutoencoderKernelPCA":
+        """A fit, of all epochs or of the first so many."""
         owner = type(self).__name__
         # A fit that fails leaves no model that could be taken for its own.
         self.__dict__.pop("_model", None)
@@ -198,7 +199,7 @@ class AutoencoderKernelPCA(Estimator):
         room.take_copy(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C")
         points = dense(X, room)
-        settings = {**self._settings(points, epochs), "memory_limit": room.limit}
+        settings = {**self._settings(points), "epochs_now": epochs_now, "memory_limit": room.limit}
         with room.told(), _progress.bar(self.progress) as report:
             model = _mercer.Autoencoder.fit(
                 points, settings, time_limit=time_limit, progress=report, on_partial=self._adopt
@@ -211,7 +212,7 @@ class AutoencoderKernelPCA(Estimator):
         """Learns from more points, in their order: one epoch, with the step that is due.
 
         With ``span="data"`` the span stays that of the first call; new points are learned from by what of them lies in it. Before a fit these are the
-        first points, and this is a fit of one epoch. On an error everything stays as it was; after Ctrl-C or a time limit, updates until then are kept,
+        first points, and this is a fit of one epoch, whose step falls as it would over ``epochs`` of them (20 if that is ``None``). On an error everything stays as it was; after Ctrl-C or a time limit, updates until then are kept,
         unless there are none or they have made things much worse, and ``converged_`` is ``False``. Parameters of learning have to stay as they were. A step that was found by trying is divided by the square of
         how much longer these points are than those it was found with, and halved while it makes their loss much larger; if that does not help, or the
         step was given, what was known is kept, with a ``ConvergenceWarning``.
@@ -227,7 +228,7 @@ class AutoencoderKernelPCA(Estimator):
         """
         owner = type(self).__name__
         if "_model" not in self.__dict__:
-            return self._fit(X, self.epochs if self.order is not None else 1)
+            return self._fit(X, 1 if self.order is None else None)
         _checks.unchanged(self.get_params(deep=False), self._learns_with)
         _checks.integer(owner, "epochs", self.epochs, 0, optional=True)
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
@@ -243,11 +244,11 @@ class AutoencoderKernelPCA(Estimator):
         self._warn()
         return self
 
-    def _settings(self, points: Any, epochs: int | None) -> dict[str, Any]:
+    def _settings(self, points: Any) -> dict[str, Any]:
         """What is asked for, as the extension module takes it."""
         owner = type(self).__name__
         k = _checks.integer(owner, "n_components", self.n_components, 1)
-        epochs = _checks.integer(owner, "epochs", epochs, 0, optional=True)
+        epochs = _checks.integer(owner, "epochs", self.epochs, 0, optional=True)
         span = _checks.choice(owner, "span", self.span, _mercer.SPANS)
         start, encoder, decoder = self._start(points.shape[1])
         return {

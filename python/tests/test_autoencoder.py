@@ -162,6 +162,19 @@ def test_learning_goes_on(pictures):
     assert model.loss(pictures) < before
 
 
+def test_learning_pass_by_pass_comes_near_a_fit(pictures):
+    whole = AutoencoderKernelPCA(3, epochs=10).fit(pictures)
+    by_passes = AutoencoderKernelPCA(3, epochs=10).partial_fit(pictures)
+    # The step falls as it does over all epochs, and not over the first alone.
+    assert by_passes.decay_ == whole.decay_
+    assert by_passes.n_updates_ == 75
+    assert AutoencoderKernelPCA(3).partial_fit(pictures).decay_ == 2 * whole.decay_
+    for _ in range(9):
+        by_passes.partial_fit(pictures)
+    start = AutoencoderKernelPCA(3, epochs=0).fit(pictures).loss(pictures)
+    assert start - by_passes.loss(pictures) > 0.5 * (start - whole.loss(pictures))
+
+
 def test_more_points_that_are_much_longer_do_not_destroy_what_was_learned(pictures):
     model = AutoencoderKernelPCA(2, epochs=2).fit(pictures)
     before = model.loss(pictures)

@@ -72,7 +72,7 @@ fn decay(settings: &AutoencoderKernelPca, n_rows: usize, batch_size: usize) -> O
     let per_epoch = |samples: usize| samples.div_ceil(batch_size) as f64;
     let updates = match &settings.order {
         Some(order) => order.iter().map(|epoch| per_epoch(epoch.len())).sum(),
-        None => n_epochs(settings) as f64 * per_epoch(n_rows),
+        None => settings.epochs.unwrap_or(EPOCHS).max(n_epochs(settings)) as f64 * per_epoch(n_rows),
     };
     settings.decay.or(match settings.optimizer {
         Optimizer::Sgd => Some((updates / 4.0).max(1.0)),
@@ -80,8 +80,10 @@ fn decay(settings: &AutoencoderKernelPca, n_rows: usize, batch_size: usize) -> O
     })
 }
 
+/// Epochs that are made now.
 fn n_epochs(settings: &AutoencoderKernelPca) -> usize {
-    settings.order.as_ref().map_or(settings.epochs.unwrap_or(EPOCHS), Vec::len)
+    let without_order = settings.epochs_now.or(settings.epochs).unwrap_or(EPOCHS);
+    settings.order.as_ref().map_or(without_order, Vec::len)
 }
 
 /// A run of epochs.
