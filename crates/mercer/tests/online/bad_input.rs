@@ -384,3 +384,15 @@ fn a_kernel_that_fails_at_any_call_leaves_what_the_rows_before_it_taught() {
         }
     }
 }
+
+#[test]
+fn outputs_whose_scores_overflow_are_told_as_too_large() {
+    let rows = Points::from_f64((0..60).map(|i| f64::from(i * i % 101) * 0.02).collect::<Vec<_>>(), 30, 2).unwrap();
+    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(3).learner().unwrap();
+    learner.learn(&rows).unwrap();
+    // With all signs, so that there are sums that do not cancel.
+    let outputs = faer::Mat::from_fn(8, 3, |i, p| if (i >> p) & 1 == 0 { f64::MAX } else { -f64::MAX });
+    let error = learner.scores_of_outputs(outputs.as_ref()).unwrap_err().to_string();
+    let start = "`outputs` must be small enough for scores under the model, which are sums of them and overflow f64, but it is ";
+    assert!(error.starts_with(&format!("{start}{:e} in row ", f64::MAX)), "{error}");
+}
