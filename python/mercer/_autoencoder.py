@@ -418,7 +418,7 @@ class AutoencoderKernelPCA(Estimator):
             sign=model.sign,
             random_state=model.seed,
             landmarks=None if span is None else len(span),
-            scale=model.scale != 1,
+            scale=model.is_scaled,
             tolerance=model.tolerance,
         )
         estimator.n_features_in_ = model.n_features

@@ -245,6 +245,14 @@ def test_what_is_read_learns_on_with_the_same_parameters(pictures, tmp_path):
     assert mercer.load(tmp_path / "found.mercer").learning_rate == "auto"
 
 
+def test_what_is_read_knows_whether_points_are_divided_by_a_largest_norm_of_one(tmp_path):
+    for scale in (True, False):
+        model = AutoencoderKernelPCA(1, epochs=1, scale=scale).fit(np.eye(4))
+        assert model.scale_ == 1
+        model.save(tmp_path / "codes.mercer")
+        assert mercer.load(tmp_path / "codes.mercer").get_params()["scale"] is scale
+
+
 def test_learning_that_was_all_in_vain_is_a_warning():
     # The step is found on a third of the rows: where the one that is much longer than the others is not among them, it is much too large for it.
     told = 0

@@ -290,6 +290,12 @@ impl Autoencoder {
         self.0.scale()
     }
 
+    /// Whether points were divided by their largest norm, which may be one.
+    #[getter]
+    fn is_scaled(&self) -> bool {
+        self.0.is_scaled()
+    }
+
     /// The step of the first update, as given, or as found and halved since.
     #[getter]
     fn learning_rate(&self) -> f64 {

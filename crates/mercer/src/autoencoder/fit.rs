@@ -234,6 +234,7 @@ impl Run<'_> {
             diverged: outcome == Ended::Diverged,
             was_stopped: outcome == Ended::Stopped,
             is_stuck,
+            divides_by_one: settings.scale && is_one(self.trainer.scale),
             n_halved: self.n_halved,
             history: self.history,
         };
@@ -284,6 +285,11 @@ fn scale(settings: &AutoencoderKernelPca, points: &Points) -> Result<f64> {
         });
     }
     Ok(if settings.scale { largest.sqrt() } else { 1.0 })
+}
+
+/// Whether a scale leaves points as they are.
+pub(super) fn is_one(scale: f64) -> bool {
+    scale.to_bits() == 1.0_f64.to_bits()
 }
 
 /// The largest squared norm of a point.
