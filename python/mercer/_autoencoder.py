@@ -25,6 +25,11 @@ _LEARNS_WITH = (
     "landmarks",
     "scale",
     "tolerance",
+    "start",
+    "order",
+    "validation_fraction",
+    "patience",
+    "random_state",
 )
 
 
@@ -370,6 +375,10 @@ class AutoencoderKernelPCA(Estimator):
         ndarray of shape (n_queries, n_features)
         """
         check_is_fitted(self)
+        if self.sign != self._model.sign:
+            raise ValueError(
+                f"sign must stay {self._model.sign!r}, which codes are decoded with since the fit, but it is {self.sign!r}; fit begins anew"
+            )
         codes = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
         if codes.ndim != 2:
             raise ValueError(f"X must be a 2D array of codes, but it has {codes.ndim} dimension(s)")

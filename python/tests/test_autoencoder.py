@@ -214,7 +214,17 @@ def test_pickles_and_files_hold_everything(pictures, span, tmp_path):
 def test_parameters_of_learning_stay_as_they_were_while_it_goes_on(pictures):
     model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
     updates = model.n_updates_
-    for changed in ({"learning_rate": 0.01}, {"batch_size": 1}, {"optimizer": "svrg"}, {"sign": "nonnegative"}):
+    for changed in (
+        {"learning_rate": 0.01},
+        {"batch_size": 1},
+        {"optimizer": "svrg"},
+        {"sign": "nonnegative"},
+        {"start": "nonsense"},
+        {"order": [[1, 2]]},
+        {"validation_fraction": 0.3},
+        {"patience": -3},
+        {"random_state": "x"},
+    ):
         name = next(iter(changed))
         kept = model.get_params()[name]
         with pytest.raises(ValueError, match=f"{name} must stay .* while learning goes on"):
@@ -278,6 +288,14 @@ def test_signs(pictures):
     np.testing.assert_allclose(model.inverse_transform(codes), plus, atol=1e-7)
     with pytest.raises(ValueError, match="`reference` must be left out with sign = \"nonnegative\""):
         AutoencoderKernelPCA(2, epochs=1, sign="nonnegative").fit(pictures).inverse_transform(codes, reference=pictures)
+
+
+def test_a_sign_that_was_changed_after_the_fit_is_refused(pictures):
+    model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
+    codes = model.transform(pictures)
+    with pytest.raises(ValueError, match="sign must stay 'nearest', .* but it is 'nonnegative'; fit begins anew"):
+        model.set_params(sign="nonnegative").inverse_transform(codes)
+    assert model.set_params(sign="nearest").inverse_transform(codes).shape == pictures.shape
 
 
 def test_codes_whose_eigenpairs_have_not_converged_are_a_warning():
