@@ -16,7 +16,7 @@ fn bad_settings_are_refused() {
     assert_eq!(say(settings.clone().n_components(0)), "`n_components` must be at least 1, but it is 0");
     assert_eq!(
         say(settings.clone().rule(Rule::Oja)),
-        "`n_components` must be 1 for the rule oja, which finds the first component only, but it is 2"
+        "`n_components` must be 1 for the rule oja, which finds the first component only, but it is 2, which is the default"
     );
     assert_eq!(say(settings.clone().learning_rate(0.0)), "`learning_rate` must be a positive number, but it is 0");
     assert_eq!(say(settings.clone().beta(-1.0)), "`beta` must be a positive number, but it is -1");
