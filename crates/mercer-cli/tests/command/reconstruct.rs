@@ -216,6 +216,23 @@ fn an_autoencoder_that_is_out_of_time_before_its_first_epoch_is_saved() {
 }
 
 #[test]
+fn rows_held_out_have_their_loss_shown_and_the_epoch_that_is_kept() {
+    let directory = fitted();
+    let fit = "fit points.csv --label half -n 2 --method autoencoder --epochs 2";
+    let held_out = directory.run(&format!("{fit} --validation 0.3 -o codes.mercer --json")).done().stdout;
+    let record: Value = serde_json::from_str(&held_out).unwrap();
+    let history = record["autoencoder"]["history"].as_array().unwrap();
+    let losses: Vec<f64> = history.iter().map(|entry| entry["validation_loss"].as_f64().unwrap()).collect();
+    let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap();
+    let shown = directory.run("info codes.mercer").done().stdout;
+    let kept = format!("kept        epoch {}, the best for rows held out\n", history[best]["epoch"]);
+    assert!(shown.contains(&kept) && shown.contains("\nepoch      loss  held out  seconds\n"), "{shown}");
+    directory.run(&format!("{fit} -o plain.mercer")).done();
+    let shown = directory.run("info plain.mercer").done().stdout;
+    assert!(shown.contains("\nepoch      loss  seconds\n") && !shown.contains("held out"), "{shown}");
+}
+
+#[test]
 fn a_rate_that_diverges_ends_with_code_one_and_a_model() {
     let directory = fitted();
     let outcome = directory
