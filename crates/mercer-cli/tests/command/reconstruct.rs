@@ -233,6 +233,22 @@ fn rows_held_out_have_their_loss_shown_and_the_epoch_that_is_kept() {
 }
 
 #[test]
+fn a_rate_that_is_to_be_found_can_be_asked_for_by_name() {
+    let directory = fitted();
+    let fit = "fit points.csv --label half --method autoencoder --epochs 1";
+    let learned = |flag: &str| {
+        let outcome = directory.run(&format!("{fit} {flag} -o codes.mercer --json")).done();
+        let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        (record["autoencoder"]["learning_rate"].clone(), record["autoencoder"]["rate_was_found"].clone())
+    };
+    let by_default = learned("");
+    assert_eq!(by_default.1, true);
+    assert_eq!(learned("--learning-rate auto"), by_default);
+    let outcome = directory.run(&format!("{fit} --learning-rate fast -o codes.mercer"));
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("give a number, or auto"), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_rate_that_diverges_ends_with_code_one_and_a_model() {
     let directory = fitted();
     let outcome = directory
