@@ -25,6 +25,11 @@ _LEARNS_WITH = (
     "landmarks",
     "scale",
     "tolerance",
+    "start",
+    "order",
+    "validation_fraction",
+    "patience",
+    "random_state",
 )
 
 
@@ -46,7 +51,8 @@ class AutoencoderKernelPCA(Estimator):
         Stochastic gradients, plain or with reduced variance.
     learning_rate : float or "auto", default="auto"
         Step ``eta0`` of the first update, for points whose largest norm is one. ``"auto"`` is found by trying on a sample, and halved when an
-        epoch makes things worse; the best epoch is kept.
+        epoch makes things worse. The best epoch is kept, of which the start is one; a step that was given and ends with a loss of more than 1.02 times
+        that of the start is a ``ConvergenceWarning``.
     decay : float, default=None
         Updates ``tau`` after which the step ``eta0 * tau / (tau + t)`` has halved; ``None``: a quarter of all updates with ``"sgd"``, a step that
         stays with ``"svrg"``.
@@ -58,7 +64,7 @@ class AutoencoderKernelPCA(Estimator):
         Where learning starts; ``(A0, B0)`` of shape (k, d, d), or (k, m) with ``span="data"``.
     order : array-like of int, default=None
         Samples in the order in which they are learned from, instead of random permutations: one row per epoch, or one row in all, which
-        ``epochs``, if given, cuts into equal parts.
+        ``epochs``, if given, cuts into equal parts. With a ``learning_rate`` that is given, what is kept is where they have led.
     gradient : {"functional", "plain"}, default="functional"
         With ``span="data"``: the gradient that moves the forms as it would with full span, or that of the coefficients.
     sign : {"nearest", "nonnegative"}, default="nearest"
@@ -186,9 +192,10 @@ class AutoencoderKernelPCA(Estimator):
         -------
         self : AutoencoderKernelPCA
         """
-        return self._fit(X, self.epochs)
+        return self._fit(X)
 
-    def _fit(self, X: Any, epochs: int | None) -> "AutoencoderKernelPCA":
+    def _fit(self, X: Any, epochs_now: int | None = None) -> "AutoencoderKernelPCA":
+        """A fit, of all epochs or of the first so many."""
         owner = type(self).__name__
         # A fit that fails leaves no model that could be taken for its own.
         self.__dict__.pop("_model", None)
@@ -197,7 +204,7 @@ class AutoencoderKernelPCA(Estimator):
         room.take_copy(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C")
         points = dense(X, room)
-        settings = {**self._settings(points, epochs), "memory_limit": room.limit}
+        settings = {**self._settings(points), "epochs_now": epochs_now, "memory_limit": room.limit}
         with room.told(), _progress.bar(self.progress) as report:
             model = _mercer.Autoencoder.fit(
                 points, settings, time_limit=time_limit, progress=report, on_partial=self._adopt
@@ -210,7 +217,7 @@ class AutoencoderKernelPCA(Estimator):
         """Learns from more points, in their order: one epoch, with the step that is due.
 
         With ``span="data"`` the span stays that of the first call; new points are learned from by what of them lies in it. Before a fit these are the
-        first points, and this is a fit of one epoch. On an error everything stays as it was; after Ctrl-C or a time limit, updates until then are kept,
+        first points, and this is a fit of one epoch, whose step falls as it would over ``epochs`` of them (20 if that is ``None``). On an error everything stays as it was; after Ctrl-C or a time limit, updates until then are kept,
         unless there are none or they have made things much worse, and ``converged_`` is ``False``. Parameters of learning have to stay as they were. A step that was found by trying is divided by the square of
         how much longer these points are than those it was found with, and halved while it makes their loss much larger; if that does not help, or the
         step was given, what was known is kept, with a ``ConvergenceWarning``.
@@ -226,7 +233,7 @@ class AutoencoderKernelPCA(Estimator):
         """
         owner = type(self).__name__
         if "_model" not in self.__dict__:
-            return self._fit(X, self.epochs if self.order is not None else 1)
+            return self._fit(X, 1 if self.order is None else None)
         _checks.unchanged(self.get_params(deep=False), self._learns_with)
         _checks.integer(owner, "epochs", self.epochs, 0, optional=True)
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
@@ -242,11 +249,11 @@ class AutoencoderKernelPCA(Estimator):
         self._warn()
         return self
 
-    def _settings(self, points: Any, epochs: int | None) -> dict[str, Any]:
+    def _settings(self, points: Any) -> dict[str, Any]:
         """What is asked for, as the extension module takes it."""
         owner = type(self).__name__
         k = _checks.integer(owner, "n_components", self.n_components, 1)
-        epochs = _checks.integer(owner, "epochs", epochs, 0, optional=True)
+        epochs = _checks.integer(owner, "epochs", self.epochs, 0, optional=True)
         span = _checks.choice(owner, "span", self.span, _mercer.SPANS)
         start, encoder, decoder = self._start(points.shape[1])
         return {
@@ -368,6 +375,10 @@ class AutoencoderKernelPCA(Estimator):
         ndarray of shape (n_queries, n_features)
         """
         check_is_fitted(self)
+        if self.sign != self._model.sign:
+            raise ValueError(
+                f"sign must stay {self._model.sign!r}, which codes are decoded with since the fit, but it is {self.sign!r}; fit begins anew"
+            )
         codes = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
         if codes.ndim != 2:
             raise ValueError(f"X must be a 2D array of codes, but it has {codes.ndim} dimension(s)")
@@ -416,7 +427,7 @@ class AutoencoderKernelPCA(Estimator):
             sign=model.sign,
             random_state=model.seed,
             landmarks=None if span is None else len(span),
-            scale=model.scale != 1,
+            scale=model.is_scaled,
             tolerance=model.tolerance,
         )
         estimator.n_features_in_ = model.n_features

@@ -155,8 +155,8 @@ def _check_names(owner: str, method: str, options: dict[str, Any], known: dict[s
         allowed = f"a dict with keys among {{{', '.join(map(repr, known[method]))}}}" if known[method] else "left out"
         readers = " and ".join(repr(other) for other, names in known.items() if name in names)
         why = f"{name!r} is for {readers}" if readers else f"there is no {name!r}"
-        if method == "ridge" and name == "alpha":
-            why = "its ridge is the parameter alpha"
+        if name == "alpha" and not readers:
+            why = "its ridge is the parameter alpha" if method == "ridge" else "alpha is a parameter of its own, for 'ridge' alone"
         raise _checks.InvalidParameterError(
             f"The 'inverse_options' parameter of {owner} must be {allowed} with inverse={method!r}: {why}. Got {options!r} instead."
         )

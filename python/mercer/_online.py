@@ -258,6 +258,11 @@ class OnlineKernelPCA(Preimages, Start):
             start = np.array(self.start, dtype=np.float64, order="C")
             if start.ndim != 2 or start.shape[1] != self.n_features_in_:
                 raise ValueError(f"start must have {self.n_features_in_} columns, but its shape is {start.shape}")
+            # The learner would name the place as if it were one of X.
+            places = np.argwhere(~np.isfinite(start))
+            if len(places) > 0:
+                row, column = places[0]
+                raise ValueError(f"start must be finite, but in row {row}, column {column} it is {start[row, column]}")
         return {
             "kernel": describe(
                 owner,
@@ -322,7 +327,7 @@ class OnlineKernelPCA(Preimages, Start):
         # Start points are kept as far as they are known; the others are rows, or of a model.
         known = None if self.start is None else np.vstack([np.asarray(self.start, dtype=np.float64), point])
         changes = {"n_components": self.n_components + 1, "rule": "apex", "beta": 1.0, "start": known, "rows_per_component": None}
-        estimator = type(self)(**{**self.get_params(), **changes})
+        estimator = type(self)(**{**self.get_params(deep=False), **changes})
         for name in ("n_features_in_", "feature_names_in_"):
             if name in self.__dict__:
                 setattr(estimator, name, getattr(self, name))

@@ -162,6 +162,19 @@ def test_learning_goes_on(pictures):
     assert model.loss(pictures) < before
 
 
+def test_learning_pass_by_pass_comes_near_a_fit(pictures):
+    whole = AutoencoderKernelPCA(3, epochs=10).fit(pictures)
+    by_passes = AutoencoderKernelPCA(3, epochs=10).partial_fit(pictures)
+    # The step falls as it does over all epochs, and not over the first alone.
+    assert by_passes.decay_ == whole.decay_
+    assert by_passes.n_updates_ == 75
+    assert AutoencoderKernelPCA(3).partial_fit(pictures).decay_ == 2 * whole.decay_
+    for _ in range(9):
+        by_passes.partial_fit(pictures)
+    start = AutoencoderKernelPCA(3, epochs=0).fit(pictures).loss(pictures)
+    assert start - by_passes.loss(pictures) > 0.5 * (start - whole.loss(pictures))
+
+
 def test_more_points_that_are_much_longer_do_not_destroy_what_was_learned(pictures):
     model = AutoencoderKernelPCA(2, epochs=2).fit(pictures)
     before = model.loss(pictures)
@@ -201,7 +214,17 @@ def test_pickles_and_files_hold_everything(pictures, span, tmp_path):
 def test_parameters_of_learning_stay_as_they_were_while_it_goes_on(pictures):
     model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
     updates = model.n_updates_
-    for changed in ({"learning_rate": 0.01}, {"batch_size": 1}, {"optimizer": "svrg"}, {"sign": "nonnegative"}):
+    for changed in (
+        {"learning_rate": 0.01},
+        {"batch_size": 1},
+        {"optimizer": "svrg"},
+        {"sign": "nonnegative"},
+        {"start": "nonsense"},
+        {"order": [[1, 2]]},
+        {"validation_fraction": 0.3},
+        {"patience": -3},
+        {"random_state": "x"},
+    ):
         name = next(iter(changed))
         kept = model.get_params()[name]
         with pytest.raises(ValueError, match=f"{name} must stay .* while learning goes on"):
@@ -232,6 +255,14 @@ def test_what_is_read_learns_on_with_the_same_parameters(pictures, tmp_path):
     assert mercer.load(tmp_path / "found.mercer").learning_rate == "auto"
 
 
+def test_what_is_read_knows_whether_points_are_divided_by_a_largest_norm_of_one(tmp_path):
+    for scale in (True, False):
+        model = AutoencoderKernelPCA(1, epochs=1, scale=scale).fit(np.eye(4))
+        assert model.scale_ == 1
+        model.save(tmp_path / "codes.mercer")
+        assert mercer.load(tmp_path / "codes.mercer").get_params()["scale"] is scale
+
+
 def test_learning_that_was_all_in_vain_is_a_warning():
     # The step is found on a third of the rows: where the one that is much longer than the others is not among them, it is much too large for it.
     told = 0
@@ -257,6 +288,14 @@ def test_signs(pictures):
     np.testing.assert_allclose(model.inverse_transform(codes), plus, atol=1e-7)
     with pytest.raises(ValueError, match="`reference` must be left out with sign = \"nonnegative\""):
         AutoencoderKernelPCA(2, epochs=1, sign="nonnegative").fit(pictures).inverse_transform(codes, reference=pictures)
+
+
+def test_a_sign_that_was_changed_after_the_fit_is_refused(pictures):
+    model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
+    codes = model.transform(pictures)
+    with pytest.raises(ValueError, match="sign must stay 'nearest', .* but it is 'nonnegative'; fit begins anew"):
+        model.set_params(sign="nonnegative").inverse_transform(codes)
+    assert model.set_params(sign="nearest").inverse_transform(codes).shape == pictures.shape
 
 
 def test_codes_whose_eigenpairs_have_not_converged_are_a_warning():

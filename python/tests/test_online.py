@@ -193,11 +193,12 @@ def test_rows_unlike_the_others_score_lower():
     [
         ({"rule": "apexx"}, "The 'rule' parameter of OnlineKernelPCA must be a str among"),
         ({"budget": 2}, "`budget` must be at least one more than the number of components"),
-        ({"n_components": 2, "rule": "oja"}, "`n_components` must be 1 for the rule oja"),
+        ({"n_components": 2, "rule": "oja"}, "`n_components` must be 1 for the rule oja, .* but it is 2, which is the default"),
         ({"gamma": "median"}, "The 'gamma' parameter of OnlineKernelPCA must be a float"),
         ({"learning_rate": 0.0}, "The 'learning_rate' parameter of OnlineKernelPCA must be a float"),
         ({"forgetting": 1.5}, r"The 'forgetting' parameter of OnlineKernelPCA must be a float in the range \(0, 1\) or None"),
         ({"start": np.zeros((2, 5))}, "start must have 2 columns, but its shape is"),
+        ({"start": [[1.0, 2.0], [np.nan, 3.0]]}, "^start must be finite, but in row 1, column 0 it is nan$"),
         ({"policy": "oldest"}, "`policy` must be left out without a budget"),
         ({"tau": 100.0}, "`tau` must be left out with the schedule constant"),
         ({"rule": "apex", "beta": 2.0}, "`beta` must be left out with the rule apex"),

@@ -59,5 +59,7 @@ def test_wrong_calls_are_refused(rows):
     learner = OnlineKernelPCA(2, gamma=0.1).fit(rows)
     with pytest.raises(ValueError, match="`X` must be of 2 columns"):
         learner.inverse_transform(np.zeros((1, 3)))
+    with pytest.raises(ValueError, match="must be small enough for scores under the model"):
+        learner.inverse_transform(np.finfo(float).max * np.array([[1.0, 1.0], [1.0, -1.0]]))
     with pytest.raises(ValueError, match="start must be left out with inverse='distance'"):
         learner.set_params(inverse="distance").inverse_transform(np.zeros((1, 2)), start=rows[:1])

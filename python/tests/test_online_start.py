@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF
 
 import mercer
 from mercer import AutoencoderKernelPCA, KernelHebbianPCA, KernelPCA, OnlineKernelPCA, RankWarning, SpectralClustering
@@ -210,6 +211,11 @@ def test_components_take_turns(rows):
     started = OnlineKernelPCA(2, rule="apex", start=rows[:2], **KERNEL).fit(rows).next_component(rows[5])
     assert started.fit(rows).n_seen_ == 400
     np.testing.assert_array_equal(started.start, rows[[0, 1, 5]])
+
+
+def test_a_component_is_added_under_a_kernel_of_scikit_learn(rows):
+    learner = OnlineKernelPCA(2, kernel=RBF(1.0)).fit(rows[:60])
+    assert learner.next_component(rows[70]).n_components == 3
 
 
 # States of streams

@@ -264,9 +264,12 @@ fn as_typed(error: &mercer::Error) -> String {
         mercer::Error::TooFewDistinct { needed, found } => {
             format!("--n-clusters must be at most the number of different rows, which is {found}, but it is {needed}")
         }
-        mercer::Error::NegativeEigenvalues { ratio, .. } => format!(
-            "the kernel is not positive semi-definite: it has significant negative eigenvalues ({ratio:.1e} of the largest)"
-        ),
+        mercer::Error::NegativeEigenvalues { .. } => {
+            // What the library says after that is a hint here.
+            let told = error.to_string();
+            let found = told.split_once(": ").map_or(told.as_str(), |(found, _)| found);
+            format!("the kernel is not positive semi-definite: {found}")
+        }
         mercer::Error::Io { doing, path, source } => {
             format!("{doing} {}: {}", path.display(), system_message(source))
         }
@@ -351,6 +354,14 @@ mod tests {
         let failure = Failure::from(mercer::Error::invalid("n_components", "at least 1", 0));
         assert_eq!(failure.to_string(), "--n-components must be at least 1, but it is 0");
         assert_eq!((failure.status(), failure.kind()), (ExitStatus::BadInput, "input"));
+    }
+
+    #[test]
+    fn negative_eigenvalues_are_told_in_the_words_of_the_library() {
+        let told = |ratio: f64| Failure::from(mercer::Error::NegativeEigenvalues { ratio, can_flip: true }).to_string();
+        let start = "the kernel is not positive semi-definite: there are significant negative eigenvalues";
+        assert_eq!(told(0.25), format!("{start} (2.5e-1 of the largest)"));
+        assert_eq!(told(f64::INFINITY), format!("{start} (and none that is positive)"));
     }
 
     #[test]

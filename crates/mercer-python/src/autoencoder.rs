@@ -29,6 +29,8 @@ pub(crate) struct AutoencoderSettings<'py> {
     learning_rate: Option<f64>,
     decay: Option<f64>,
     epochs: Option<usize>,
+    /// Of the epochs those that are made now; `None` is all.
+    epochs_now: Option<usize>,
     batch_size: Option<usize>,
     /// "kernel-pca", "random" or "given".
     start: String,
@@ -71,6 +73,7 @@ impl AutoencoderSettings<'_> {
         let settings = self.batch_size.into_iter().fold(settings, AutoencoderKernelPca::batch_size);
         let settings = self.decay.into_iter().fold(settings, AutoencoderKernelPca::decay);
         let settings = self.epochs.into_iter().fold(settings, AutoencoderKernelPca::epochs);
+        let settings = self.epochs_now.into_iter().fold(settings, AutoencoderKernelPca::epochs_now);
         let settings = self.order.clone().into_iter().fold(settings, AutoencoderKernelPca::order);
         let settings = self.landmarks.into_iter().fold(settings, AutoencoderKernelPca::landmarks);
         let settings = self.patience.into_iter().fold(settings, AutoencoderKernelPca::patience);
@@ -285,6 +288,12 @@ impl Autoencoder {
     #[getter]
     fn scale(&self) -> f64 {
         self.0.scale()
+    }
+
+    /// Whether points were divided by their largest norm, which may be one.
+    #[getter]
+    fn is_scaled(&self) -> bool {
+        self.0.is_scaled()
     }
 
     /// The step of the first update, as given, or as found and halved since.

@@ -1,6 +1,13 @@
 //! Everything that can go wrong, with the numbers.
 
+mod kind;
+mod words;
+
 use std::path::PathBuf;
+
+pub use kind::ErrorKind;
+pub use words::bytes;
+pub(crate) use words::{bytes_at_least, short};
 
 use crate::scalar::Precision;
 
@@ -76,10 +83,7 @@ pub enum Error {
     },
 
     /// A row of a stream has another width than the others.
-    #[error(
-        "the row has {}, but rows of this stream have {expected}",
-        if *.found == 1 { "1 column".to_owned() } else { format!("{found} columns") }
-    )]
+    #[error("the row has {}, but rows of this stream have {expected}", words::columns(*.found))]
     RowWidth {
         /// Columns of the rows that an online learner has learned, or begins with.
         expected: usize,
@@ -110,6 +114,18 @@ pub enum Error {
         precision: Precision,
     },
 
+    /// A landmark that was given is too far from the points for the arithmetic.
+    #[error(
+        "landmark {row} is too large for the kernel's width: its squared distance or inner product overflows {precision}; leave it out, scale \
+         the data, or use a smaller gamma"
+    )]
+    LandmarkTooLarge {
+        /// Row among the landmarks, counted from zero.
+        row: usize,
+        /// The precision it overflows.
+        precision: Precision,
+    },
+
     /// A row is too large for the arithmetic of an online learner.
     #[error("row {row} is too large: its {product} overflows f64; {advice}")]
     TooLargeToLearn {
@@ -122,12 +138,7 @@ pub enum Error {
     },
 
     /// Points are so far apart that no width follows from their distances.
-    #[error(
-        "row {row} is too large for a width to be found: its largest number is {}, and squared distances of such numbers overflow f64; \
-         multiply the data by {:.0e}, standardize it, or leave the row out",
-        short(*.largest),
-        1.0 / *.largest
-    )]
+    #[error("{}", words::too_far_apart(*.row, *.largest))]
     TooFarApart {
         /// Row, counted from zero.
         row: usize,
@@ -155,12 +166,7 @@ pub enum Error {
     },
 
     /// Points are so small that their codes would lose digits.
-    #[error(
-        "all {n_samples} rows are too small for codes, which are squares of points: the largest number is {}, and f64 cannot hold its {} to all digits; \
-         scale the data",
-        short(*.largest),
-        if *.power == 2 { "square" } else { "fourth power" }
-    )]
+    #[error("{}", words::code_underflow(*.n_samples, *.largest, *.power))]
     CodeUnderflow {
         /// Rows of the data.
         n_samples: usize,
@@ -196,11 +202,7 @@ pub enum Error {
     },
 
     /// All kernel values are too small for the arithmetic.
-    #[error(
-        "the {kernel} kernel of each of the {n_samples} rows with itself is at most {value:e}, and {precision} cannot hold {} to all \
-         digits; scale the data, or use a larger gamma",
-        if *.precision == Precision::F32 { "such values" } else { "squares of such values" }
-    )]
+    #[error("{}", words::kernel_underflow(.kernel, *.value, *.precision, *.n_samples))]
     KernelUnderflow {
         /// The kernel's name.
         kernel: String,
@@ -215,6 +217,18 @@ pub enum Error {
     /// All points are the same to the kernel, so there is no variance to explain.
     #[error("all {n_samples} rows are equal to the kernel: there is no variance to explain")]
     NoVariance {
+        /// Rows of the data.
+        n_samples: usize,
+    },
+
+    /// Landmarks that were given have no kernel values with the points that would tell them apart.
+    #[error(
+        "the {n_landmarks} landmarks know nothing of the {n_samples} rows: to the kernel, all rows are equally unlike them; give others, or use a \
+         wider kernel"
+    )]
+    BlindLandmarks {
+        /// Landmarks that were given.
+        n_landmarks: usize,
         /// Rows of the data.
         n_samples: usize,
     },
@@ -246,7 +260,7 @@ pub enum Error {
     #[error(
         "the {kernel} kernel has significant negative eigenvalues on the landmarks ({}), and features have none; an exact fit can clip \
          or flip them",
-        beside_the_largest(*.ratio)
+        words::beside_the_largest(*.ratio)
     )]
     IndefiniteLandmarks {
         /// The kernel's name.
@@ -256,12 +270,7 @@ pub enum Error {
     },
 
     /// The kernel matrix has significant negative eigenvalues and they were not allowed.
-    #[error(
-        "there are significant negative eigenvalues ({}): the kernel is not positive \
-         semi-definite; choose what to do with them by `negative` = \"clip\"{}",
-        beside_the_largest(*.ratio),
-        if *.can_flip { " or \"flip\"" } else { "" }
-    )]
+    #[error("{}", words::negative_eigenvalues(*.ratio, *.can_flip))]
     NegativeEigenvalues {
         /// The most negative one found, relative to the largest.
         ratio: f64,
@@ -406,12 +415,7 @@ pub enum Error {
     },
 
     /// The kernel Hebbian algorithm left every bound: its gain is too large.
-    #[error(
-        "the kernel Hebbian algorithm diverged within {updates} updates with gain \"{rule}\" at eta0 = {}{}{}; {advice}",
-        short(*.eta0),
-        .mu.map_or_else(String::new, |mu| format!(" and mu = {}", short(mu))),
-        if *.died { ": it blew up, and its gains then died, so that it stays where that has left it" } else { "" }
-    )]
+    #[error("{}", words::diverged(*.rule, (*.eta0, *.mu), *.updates, *.died, *.advice))]
     Diverged {
         /// The gain rule's name.
         rule: &'static str,
@@ -430,7 +434,7 @@ pub enum Error {
     /// A criterion for the width of a kernel only rises or only falls.
     #[error(
         "the criterion \"{criterion}\" has no maximum between bandwidths {low:.3e} and {high:.3e}{}; {advice}",
-        no_maximum(*.rises, *.n_sampled)
+        words::no_maximum(*.rises, *.n_sampled)
     )]
     NoMaximum {
         /// The criterion's name.
@@ -480,182 +484,4 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-}
-
-/// What a caller can do about an [`Error`].
-///
-/// Complete on purpose (no `non_exhaustive`): the command and the Python package match on it without a catch-all arm, so a
-/// new kind cannot be forgotten there.
-///
-/// ```
-/// use mercer::{ErrorKind, Kernel};
-///
-/// let error = Kernel::gaussian(-1.0).unwrap_err();
-/// assert_eq!(error.kind(), ErrorKind::InvalidInput);
-/// assert_eq!(error.to_string(), "`gamma` must be a positive number, but it is -1");
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// The call or its input was wrong; the same call will fail again.
-    InvalidInput,
-    /// The answer would not fit the memory budget.
-    OverBudget,
-    /// The call was right, but the answer did not reach the asked accuracy.
-    NotConverged,
-    /// The run was stopped from outside.
-    Interrupted,
-    /// A file could not be read or written.
-    Io,
-}
-
-impl Error {
-    /// What a caller can do about it.
-    pub fn kind(&self) -> ErrorKind {
-        match self {
-            Self::InvalidParameter { .. }
-            | Self::TooFewRows { .. }
-            | Self::NoColumns { .. }
-            | Self::ShapeMismatch { .. }
-            | Self::FeatureMismatch { .. }
-            | Self::RowWidth { .. }
-            | Self::NotFinite { .. }
-            | Self::TooLarge { .. }
-            | Self::TooLargeToLearn { .. }
-            | Self::TooFarApart { .. }
-            | Self::TooClose { .. }
-            | Self::CodeOverflow { .. }
-            | Self::CodeUnderflow { .. }
-            | Self::AllZero { .. }
-            | Self::KernelOverflow { .. }
-            | Self::KernelUnderflow { .. }
-            | Self::NoVariance { .. }
-            | Self::VarianceInRounding { .. }
-            | Self::NotSquare { .. }
-            | Self::NegativeEigenvalues { .. }
-            | Self::IndefiniteLandmarks { .. }
-            | Self::UnsuitableKernel { .. }
-            | Self::ZeroDegree { .. }
-            | Self::TooFewDistinct { .. }
-            | Self::Decomposition { .. }
-            | Self::CustomKernel { .. }
-            | Self::KernelWithLearned { .. }
-            | Self::AsymmetricKernel { .. }
-            | Self::CustomKernelFailed { .. }
-            | Self::Singular { .. }
-            | Self::Diverged { .. }
-            | Self::NoMaximum { .. }
-            | Self::Labels { .. }
-            | Self::ModelFile { .. } => ErrorKind::InvalidInput,
-            Self::OverBudget { .. } => ErrorKind::OverBudget,
-            Self::NotConverged { .. } => ErrorKind::NotConverged,
-            Self::Interrupted { .. } => ErrorKind::Interrupted,
-            Self::Io { .. } => ErrorKind::Io,
-        }
-    }
-
-    /// An [`Error::InvalidParameter`].
-    #[expect(clippy::needless_pass_by_value, reason = "callers pass numbers and strings alike")]
-    pub fn invalid(name: &'static str, requirement: impl Into<String>, value: impl ToString) -> Self {
-        Self::InvalidParameter { name, requirement: requirement.into(), value: value.to_string() }
-    }
-
-    /// The same of rows that have other numbers elsewhere, which `number` gives.
-    pub(crate) fn with_row(self, number: impl Fn(usize) -> usize) -> Self {
-        match self {
-            Self::NotFinite { row, column, value } => Self::NotFinite { row: number(row), column, value },
-            Self::TooLarge { row, precision } => Self::TooLarge { row: number(row), precision },
-            Self::TooFarApart { row, largest } => Self::TooFarApart { row: number(row), largest },
-            Self::KernelOverflow { kernel, row, value, precision, n_samples } => {
-                Self::KernelOverflow { kernel, row: number(row), value, precision, n_samples }
-            }
-            other => other,
-        }
-    }
-
-    pub(crate) fn require_positive(name: &'static str, value: f64) -> Result<()> {
-        if value > 0.0 && value.is_finite() {
-            Ok(())
-        } else {
-            Err(Self::invalid(name, "a positive number", short(value)))
-        }
-    }
-
-    pub(crate) fn require_finite(name: &'static str, value: f64) -> Result<()> {
-        if value.is_finite() { Ok(()) } else { Err(Self::invalid(name, "a finite number", value)) }
-    }
-}
-
-/// What is known of a criterion without a maximum.
-fn no_maximum(rises: bool, n_sampled: Option<usize>) -> String {
-    let Some(n) = n_sampled else {
-        let goes = if rises { "rises" } else { "falls" };
-        return format!(": it {goes} all the way, as when all rows are copies of two points");
-    };
-    format!(" that could be told from chance in samples of {n} points: the exact method looks at all pairs")
-}
-
-/// How much of the largest eigenvalue the most negative one is; beside none that is positive it is no share of anything.
-fn beside_the_largest(ratio: f64) -> String {
-    if ratio < 1.0 / f64::EPSILON {
-        format!("{ratio:.1e} of the largest")
-    } else {
-        "and none that is positive".to_owned()
-    }
-}
-
-/// A number as it would be typed: not three hundred zeros.
-pub(crate) fn short(value: f64) -> String {
-    let plain = value == 0.0 || (1e-6..1e16).contains(&value.abs()) || !value.is_finite();
-    if plain { value.to_string() } else { format!("{value:e}") }
-}
-
-/// A number of bytes as people write it: `1.5 GiB`.
-///
-/// ```
-/// assert_eq!(mercer::format_bytes(1_610_612_736), "1.5 GiB");
-/// ```
-pub fn bytes(n: u64) -> String {
-    in_units(n, std::convert::identity)
-}
-
-/// The same, rounded up: whoever provides that much provides enough.
-pub(crate) fn bytes_at_least(n: u64) -> String {
-    in_units(n, f64::ceil)
-}
-
-/// A number of bytes in the largest unit that it reaches, whose tenths are rounded by `round` if they are more than displayed.
-fn in_units(n: u64, round: impl Fn(f64) -> f64) -> String {
-    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-    let mut value = n as f64;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    if unit == 0 { format!("{n} B") } else { format!("{:.1} {}", round(10.0 * value) / 10.0, UNITS[unit]) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn negative_eigenvalues_beside_no_positive_one_are_no_share_of_it() {
-        for (ratio, words) in [
-            (0.25, "there are significant negative eigenvalues (2.5e-1 of the largest): "),
-            (3.0, "there are significant negative eigenvalues (3.0e0 of the largest): "),
-            (f64::INFINITY, "there are significant negative eigenvalues (and none that is positive): "),
-            (0.5 / f64::MIN_POSITIVE, "there are significant negative eigenvalues (and none that is positive): "),
-        ] {
-            let told = Error::NegativeEigenvalues { ratio, can_flip: true }.to_string();
-            assert!(told.starts_with(words), "{told}");
-        }
-    }
-
-    #[test]
-    fn sizes_are_rounded_to_the_nearest_tenth_or_up() {
-        assert_eq!((bytes(1025), bytes_at_least(1025)), ("1.0 KiB".to_owned(), "1.1 KiB".to_owned()));
-        assert_eq!((bytes(2048), bytes_at_least(2048)), ("2.0 KiB".to_owned(), "2.0 KiB".to_owned()));
-        assert_eq!((bytes(1023), bytes_at_least(1023)), ("1023 B".to_owned(), "1023 B".to_owned()));
-    }
 }

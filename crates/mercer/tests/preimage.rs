@@ -8,7 +8,7 @@ use faer::{Mat, MatRef};
 use mercer::data::{Moments, Scaling};
 use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
 use mercer::preimage::{Preimage, PreimageMethod, Reconstruction};
-use mercer::{Center, Error, Kernel, KernelPca, Model, Points, Watch};
+use mercer::{Center, Error, Kernel, KernelPca, Model, Negative, Points, Watch};
 use mercer_testkit::generate::Random;
 use mercer_testkit::reference::{assert_close, largest_entry};
 use npyz::npz::NpzArchive;
@@ -189,23 +189,71 @@ fn restarts_begin_at_the_next_nearest_points_and_find_what_the_first_start_does_
     }
 }
 
-/// Far from all points every kernel value is zero, and so is the denominator.
+/// Far from all points every kernel value is zero, and so are the denominator and the slope.
 #[test]
 fn a_start_from_which_there_is_no_way_needs_a_restart() {
+    let (points, gaussian) = two_clusters();
+    let fit = |kernel: Kernel| KernelPca::new(kernel).n_components(1).negative(Negative::Clip).fit(&points).unwrap();
+    // Three points that each see each other, with values that are concave between them: the middle of a cluster is where its values are largest.
+    for (model, method) in [
+        (gaussian.clone(), PreimageMethod::FixedPoint),
+        (gaussian, PreimageMethod::Gradient),
+        (fit(Kernel::matern52(1.0).unwrap()), PreimageMethod::Gradient),
+        (fit(Kernel::epanechnikov(1.0).unwrap()), PreimageMethod::Gradient),
+    ] {
+        let what = format!("{} by {method}", model.kernel().name());
+        let scores = model.transform(&points).unwrap();
+        let after = |restarts: usize, place: f64| {
+            let far = Points::from_f64(vec![place; 6], 6, 1).unwrap();
+            let prepared = Preimage::new(method).restarts(restarts).prepare(&model, &Watch::new());
+            prepared.unwrap().of_scores(scores.as_ref(), Some(&far), &Watch::new()).unwrap()
+        };
+        let none = after(0, 1e4);
+        assert_eq!(none.n_not_converged(), 6, "{what}");
+        for i in 0..6 {
+            assert!((none.points[(i, 0)] - 1e4).abs() < 1e-6 && none.feature_error[i] > 1.5, "{what}: point {i}");
+        }
+        // From nearer the matern52 kernel has a slope of 1e-240, which leads anywhere.
+        for one in [after(1, 1e4), after(1, 300.0)] {
+            assert_eq!(one.n_not_converged(), 0, "{what}");
+            // A step of descent is told from none by its value, which is to the square of a distance: half of the digits.
+            let tolerance = if method == PreimageMethod::FixedPoint { 1e-8 } else { 1e-6 };
+            for i in 0..6 {
+                let middle = if i < 3 { 0.2 } else { 50.2 };
+                let gap = (one.points[(i, 0)] - middle).abs();
+                assert!(gap < tolerance && one.feature_error[i] < 0.01, "{what}: point {i} is {gap:e} off");
+            }
+        }
+    }
+}
+
+/// Beside the other cluster, of which scores say next to nothing, descent ends with an error that any point of the right one is below.
+#[test]
+fn descent_that_ends_above_the_nearest_point_learned_from_starts_there_instead() {
     let (points, model) = two_clusters();
     let scores = model.transform(&points).unwrap();
-    let far = Points::from_f64(vec![1e4; 6], 6, 1).unwrap();
-    let after = |restarts: usize| {
-        let prepared = Preimage::new(PreimageMethod::FixedPoint).restarts(restarts).prepare(&model, &Watch::new());
-        prepared.unwrap().of_scores(scores.as_ref(), Some(&far), &Watch::new()).unwrap()
-    };
-    let (none, one) = (after(0), after(1));
-    assert_eq!((none.n_not_converged(), one.n_not_converged()), (6, 0));
+    let other = Points::from_f64(vec![51.0, 51.0, 51.0, 1.0, 1.0, 1.0], 6, 1).unwrap();
+    let prepared = Preimage::new(PreimageMethod::Gradient).prepare(&model, &Watch::new()).unwrap();
+    let found = prepared.of_scores(scores.as_ref(), Some(&other), &Watch::new()).unwrap();
     for i in 0..6 {
         let middle = if i < 3 { 0.2 } else { 50.2 };
-        assert!((none.points[(i, 0)] - 1e4).abs() < 1e-6 && none.feature_error[i] > 1.5, "point {i}");
-        assert!((one.points[(i, 0)] - middle).abs() < 1e-8 && one.feature_error[i] < 0.01, "point {i}");
+        assert!((found.points[(i, 0)] - middle).abs() < 1e-6, "point {i}: {}", found.points[(i, 0)]);
+        assert!(found.converged[i] && found.feature_error[i] < 0.01, "point {i}: {}", found.feature_error[i]);
     }
+}
+
+/// Where the sigmoid kernel is saturated nothing changes any more, however far the point.
+#[test]
+fn a_point_that_the_sigmoid_kernel_lets_run_away_has_not_converged() {
+    let points = Points::from_f64(vec![0.3, 0.5, 1.0, -0.6, -0.9], 5, 1).unwrap();
+    let kernel = Kernel::sigmoid(1.0, 0.0).unwrap();
+    let model = KernelPca::new(kernel).n_components(1).negative(Negative::Clip).fit(&points).unwrap();
+    let scores = model.transform(&points).unwrap();
+    let far = Points::from_f64(vec![1e4; 5], 5, 1).unwrap();
+    let prepared = Preimage::new(PreimageMethod::Gradient).restarts(0).prepare(&model, &Watch::new()).unwrap();
+    let found = prepared.of_scores(scores.as_ref(), Some(&far), &Watch::new()).unwrap();
+    assert_eq!(found.converged, [false; 5]);
+    assert!((0..5).all(|i| (found.points[(i, 0)] - 1e4).abs() < 1e-6));
 }
 
 /// From the other side of the circle one step is not enough, nor is it from anywhere else: every start is taken.

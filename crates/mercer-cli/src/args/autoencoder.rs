@@ -1,7 +1,7 @@
 //! Flags of `mercer fit --method autoencoder`.
 
 use clap::{Args, ValueEnum};
-use mercer::autoencoder::{Gradient, Optimizer, Sign, SpanChoice};
+use mercer::autoencoder::{Gradient, LearningRate, Optimizer, Sign, SpanChoice};
 
 use super::fit::choice;
 use super::numbers::whole;
@@ -34,9 +34,9 @@ pub(crate) struct AutoencoderArgs {
     /// Stochastic gradients, plain or with reduced variance [default: sgd]
     #[arg(long, value_name = "CHOICE", value_parser = choice::<Optimizer>(Optimizer::NAMES))]
     pub(crate) optimizer: Option<Optimizer>,
-    /// Step of the first update, for points whose largest norm is one [default: found by trying]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
-    pub(crate) learning_rate: Option<f64>,
+    /// Step of the first update, for points whose largest norm is one [default: auto, found by trying]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = rate)]
+    pub(crate) learning_rate: Option<LearningRate>,
     /// Updates after which the step has halved [default: a quarter of all for sgd, never for svrg]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub(crate) decay: Option<f64>,
@@ -58,6 +58,14 @@ pub(crate) struct AutoencoderArgs {
     /// Epochs without a smaller loss of rows held out after which learning ends [default: 5]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) patience: Option<usize>,
+}
+
+/// A step, or `auto`. Whether it is positive is for the library to say.
+fn rate(text: &str) -> Result<LearningRate, String> {
+    if text == "auto" {
+        return Ok(LearningRate::Auto);
+    }
+    text.parse().map(LearningRate::Fixed).map_err(|_| "give a number, or auto".to_owned())
 }
 
 impl AutoencoderArgs {

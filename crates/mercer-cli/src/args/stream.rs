@@ -165,7 +165,7 @@ pub(crate) struct StreamKernelArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Learning")]
 pub(crate) struct LearningArgs {
-    /// Number of components [default: 2, or those of the model]
+    /// Number of components [default: 2, oja: 1, or those of the model]
     #[arg(short, long, value_name = "K", value_parser = whole::<usize>)]
     pub(crate) n_components: Option<usize>,
     /// How components learn [default: simultaneous]

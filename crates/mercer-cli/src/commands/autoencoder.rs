@@ -248,9 +248,22 @@ fn table(model: &Autoencoder) -> String {
     let _ = writeln!(text, "codes       {} quadratic forms, {} span", model.n_components(), model.span());
     let decay = model.decay().map_or_else(String::new, |decay| format!(", halved after {} updates", short(decay)));
     let _ = writeln!(text, "learning    {} updates, step {}{decay}", model.n_updates(), short(model.learning_rate()));
-    text.push_str("\nepoch      loss  seconds\n");
+    if let Some(epoch) = kept(model) {
+        let _ = writeln!(text, "kept        epoch {epoch}, the best for rows held out");
+    }
+    let has_held_out = model.history().iter().any(|entry| entry.validation_loss.is_some());
+    let held_out = |text: &str| if has_held_out { format!("  {text:>8}") } else { String::new() };
+    let _ = writeln!(text, "\nepoch      loss{}  seconds", held_out("held out"));
     for entry in model.history() {
-        let _ = writeln!(text, "{:>5}  {:>8}  {:>7.1}", entry.epoch, short(entry.loss), entry.seconds);
+        let validation = held_out(&entry.validation_loss.map_or_else(String::new, short));
+        let _ = writeln!(text, "{:>5}  {:>8}{validation}  {:>7.1}", entry.epoch, short(entry.loss), entry.seconds);
     }
     text
+}
+
+/// The epoch that was best for rows held out, which is the one that is kept; none if no rows were held out, or more points were learned from afterwards.
+fn kept(model: &Autoencoder) -> Option<usize> {
+    let losses = model.history().iter().map(|entry| Some((entry.epoch, entry.validation_loss?)));
+    let losses = losses.collect::<Option<Vec<(usize, f64)>>>()?;
+    losses.into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(|(epoch, _)| epoch)
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::fit::check_standardize;
 use super::hebbian::{refuse_flags, refuse_unread};
 use super::landmarks;
-use super::learn::watched;
+use super::learn::watched_by;
 use super::session::Session;
 use super::settings::{gains, kernel_spec, landmark_settings, precision};
 use crate::args::{ClusterArgs, DataArgs, FitGram, FitSolver, Format};
@@ -55,7 +55,7 @@ struct Agreement {
 /// Runs the command.
 pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     let session = Session::start("cluster", &args.report, args.progress.progress)?;
-    let mut session = session.on_threads(args.solve.threads);
+    let mut session = session.on_threads(args.solve.threads).within(args.solve.time_limit);
     session.meter.without_centring();
     session.check_standard_output(&args.output)?;
     let format = output::score_format(&args.output)?;
@@ -70,10 +70,11 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     let data = session.read(&args.points, &flags, args.solve.seed)?;
     session.check_columns(&args.output, format, &[COLUMN.to_owned()], &data)?;
 
-    let settings =
-        settings(args, landmarks::chosen(&args.landmarks, (args.points.as_path(), &flags), &data, &mut session)?);
+    let chosen = landmarks::chosen(&args.landmarks, (args.points.as_path(), &flags), &data, &mut session)?;
+    let settings = settings(args, chosen.landmarks.clone());
     let time = session.time_left(args.solve.time_limit);
-    let (model, was_stopped) = watched(&session, &data, time, |watch| settings.fit_watched(&data.points, watch))?;
+    let refusal = |error| chosen.refusal(error, |error| data.refusal(error, 0));
+    let (model, was_stopped) = watched_by(&session, refusal, time, |watch| settings.fit_watched(&data.points, watch))?;
     let agreement = match (&args.labels, &data.labels) {
         (Some(_), Some(classes)) => Some(Agreement::new(&model, classes)?),
         _ => None,

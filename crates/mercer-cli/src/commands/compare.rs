@@ -78,7 +78,7 @@ type Run = (MethodRecord, Result<Model>);
 /// Runs the command.
 pub(super) fn run(args: &CompareArgs) -> Result<ExitStatus> {
     let session = Session::start("compare", &args.report, args.progress.progress)?;
-    let mut session = session.on_threads(args.solve.threads);
+    let mut session = session.on_threads(args.solve.threads).within(args.solve.time_limit);
     let threads = threads(args.solve.threads)?;
     session.check_outputs(None, &[("data", &args.points)])?;
     check_standardize(&args.data, &args.kernel)?;

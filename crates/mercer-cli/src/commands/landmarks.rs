@@ -6,8 +6,31 @@ use mercer::nystrom::Landmarks;
 
 use super::session::Session;
 use crate::args::{DataArgs, Format, LandmarkArgs, LandmarkChoice};
-use crate::failure::{InputError, Result};
+use crate::failure::{Failure, InputError, Result};
 use crate::input::{self, Data};
+
+/// Landmarks, and the file that they are of, if they are of one.
+pub(super) struct Chosen {
+    pub(super) landmarks: Landmarks,
+    file: Option<Data>,
+}
+
+impl Chosen {
+    fn by_rule(landmarks: Landmarks) -> Self {
+        Self { landmarks, file: None }
+    }
+
+    /// The failure that an error of the library about landmarks or data is: one about landmarks of a file names their place there, and `of_data` says what any
+    /// other is.
+    pub(super) fn refusal(&self, error: mercer::Error, of_data: impl FnOnce(mercer::Error) -> Failure) -> Failure {
+        match (error, &self.file) {
+            (mercer::Error::LandmarkTooLarge { row, precision }, Some(file)) => {
+                file.refusal(mercer::Error::TooLarge { row, precision }, 0)
+            }
+            (other, _) => of_data(other),
+        }
+    }
+}
 
 /// The landmarks that flags ask for, for data that were read from `path`. Those of a file are scaled as the data are.
 pub(super) fn chosen(
@@ -15,10 +38,10 @@ pub(super) fn chosen(
     (path, flags): (&Path, &DataArgs),
     data: &Data,
     session: &mut Session<'_>,
-) -> Result<Landmarks> {
+) -> Result<Chosen> {
     let file = match &args.landmarks {
-        None => return Ok(Landmarks::default()),
-        Some(LandmarkChoice::Rule(rule)) => return Ok(rule.clone()),
+        None => return Ok(Chosen::by_rule(Landmarks::default())),
+        Some(LandmarkChoice::Rule(rule)) => return Ok(Chosen::by_rule(rule.clone())),
         Some(LandmarkChoice::File(file)) => file,
     };
     let given = session.read_beside(file, &flags_for(file, path, flags, data), data)?;
@@ -29,9 +52,9 @@ pub(super) fn chosen(
     }
     let points = match &data.scaling {
         Some(scaling) => scaling.apply(&given.points)?,
-        None => given.points,
+        None => given.points.clone(),
     };
-    Ok(Landmarks::Given(points))
+    Ok(Chosen { landmarks: Landmarks::Given(points), file: Some(given) })
 }
 
 /// How a file of landmarks is read: all its rows, by the names of the data's columns if they have any, and by the flags of the data

@@ -7,7 +7,7 @@ use mercer::record::PlanRecord;
 use mercer::{GramChoice, Model, Negative, Points, SolverChoice, Watch};
 
 use super::blocks::READ_AT_ONCE;
-use super::landmarks;
+use super::landmarks::{self, Chosen};
 use super::learn::{complete, watched_by, with_data};
 use super::session::Session;
 use super::settings::nystrom_settings;
@@ -63,7 +63,7 @@ impl<'a> From<&'a PlanArgs> for Flags<'a> {
 
 impl Flags<'_> {
     /// The landmarks that they ask for, for these data.
-    pub(super) fn landmarks(&self, data: &Data, session: &mut Session<'_>) -> Result<Landmarks> {
+    pub(super) fn landmarks(&self, data: &Data, session: &mut Session<'_>) -> Result<Chosen> {
         landmarks::chosen(&self.nystrom.landmarks, (self.points, self.data), data, session)
     }
 
@@ -160,7 +160,8 @@ pub(super) fn is_allowed(args: &FitArgs) -> bool {
 /// Learns over landmarks and saves the model; `None` if landmarks are of no use here, so that an exact fit has to follow.
 pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Session<'_>) -> Result<Option<ExitStatus>> {
     let flags = Flags::from(args);
-    let settings = flags.settings(flags.landmarks(data, session)?);
+    let chosen = flags.landmarks(data, session)?;
+    let settings = flags.settings(chosen.landmarks.clone());
     let session = &*session;
     let time = session.time_left(args.solve.time_limit);
     let fit = |watch: &Watch<'_>| -> mercer::Result<Option<Model>> {
@@ -169,7 +170,8 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
             FitGram::Exact(_) => settings.fit_to_accuracy(&data.points, watch),
         }
     };
-    let (model, _) = watched_by(session, |error| data.refusal_of_some(error), time, fit)?;
+    let refusal = |error| chosen.refusal(error, |error| data.refusal_of_some(error));
+    let (model, _) = watched_by(session, refusal, time, fit)?;
     let Some(model) = model else {
         session.console.note("landmarks would not be much fewer than the rows for this accuracy: the fit is exact");
         return Ok(None);
@@ -198,10 +200,12 @@ fn in_blocks<T>(
 ) -> Result<(Data, T)> {
     let options = session.batch_options(flags.data, READ_AT_ONCE);
     let first = session.read_first(flags.points, &options)?;
-    let settings = flags.settings(flags.landmarks(&first, session)?);
+    let chosen = flags.landmarks(&first, session)?;
+    let settings = flags.settings(chosen.landmarks.clone());
     let n_features = first.points.n_features();
     let mut blocks = FileBlocks { path: flags.points, options: options.clone(), n_features, failure: None };
-    let refusal = |error| input::refusal_in_blocks(flags.points, &options, &first, error);
+    let of_data = |error| input::refusal_in_blocks(flags.points, &options, &first, error);
+    let refusal = |error| chosen.refusal(error, of_data);
     let made = watched_by(session, refusal, session.time_left(limit), |watch| work(&settings, &mut blocks, watch));
     match (blocks.failure, made) {
         (Some(failure), _) => Err(failure),

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use mercer::hebbian::Start;
-use mercer::nystrom::Landmarks;
 use mercer::record::PlanRecord;
 use mercer::{Checkpoint, KernelHebbianPca, KernelPca, Model, Points, Watch, format_bytes};
 use serde::Serialize;
 
 use super::fit::check_standardize;
+use super::landmarks::Chosen;
 use super::nystrom::Flags;
 use super::session::Session;
 use super::settings::{exact_gram, hebbian_settings, settings, with_history};
@@ -46,7 +46,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
 pub(super) struct Planned<'a> {
     pub(super) flags: Flags<'a>,
     /// Those of a fit over landmarks.
-    pub(super) landmarks: Landmarks,
+    pub(super) landmarks: Chosen,
     pub(super) hebbian: &'a HebbianArgs,
     pub(super) history: HistoryArgs,
     /// Where the fit would keep its state, or go on from.
@@ -59,7 +59,7 @@ impl Planned<'_> {
     fn record(&self, points: &Points) -> mercer::Result<PlanRecord> {
         let Flags { kernel, solve, solver, gram, nystrom, .. } = self.flags;
         let exact = exact_gram(gram);
-        let over_landmarks = || self.flags.settings(self.landmarks.clone());
+        let over_landmarks = || self.flags.settings(self.landmarks.landmarks.clone());
         match solver {
             FitSolver::Eigen(_) if gram == FitGram::Nystrom => over_landmarks().plan_record(points, &Watch::new()),
             FitSolver::Eigen(solver) => {
@@ -89,7 +89,8 @@ struct PlanBody<'a> {
 
 /// Plans a fit and shows the plan.
 pub(super) fn show(planned: &Planned<'_>, data: &Data, mut session: Session<'_>) -> Result<ExitStatus> {
-    let record = session.timed("planning", |_| planned.record(&data.points).map_err(|error| data.refusal(error, 0)))?;
+    let refusal = |error| planned.landmarks.refusal(error, |error| data.refusal(error, 0));
+    let record = session.timed("planning", |_| planned.record(&data.points).map_err(refusal))?;
     finish(record, planned.flags.solve, &session)
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mercer::kernel::{ALIASES, KernelSpec, Width};
 use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
-use mercer::online::OnlineKernelPca;
+use mercer::online::{OnlineKernelPca, Rule};
 use mercer::record::KernelRecord;
 use mercer::{Center, GramChoice, Kernel, KernelChoice, KernelHebbianPca, KernelPca, Model, Points, Precision};
 
@@ -91,7 +91,10 @@ pub(super) fn gains(kernel: impl Into<KernelChoice>, hebbian: &HebbianArgs) -> K
 pub(super) fn online_settings(args: &StreamArgs, n_features: usize) -> mercer::Result<OnlineKernelPca> {
     let center = if args.kernel.no_center { Center::No } else { Center::Yes };
     let kernel = stream_kernel(&args.kernel, None).resolve(&any_row(n_features)?)?;
-    Ok(learning(OnlineKernelPca::new(kernel).center(center), &args.learning))
+    let settings = OnlineKernelPca::new(kernel).center(center);
+    // The rule finds no more, and nobody need say so.
+    let settings = if args.learning.rule == Some(Rule::Oja) { settings.n_components(1) } else { settings };
+    Ok(learning(settings, &args.learning))
 }
 
 /// A row of so many columns, before there are any: the width of a stream's kernel depends on nothing else of them.

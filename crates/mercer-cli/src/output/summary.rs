@@ -26,7 +26,9 @@ pub(crate) fn summary(record: &RunRecord) -> String {
     let explained: f64 = record.explained_variance_ratio.iter().sum();
     let explain = if record.n_components == 1 { "explains" } else { "explain" };
     line("variance", format!("{} {explain} {}", counted(record.n_components, "component"), percent(explained)));
-    line("time", time(record));
+    if let Some(time) = time(record) {
+        line("time", time);
+    }
     line("memory", format!("{} at most", mercer::format_bytes(record.peak_memory_bytes)));
     if let Some(limit) = record.control_limits.as_ref().and_then(|limits| limits.at(SHOWN_LEVEL)) {
         let (error, t_squared) = (short(limit.reconstruction_error), short(limit.t_squared));
@@ -102,9 +104,10 @@ fn residual(record: &RunRecord) -> String {
     format!("{largest:.1e} at most, asked for {:.1e}: {verdict}", record.tolerance)
 }
 
-fn time(record: &RunRecord) -> String {
-    let total = record.seconds.get("total").copied().unwrap_or(0.0);
-    format!("{} on {}", seconds(total), counted(record.threads, "thread"))
+/// The time that a run took; nothing if nobody measured it, as with the model of a stream.
+fn time(record: &RunRecord) -> Option<String> {
+    let total = record.seconds.get("total")?;
+    Some(format!("{} on {}", seconds(*total), counted(record.threads, "thread")))
 }
 
 fn components_table(record: &RunRecord) -> String {

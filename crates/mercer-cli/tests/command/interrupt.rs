@@ -290,9 +290,14 @@ fn while_reading_there_is_nothing_to_save_and_once_is_enough() {
 }
 
 #[test]
-fn a_time_limit_ends_a_fit_that_is_still_reading() {
+fn a_time_limit_ends_a_command_that_is_still_reading() {
     let directory = Directory::new();
-    for words in ["fit - -o out.mercer", "fit - --method autoencoder -o out.mercer"] {
+    for words in [
+        "fit - -o out.mercer",
+        "fit - --method autoencoder -o out.mercer",
+        "cluster - -k 2 -o out.csv",
+        "compare - --methods krylov,power",
+    ] {
         // Standard input stays open, so reading never ends.
         let from = Instant::now();
         let mut running = Running::start(&directory, &format!("{words} --time-limit 1500ms --json"));

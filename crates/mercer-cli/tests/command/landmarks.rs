@@ -175,3 +175,54 @@ fn clusters_over_landmarks_of_a_file_have_no_other_points() {
     let shown = directory.run("info heaps.mercer").done().stdout;
     assert!(shown.contains("landmarks   8 as they were given, which miss "), "{shown}");
 }
+
+#[test]
+fn a_landmark_that_is_too_large_is_told_by_its_own_file_and_line() {
+    let directory = directory();
+    directory.write("large.csv", "a,b,c\n1,2,3\n1e200,2,3\n0,1,2\n");
+    let flags = "points.csv --label kind --gamma 0.005 --gram nystrom --landmarks large.csv";
+    for call in [
+        format!("fit {flags} -n 2 -o points.mercer"),
+        format!("fit {flags} -n 2 --blocks -o points.mercer"),
+        format!("fit {flags} -n 2 --dry-run"),
+        format!("plan {flags} -n 2"),
+        format!("plan {flags} -n 2 --blocks"),
+        format!("cluster {flags} -k 2 -o out.csv"),
+    ] {
+        let outcome = directory.run(&call);
+        assert_eq!(outcome.code, Some(2), "{call}: {}", outcome.stderr);
+        let message = "large.csv, line 3: the row is too large for the kernel's width: ";
+        assert!(outcome.stderr.contains(message), "{call}: {}", outcome.stderr);
+    }
+    // A row of the data is told as one.
+    directory.write("far.csv", "a,b,c\n1e200,2,3\n".to_owned() + &"1,2,3\n0,1,2\n".repeat(20));
+    let call = "fit far.csv --gamma 0.005 --gram nystrom --landmarks given.csv -n 2 -o far.mercer";
+    let outcome = directory.run(call);
+    assert!(outcome.stderr.contains("far.csv, line 2: the row is too large"), "{}", outcome.stderr);
+}
+
+#[test]
+fn landmarks_of_a_file_that_do_not_suffice_are_told_as_such() {
+    let directory = directory();
+    directory.write("one.csv", "a,b,c\n1,2,3\n");
+    directory.write("far.csv", "a,b,c\n1e4,2,3\n1e4,3,4\n1e4,5,9\n");
+    let flags = "points.csv --label kind --gamma 0.005 --gram nystrom";
+    for (call, message) in [
+        (
+            format!("cluster {flags} --landmarks one.csv -k 2 -o out.csv"),
+            "--landmarks must be at least as many as eigenvectors (2), but it is 1 point",
+        ),
+        (
+            format!("cluster {flags} --landmarks far.csv -k 2 -o out.csv"),
+            "--landmarks must be points near every row, or the kernel wider: over these, row 0 has degree 0, where its own is ",
+        ),
+        (
+            format!("fit {flags} --landmarks far.csv -n 2 -o points.mercer"),
+            "the 3 landmarks know nothing of the 240 rows: to the kernel, all rows are equally unlike them; give others, or use a wider kernel",
+        ),
+    ] {
+        let outcome = directory.run(&call);
+        assert_eq!(outcome.code, Some(2), "{call}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{call}: {}", outcome.stderr);
+    }
+}

@@ -216,6 +216,39 @@ fn an_autoencoder_that_is_out_of_time_before_its_first_epoch_is_saved() {
 }
 
 #[test]
+fn rows_held_out_have_their_loss_shown_and_the_epoch_that_is_kept() {
+    let directory = fitted();
+    let fit = "fit points.csv --label half -n 2 --method autoencoder --epochs 2";
+    let held_out = directory.run(&format!("{fit} --validation 0.3 -o codes.mercer --json")).done().stdout;
+    let record: Value = serde_json::from_str(&held_out).unwrap();
+    let history = record["autoencoder"]["history"].as_array().unwrap();
+    let losses: Vec<f64> = history.iter().map(|entry| entry["validation_loss"].as_f64().unwrap()).collect();
+    let best = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b])).unwrap();
+    let shown = directory.run("info codes.mercer").done().stdout;
+    let kept = format!("kept        epoch {}, the best for rows held out\n", history[best]["epoch"]);
+    assert!(shown.contains(&kept) && shown.contains("\nepoch      loss  held out  seconds\n"), "{shown}");
+    directory.run(&format!("{fit} -o plain.mercer")).done();
+    let shown = directory.run("info plain.mercer").done().stdout;
+    assert!(shown.contains("\nepoch      loss  seconds\n") && !shown.contains("held out"), "{shown}");
+}
+
+#[test]
+fn a_rate_that_is_to_be_found_can_be_asked_for_by_name() {
+    let directory = fitted();
+    let fit = "fit points.csv --label half --method autoencoder --epochs 1";
+    let learned = |flag: &str| {
+        let outcome = directory.run(&format!("{fit} {flag} -o codes.mercer --json")).done();
+        let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        (record["autoencoder"]["learning_rate"].clone(), record["autoencoder"]["rate_was_found"].clone())
+    };
+    let by_default = learned("");
+    assert_eq!(by_default.1, true);
+    assert_eq!(learned("--learning-rate auto"), by_default);
+    let outcome = directory.run(&format!("{fit} --learning-rate fast -o codes.mercer"));
+    assert!(outcome.code == Some(2) && outcome.stderr.contains("give a number, or auto"), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_rate_that_diverges_ends_with_code_one_and_a_model() {
     let directory = fitted();
     let outcome = directory

@@ -140,6 +140,7 @@ fn the_model_at_the_end_transforms_and_scores() {
     let info = directory.run("info rows.mercer").done().stdout;
     assert!(info.contains("method      simultaneous rule, rows seen once, in f64"), "{info}");
     assert!(info.contains("residual    unknown: rows were seen once"), "{info}");
+    assert!(!info.contains("\ntime  "), "nobody has measured it: {info}");
 }
 
 #[test]
@@ -268,8 +269,8 @@ fn wrong_calls_say_what_is_wrong() {
             "error: --beta must be left out with the rule oja, which does not use it, but it is 2",
         ),
         (
-            "stream --rule oja",
-            "error: --n-components must be 1 for the rule oja, which finds the first component only, but it is 2",
+            "stream --rule oja -n 3",
+            "error: --n-components must be 1 for the rule oja, which finds the first component only, but it is 3",
         ),
         ("stream --learning-rate 0", "error: --learning-rate must be a positive number, but it is 0"),
         ("stream --degree 2", "error: --degree must be left out: the gaussian kernel has none, but it is 2"),

@@ -306,3 +306,11 @@ fn a_row_that_overflows_goes_by_its_line_alone() {
         "error: standard input, line 4: the row is too large: its kernel with itself overflows f64; scale the data\n"
     );
 }
+
+#[test]
+fn the_rule_oja_has_one_component_without_being_told() {
+    let directory = Directory::new();
+    let words = "stream --rule oja --gamma 0.5 --json";
+    let record: serde_json::Value = serde_json::from_str(&directory.stream(words, &rows(0..60)).done().stdout).unwrap();
+    assert_eq!(record["n_components"], 1, "{record}");
+}

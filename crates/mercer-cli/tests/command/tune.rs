@@ -190,8 +190,8 @@ fn points_too_far_apart_or_too_close_for_a_width_are_refused() {
         ("fit far.csv --gamma auto -o m", "far.csv, line 41: the row is too large"),
         (
             "tune large.csv --criterion scale",
-            "large.csv, line 5: the row is too large for a width to be found: its largest number is 1.7e201, and squared distances of such \
-             numbers overflow f64; multiply the data by 6e-202, standardize it, or leave the row out",
+            "large.csv, line 5: the row is too large for a width to be found: its largest number is 1.7e201, and at such distances \
+             kernel values or widths are no numbers; multiply the data by 6e-202, standardize it, or leave the row out",
         ),
         ("fit large.csv --gamma median -o m", "multiply the data by 6e-202, standardize it, or leave the row out"),
         ("tune close.csv", "close.csv: points are too close to one another"),

@@ -23,7 +23,8 @@ const MONITORED: usize = 1000;
 const TOLERANCE: f64 = 1e-3;
 /// Products per eigenpair while learning from batches: what they have not told by then is not worth more.
 const STEPS: usize = 40;
-/// An epoch after which the loss is this many times the best is taken back, if the step is ours to halve.
+/// An epoch after which the loss is this many times the best is taken back, if the step is ours to halve; a step that was given and ends with this many times the
+/// loss of the start has diverged.
 const WORSE: f64 = 1.02;
 /// How often the step is halved before learning ends.
 pub(super) const HALVINGS: usize = 12;
@@ -71,7 +72,7 @@ fn decay(settings: &AutoencoderKernelPca, n_rows: usize, batch_size: usize) -> O
     let per_epoch = |samples: usize| samples.div_ceil(batch_size) as f64;
     let updates = match &settings.order {
         Some(order) => order.iter().map(|epoch| per_epoch(epoch.len())).sum(),
-        None => n_epochs(settings) as f64 * per_epoch(n_rows),
+        None => settings.epochs.unwrap_or(EPOCHS).max(n_epochs(settings)) as f64 * per_epoch(n_rows),
     };
     settings.decay.or(match settings.optimizer {
         Optimizer::Sgd => Some((updates / 4.0).max(1.0)),
@@ -79,8 +80,10 @@ fn decay(settings: &AutoencoderKernelPca, n_rows: usize, batch_size: usize) -> O
     })
 }
 
+/// Epochs that are made now.
 fn n_epochs(settings: &AutoencoderKernelPca) -> usize {
-    settings.order.as_ref().map_or(settings.epochs.unwrap_or(EPOCHS), Vec::len)
+    let without_order = settings.epochs_now.or(settings.epochs).unwrap_or(EPOCHS);
+    settings.order.as_ref().map_or(without_order, Vec::len)
 }
 
 /// A run of epochs.
@@ -126,7 +129,6 @@ impl Run<'_> {
         let limit = start_loss.max(self.trainer.loss_of_zero(&self.monitored));
         let mut best = (self.history[0].judged(), self.state.parameters.clone());
         let is_ours = self.settings.learning_rate == LearningRate::Auto;
-        let chooses = is_ours || !self.held_out.is_empty();
         // Where to go back to from an epoch that was taken back: the best, or the last one where rows held out say which is best.
         let mut last = (is_ours && !self.held_out.is_empty()).then(|| (self.history[0].loss, best.1.clone()));
         let mut waited = 0;
@@ -172,10 +174,18 @@ impl Run<'_> {
                 break;
             }
         }
-        if chooses {
+        // Samples in an order of one's own are for the iterates that they lead to.
+        if is_ours || self.settings.order.is_none() {
             self.state.parameters = best.1;
         }
-        Ok(Ended::Done)
+        Ok(if !is_ours && self.has_grown() { Ended::Diverged } else { Ended::Done })
+    }
+
+    /// Whether the loss of the rows learned from is much larger at the end than at the start, unless it is where an order of one's own has led.
+    fn has_grown(&self) -> bool {
+        let [first, .., last] = self.history.as_slice() else { return false };
+        let rounding = PERFECT * self.units() * self.trainer.loss_of_zero(&self.monitored);
+        self.settings.order.is_none() && last.loss > WORSE * first.loss + rounding
     }
 
     /// Losses as they are now, in the units of the data; nothing if the run was stopped.
@@ -224,6 +234,7 @@ impl Run<'_> {
             diverged: outcome == Ended::Diverged,
             was_stopped: outcome == Ended::Stopped,
             is_stuck,
+            divides_by_one: settings.scale && is_one(self.trainer.scale),
             n_halved: self.n_halved,
             history: self.history,
         };
@@ -274,6 +285,11 @@ fn scale(settings: &AutoencoderKernelPca, points: &Points) -> Result<f64> {
         });
     }
     Ok(if settings.scale { largest.sqrt() } else { 1.0 })
+}
+
+/// Whether a scale leaves points as they are.
+pub(super) fn is_one(scale: f64) -> bool {
+    scale.to_bits() == 1.0_f64.to_bits()
 }
 
 /// The largest squared norm of a point.

@@ -64,6 +64,9 @@ pub(super) struct Info {
     /// Whether every epoch of the fit was taken back; not known of older files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_stuck: bool,
+    /// Whether points were divided by their largest norm although that is one; not known of older files, where a scale of one says that they were not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) divides_by_one: bool,
     pub(super) n_halved: usize,
     pub(super) history: Vec<HistoryEntry>,
 }

@@ -4,7 +4,7 @@ use faer::{Mat, MatRef};
 use rayon::prelude::*;
 
 use super::Codec;
-use super::fit::columns;
+use super::fit::{columns, is_one};
 use super::info::{HistoryEntry, Info};
 use super::more::go_on;
 use super::parameters::Parameters;
@@ -109,6 +109,7 @@ impl Autoencoder {
     /// // What it was learned from: points are divided by the largest norm among them.
     /// let norm = |i: usize| points.row(i).iter().map(|x| x * x).sum::<f64>().sqrt();
     /// assert!((model.scale() - (0..20).map(norm).fold(0.0, f64::max)).abs() < 1e-12);
+    /// assert!(model.is_scaled());
     /// let mean = (0..20).map(|i| points.row(i)[1]).sum::<f64>() / 20.0;
     /// assert!(model.n_samples() == 20 && (model.mean()[1] - mean).abs() < 1e-12);
     ///
@@ -146,6 +147,11 @@ impl Autoencoder {
     /// The largest norm of a point learned from, by which points were divided; one if they were not.
     pub fn scale(&self) -> f64 {
         self.scale
+    }
+
+    /// Whether points were divided by their largest norm, which may be one.
+    pub fn is_scaled(&self) -> bool {
+        self.info.divides_by_one || !is_one(self.scale)
     }
 
     /// The mean of the points learned from.

@@ -230,6 +230,7 @@ pub struct AutoencoderKernelPca {
     pub(super) learning_rate: LearningRate,
     pub(super) decay: Option<f64>,
     pub(super) epochs: Option<usize>,
+    pub(super) epochs_now: Option<usize>,
     pub(super) batch_size: Option<usize>,
     pub(super) start: StartFrom,
     pub(super) order: Option<Vec<Vec<usize>>>,
@@ -265,6 +266,7 @@ impl AutoencoderKernelPca {
             learning_rate: LearningRate::Auto,
             decay: None,
             epochs: None,
+            epochs_now: None,
             batch_size: None,
             start: StartFrom::default(),
             order: None,
@@ -295,7 +297,8 @@ impl AutoencoderKernelPca {
         self
     }
 
-    /// Sets the step `η₀` of the first update, for points whose largest norm is one (default: found by trying).
+    /// Sets the step `η₀` of the first update, for points whose largest norm is one (default: found by trying). The best epoch is kept; one that ends with a
+    /// loss of more than 1.02 times that of the start has [diverged](super::Autoencoder::diverged).
     #[must_use]
     pub fn learning_rate(mut self, rate: impl Into<LearningRate>) -> Self {
         self.learning_rate = rate.into();
@@ -317,6 +320,27 @@ impl AutoencoderKernelPca {
         self
     }
 
+    /// Sets how many of the epochs are made by the fit (default: all). The step falls as it would over all of them, of which
+    /// [`partial_fit`](super::Autoencoder::partial_fit) makes more. It is not for samples in an order of one's own.
+    ///
+    /// ```
+    /// use mercer::{Points, Watch};
+    /// use mercer::autoencoder::AutoencoderKernelPca;
+    ///
+    /// let points = Points::from_f64((0..200).map(|i| (f64::from(i) * 0.7).sin()).collect::<Vec<_>>(), 50, 4)?;
+    /// let settings = AutoencoderKernelPca::new(2).learning_rate(1e-3).epochs(4).batch_size(10);
+    /// let mut model = settings.clone().epochs_now(1).fit(&points)?;
+    /// assert_eq!((model.n_updates(), model.decay()), (5, settings.fit(&points)?.decay()));
+    /// model.partial_fit(&points, &Watch::new())?;
+    /// assert_eq!(model.n_updates(), 10);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    #[must_use]
+    pub fn epochs_now(mut self, epochs: usize) -> Self {
+        self.epochs_now = Some(epochs);
+        self
+    }
+
     /// Sets how many samples are averaged in an update (default: one of 64 rows, at least 2 and at most 128). With one sample the iterates are those of the textbook.
     #[must_use]
     pub fn batch_size(mut self, batch_size: usize) -> Self {
@@ -331,7 +355,8 @@ impl AutoencoderKernelPca {
         self
     }
 
-    /// Sets the samples of each epoch in the order in which they are learned from, instead of random permutations.
+    /// Sets the samples of each epoch in the order in which they are learned from, instead of random permutations. With a step that was given, what is kept is
+    /// where they have led, and not the best epoch.
     #[must_use]
     pub fn order(mut self, epochs: Vec<Vec<usize>>) -> Self {
         self.order = Some(epochs);
@@ -491,6 +516,9 @@ impl AutoencoderKernelPca {
         if self.epochs.is_some_and(|epochs| epochs != order.len()) {
             let requirement = format!("as many as the order has ({})", order.len());
             return Err(Error::invalid("epochs", requirement, self.epochs.unwrap_or(0)));
+        }
+        if let Some(epochs) = self.epochs_now {
+            return Err(Error::invalid("epochs_now", "left out where the order of samples is given", epochs));
         }
         match order.iter().flatten().find(|&&sample| sample >= n) {
             Some(sample) => Err(Error::invalid("order", format!("samples from 0 to {}", n - 1), sample)),

@@ -53,14 +53,14 @@ pub(super) fn solve(
     let map = landmarks.map_watched(points, watch)?;
     let m = map.n_landmarks();
     if m < k {
-        return Err(Error::invalid("n_landmarks", format!("at least the number of eigenvectors ({k})"), m));
+        return Err(too_few(asked, k, m));
     }
     refuse_indefinite(map.kernel(), map.landmarks(), prepared.precision, &context)?;
 
     let context = Context::new(&prepared.threads, watch, Phase::Solving);
     let mut features = Features::new(&map, points, room, &context);
     let Small { degrees, sums, matrix, explained } =
-        small_problem(&mut features, &context).map_err(|error| out_of_reach(error, &map, points, &context))?;
+        small_problem(&mut features, &context).map_err(|error| out_of_reach(error, asked, &map, points, &context))?;
     let (values, small_vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), Order::Algebraic))?;
     let found = values.iter().take(k).take_while(|&&value| value > 0.0).count();
     let values = values[..found].to_vec();
@@ -148,8 +148,22 @@ fn small_problem(features: &mut Features<'_>, context: &Context<'_>) -> Result<S
     Ok(Small { degrees, sums, matrix, explained })
 }
 
+/// Why there cannot be `k` eigenvectors over `m` landmarks, in words for how these came about.
+fn too_few(asked: &Nystrom, k: usize, m: usize) -> Error {
+    if asked.is_given() {
+        Error::invalid("landmarks", format!("at least as many as eigenvectors ({k})"), counted(m))
+    } else {
+        Error::invalid("n_landmarks", format!("at least the number of eigenvectors ({k})"), m)
+    }
+}
+
+/// A number of points in words.
+fn counted(n: usize) -> String {
+    if n == 1 { "1 point".to_owned() } else { format!("{n} points") }
+}
+
 /// Why a row has no degree over the landmarks: it has none of its own, or they are too few for it.
-fn out_of_reach(error: Error, map: &FeatureMap, points: &Points, context: &Context<'_>) -> Error {
+fn out_of_reach(error: Error, asked: &Nystrom, map: &FeatureMap, points: &Points, context: &Context<'_>) -> Error {
     let Error::ZeroDegree { row, degree } = error else { return error };
     let (n, own) = (points.n_samples(), points.select(&[row]));
     let mut exact = 0.0;
@@ -163,6 +177,12 @@ fn out_of_reach(error: Error, map: &FeatureMap, points: &Points, context: &Conte
     }
     if exact.is_nan() || exact <= 0.0 {
         return Error::ZeroDegree { row, degree: exact };
+    }
+    if asked.is_given() {
+        let requirement = format!(
+            "points near every row, or the kernel wider: over these, row {row} has degree {degree}, where its own is {exact}"
+        );
+        return Error::invalid("landmarks", requirement, format!("{} that are not", counted(map.n_landmarks())));
     }
     let requirement = format!(
         "larger, or the kernel wider: over these landmarks row {row} has degree {degree}, where its own is {exact}"

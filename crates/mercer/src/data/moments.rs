@@ -33,7 +33,8 @@ pub struct Moments {
     mean: Vec<f64>,
     /// The sum of squared differences from the mean of each column, over the square of its unit.
     scatter: Vec<f64>,
-    /// What differences of each column are divided by before they are squared: one, or a power of two where their squares would overflow.
+    /// What differences of each column are divided by before they are squared: one, or a power of two where their squares would overflow, or
+    /// underflow.
     unit: Vec<f64>,
 }
 
@@ -45,6 +46,8 @@ struct Column {
     unit: f64,
 }
 
+/// Sums of squares from here on lose nothing that counts to squares that underflow.
+const LEAST_SCATTER: f64 = f64::MIN_POSITIVE / f64::EPSILON;
 /// Rows that are summed before the sum is added to the total: short sums lose less to rounding.
 const BLOCK: usize = 1024;
 /// Blocks whose moments are in memory at once, before they are added.
@@ -109,9 +112,12 @@ impl Moments {
             }
         }
         let mut block = Self { n_samples, mean, scatter, unit: vec![1.0; d] };
-        for j in (0..d).filter(|&j| !block.scatter[j].is_finite()).collect::<Vec<_>>() {
+        for j in (0..d).filter(|&j| !is_held(block.scatter[j])).collect::<Vec<_>>() {
             let column = values.iter().skip(j).step_by(d).map(|&x| widen(x));
-            block.set_column(j, Column::in_own_unit(column, n_samples as f64));
+            // Numbers that are all equal have no squares that could get lost.
+            if block.scatter[j] != 0.0 || differ(column.clone()) {
+                block.set_column(j, Column::in_own_unit(column, n_samples as f64));
+            }
         }
         block
     }
@@ -133,6 +139,10 @@ impl Moments {
     pub fn add(&mut self, other: &Self) {
         assert_eq!(self.mean.len(), other.mean.len(), "moments of points of different width");
         if other.n_samples == 0 {
+            return;
+        }
+        if self.n_samples == 0 {
+            self.clone_from(other);
             return;
         }
         let total = self.n_samples + other.n_samples;
@@ -170,7 +180,7 @@ impl Moments {
         self.scatter.iter().zip(&self.unit).map(|(scatter, unit)| scatter * unit * unit)
     }
 
-    /// Mean and variance of each column, both in its unit, and the unit: one unless the variance is beyond all numbers.
+    /// Mean and variance of each column, both in its unit, and the unit: one unless the variance is beyond all numbers, or too small for one.
     pub(super) fn in_units(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         let of_column = move |j: usize| {
             let Column { mean, scatter, unit } = self.column(j);
@@ -188,9 +198,10 @@ impl Moments {
 }
 
 impl Column {
-    /// The moments of a column whose squares overflow, in the unit of its largest number.
+    /// The moments of a column whose squares overflow or underflow, in the unit of its largest number.
     fn in_own_unit(column: impl Iterator<Item = f64> + Clone, n: f64) -> Self {
-        let unit = power_of_two(column.clone().fold(0.0, |largest, x| x.abs().max(largest)));
+        let largest = column.clone().fold(0.0, |largest: f64, x| x.abs().max(largest));
+        let unit = power_of_two(largest).max(f64::MIN_POSITIVE);
         let mean = column.clone().map(|x| x / unit).sum::<f64>() / n;
         let scatter = column.map(|x| (x / unit - mean) * (x / unit - mean)).sum();
         Self { mean: mean * unit, scatter, unit }
@@ -198,15 +209,17 @@ impl Column {
 
     /// The moments of this column of `n` points and of another that has a share of all points.
     fn plus(self, other: Self, n: f64, share: f64) -> Self {
-        let unit = self.unit.max(other.unit);
-        let sum = self.plus_in(unit, other, n, share);
-        if sum.scatter.is_finite() {
+        let sum = self.plus_in(self.unit.max(other.unit), other, n, share);
+        if is_held(sum.scatter) {
             return sum;
         }
-        self.plus_in(unit.max(self.size()).max(other.size()), other, n, share)
+        let size = self.size().max(other.size()).max(f64::MIN_POSITIVE);
+        let in_own_unit = self.plus_in(size, other, n, share);
+        // What is zero in the unit of its numbers, too, has lost nothing.
+        if in_own_unit.scatter == 0.0 { sum } else { in_own_unit }
     }
 
-    /// The same in a unit that is not below theirs.
+    /// The same in a unit that is not below their size.
     fn plus_in(self, unit: f64, other: Self, n: f64, share: f64) -> Self {
         let scatter_of = |column: Self| column.scatter * (column.unit / unit) * (column.unit / unit);
         let gap = other.mean / unit - self.mean / unit;
@@ -221,9 +234,19 @@ impl Column {
     }
 }
 
-/// The largest power of two that is not above a number; one for what is not an ordinary number.
+/// Whether a number can hold a sum of squares to all digits.
+fn is_held(scatter: f64) -> bool {
+    scatter.is_finite() && scatter >= LEAST_SCATTER
+}
+
+/// Whether numbers are not all equal.
+fn differ(mut numbers: impl Iterator<Item = f64>) -> bool {
+    numbers.next().is_some_and(|first| numbers.any(|x| x < first || x > first))
+}
+
+/// The largest power of two that is not above a number: zero below all ordinary numbers, and one for what is none.
 fn power_of_two(x: f64) -> f64 {
     /// The bits of an exponent.
     const EXPONENT: u64 = 0x7ff0_0000_0000_0000;
-    if x.is_normal() { f64::from_bits(x.to_bits() & EXPONENT) } else { 1.0 }
+    if x.is_finite() { f64::from_bits(x.to_bits() & EXPONENT) } else { 1.0 }
 }

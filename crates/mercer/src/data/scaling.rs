@@ -70,7 +70,8 @@ impl Scaling {
             let n_epsilon = moments.n_samples() as f64 * f64::EPSILON;
             // What rounding of sums and of the mean can make of a constant column; it is not to be blown up to variance 1.
             let rounding = n_epsilon * variance + (n_epsilon * mean) * (n_epsilon * mean);
-            if variance <= rounding { 1.0 } else { 1.0 / variance.sqrt() / unit }
+            // The largest factor that there is, for numbers that are too small for their own.
+            if variance <= rounding { 1.0 } else { (1.0 / variance.sqrt() / unit).min(f64::MAX) }
         });
         Self { shift: moments.mean().to_vec(), factor: factors.collect() }
     }

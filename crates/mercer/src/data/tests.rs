@@ -268,6 +268,43 @@ fn columns_whose_squares_overflow_are_standardized_as_any_other() {
 }
 
 #[test]
+fn columns_whose_squares_underflow_are_standardized_as_any_other() {
+    let cloud = gaussian_cloud(3000, 2, 7);
+    let standardized = |factor: f64| {
+        let values: Vec<f64> = cloud.values.iter().map(|x| factor * x).collect();
+        let points = Points::from_f64(values, cloud.n, cloud.d).unwrap();
+        Scaling::standardizing(&Moments::of(&points)).apply(&points).unwrap().rows(0..cloud.n).to_f64()
+    };
+    let ordinary = standardized(1.0);
+    for factor in [1e-150, 1e-160, 3e-162, 1e-200, 1e-300] {
+        for (x, y) in standardized(factor).into_iter().zip(&ordinary) {
+            assert!((x - y).abs() < 1e-12, "{factor:e}: {x} and {y}");
+        }
+    }
+    // Blocks without spread of their own, with means whose difference has no square.
+    let halves: Vec<f64> = (0..4096).map(|i| if i < 2048 { 0.0 } else { 1e-170 }).collect();
+    let points = Points::from_f64(halves, 4096, 1).unwrap();
+    let scaled = Scaling::standardizing(&Moments::of(&points)).apply(&points).unwrap();
+    assert!((scaled.row(0)[0] + 1.0).abs() < 1e-9 && (scaled.row(4095)[0] - 1.0).abs() < 1e-9);
+    // A constant whose mean is rounded by what has no square is constant all the same.
+    let points = Points::from_f64(vec![1.1e-144; 3000], 3000, 1).unwrap();
+    assert_eq!(Scaling::standardizing(&Moments::of(&points)).factor(), [1.0]);
+    // A factor is a number even where the numbers are the smallest that there are.
+    let points = Points::from_f64(vec![0.0, 5e-324, 1e-323, 0.0], 4, 1).unwrap();
+    assert_eq!(Scaling::standardizing(&Moments::of(&points)).factor(), [f64::MAX]);
+}
+
+#[test]
+fn columns_whose_squares_are_numbers_keep_their_bits_beside_others() {
+    let cloud = gaussian_cloud(3000, 1, 7);
+    let alone = Moments::of(&Points::from_f64(cloud.values.clone(), cloud.n, 1).unwrap());
+    let beside: Vec<f64> = cloud.values.iter().flat_map(|x| [*x, 1e-170 * x, 5.0]).collect();
+    let moments = Moments::of(&Points::from_f64(beside, cloud.n, 3).unwrap());
+    assert_eq!((moments.mean()[0], moments.column_variances()[0]), (alone.mean()[0], alone.column_variances()[0]));
+    assert_eq!((moments.mean()[2], moments.column_variances()[2]), (5.0, 0.0));
+}
+
+#[test]
 fn a_scaling_is_the_same_in_every_format_and_keeps_bytes_where_it_can() {
     let by_column = Scaling::new(vec![1.0, 2.0], vec![0.5, 4.0]).unwrap();
     let uniform = Scaling::uniform(0.5, 2).unwrap();

@@ -1,11 +1,14 @@
 //! From the choice of landmarks to the landmarks.
 
+use faer::Mat;
+
 use super::pool::{Pool, pool_size};
 use super::room;
 use super::settings::{Landmarks, Nystrom};
 use super::{kmeans, leverage, rpcholesky};
 use crate::data::{Points, sample_rows};
 use crate::error::{Error, Result};
+use crate::gram::slab_product;
 use crate::kernel::Kernel;
 use crate::scalar::Precision;
 use crate::watch::Context;
@@ -35,7 +38,7 @@ pub(super) fn landmarks(
         (places.into_iter().map(|place| pool.rows[place]).collect(), pool.computed())
     };
     let (rows, entries) = match &settings.landmarks {
-        Landmarks::Given(landmarks) => return given(landmarks, points, kernel),
+        Landmarks::Given(landmarks) => return given(landmarks, points, kernel, precision, context),
         Landmarks::KMeans => {
             if matches!(kernel, Kernel::Precomputed) {
                 return Err(Error::UnsuitableKernel {
@@ -65,7 +68,13 @@ pub(super) fn landmarks(
     Ok(Chosen { points: points.select(&rows), rows: Some(rows), entries })
 }
 
-fn given(landmarks: &Points, points: &Points, kernel: &Kernel) -> Result<Chosen> {
+fn given(
+    landmarks: &Points,
+    points: &Points,
+    kernel: &Kernel,
+    precision: Precision,
+    context: &Context<'_>,
+) -> Result<Chosen> {
     if matches!(kernel, Kernel::Precomputed) {
         return Err(Error::UnsuitableKernel {
             what: "landmarks given as points",
@@ -73,7 +82,7 @@ fn given(landmarks: &Points, points: &Points, kernel: &Kernel) -> Result<Chosen>
             reason: "it knows points by their rows only",
         });
     }
-    check_given(landmarks, points.n_features())?;
+    check_against(landmarks, points, kernel, precision, context)?;
     Ok(Chosen { points: landmarks.clone(), rows: None, entries: 0 })
 }
 
@@ -98,4 +107,30 @@ pub(super) fn check_given(landmarks: &Points, expected: usize) -> Result<()> {
         }
         other => other,
     })
+}
+
+/// As [`check_given`], and refuses those that are too large to be compared with the points.
+pub(super) fn check_against(
+    landmarks: &Points,
+    points: &Points,
+    kernel: &Kernel,
+    precision: Precision,
+    context: &Context<'_>,
+) -> Result<()> {
+    check_given(landmarks, points.n_features())?;
+    // A kernel of one's own is not called for more than its values.
+    if kernel.pairing().is_none() || points.n_samples() == 0 {
+        return Ok(());
+    }
+    let (point, one) = (points.select(&[0]), Mat::full(1, 1, 1.0));
+    let Err(Error::TooLarge { .. }) = slab_product(kernel, landmarks, &point, one.as_ref(), precision, context) else {
+        return Ok(());
+    };
+    let size = |x: Vec<f64>| x.into_iter().fold(0.0, |largest: f64, x| x.abs().max(largest));
+    let sizes = (0..landmarks.n_samples()).map(|row| (row, size(landmarks.row(row))));
+    match sizes.max_by(|a, b| a.1.total_cmp(&b.1)) {
+        // Otherwise it is the point that is too large, which will be told of the data.
+        Some((row, largest)) if largest > size(point.row(0)) => Err(Error::LandmarkTooLarge { row, precision }),
+        _ => Ok(()),
+    }
 }

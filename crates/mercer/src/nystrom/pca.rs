@@ -237,6 +237,16 @@ impl NystromPca {
         Ok(model)
     }
 
+    /// Why rows do not vary over the landmarks: they do not at all, or these have been given and are blind to it.
+    fn no_variance(&self, task: &Task<'_>) -> Error {
+        let (rows, n_samples) = (&task.probed, task.n);
+        let differ = (1..rows.n_samples()).any(|row| rows.row(row) != rows.row(0));
+        if differ && self.nystrom.is_given() {
+            return Error::BlindLandmarks { n_landmarks: task.chosen.points.n_samples(), n_samples };
+        }
+        Error::NoVariance { n_samples }
+    }
+
     fn learn_in<T: Element>(
         &self,
         mut task: Task<'_>,
@@ -251,7 +261,7 @@ impl NystromPca {
             steady::factorise::<T>(square, landmarks, &task.probed, task.precision, &context)?;
         refuse_negative_pivot(&task, &factor, &context)?;
         if factor.rank() == 0 {
-            return Err(Error::NoVariance { n_samples: task.n });
+            return Err(self.no_variance(&task));
         }
         let basis = task.chosen.points.select(&factor.kept);
         let probe = Probe::new(task.probed.clone(), factor.rank());
@@ -274,7 +284,7 @@ impl NystromPca {
         let (mut values, mut vectors, solver) = self.solve(&sums.second_moments(center), &context)?;
         let kept = n_real(&values, center, n, task.precision);
         if kept == 0 {
-            return Err(Error::NoVariance { n_samples: n });
+            return Err(self.no_variance(&task));
         }
         let found = values.len();
         values.truncate(kept);

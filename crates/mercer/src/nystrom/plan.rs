@@ -234,6 +234,9 @@ impl NystromPca {
         let context = Context::new(&threads, watch, Phase::Starting);
         let (kernel, warnings) = self.kernel_for(points, &context)?;
         let precision = self.nystrom.precision_of(points);
+        if let Landmarks::Given(landmarks) = &self.nystrom.landmarks {
+            choose::check_against(landmarks, points, &kernel, precision, &context)?;
+        }
         let spent = stopwatch.seconds();
         let known = Known {
             n,

@@ -212,6 +212,11 @@ impl Nystrom {
             .then(|| format!("{asked} landmarks were asked for, but there are only {m} rows: each of them is one"))
     }
 
+    /// Whether somebody has said which points landmarks are, so that their number is not for a rule to choose.
+    pub(crate) fn is_given(&self) -> bool {
+        self.landmarks.count().is_some()
+    }
+
     /// The name of the rule that landmarks are chosen by.
     pub(crate) fn rule(&self) -> &'static str {
         self.landmarks.name()

@@ -12,7 +12,7 @@ use super::learner::Learner;
 use super::memory::dot;
 use super::settings::Rule;
 use crate::eigen::small_product;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
 use crate::model::fix_signs;
 
 impl Learner {
@@ -35,7 +35,8 @@ impl Learner {
     ///
     /// # Errors
     ///
-    /// As [`model`](Self::model), and if there is not one output per component, or one is not finite.
+    /// As [`model`](Self::model), and if there is not one output per component, or one is not finite, or so large
+    /// that scores are not.
     pub fn scores_of_outputs(&self, outputs: MatRef<'_, f64>) -> Result<Mat<f64>> {
         let p = self.settings.n_components;
         if outputs.ncols() != p {
@@ -59,6 +60,7 @@ impl Learner {
         for (j, _) in is_turned.iter().enumerate().filter(|(_, turned)| **turned) {
             scores.col_mut(j).iter_mut().for_each(|score| *score = -*score);
         }
+        check_scores(scores.as_ref(), outputs)?;
         Ok(scores)
     }
 
@@ -70,4 +72,13 @@ impl Learner {
         };
         learned.iter().zip(&self.lateral).enumerate().map(without).collect()
     }
+}
+
+/// Refuses outputs that are numbers, but whose combinations are none.
+fn check_scores(scores: MatRef<'_, f64>, outputs: MatRef<'_, f64>) -> Result<()> {
+    let overflows = |row: &usize| scores.row(*row).iter().any(|score| !score.is_finite());
+    let Some(row) = (0..scores.nrows()).find(overflows) else { return Ok(()) };
+    let largest = outputs.row(row).iter().fold(0.0, |largest: f64, x| x.abs().max(largest));
+    let requirement = "small enough for scores under the model, which are sums of them and overflow f64";
+    Err(Error::invalid("outputs", requirement, format!("{} in row {row}", short(largest))))
 }

@@ -14,6 +14,9 @@ const BYTES_PER_PAIR: u64 = 16;
 /// And for what a row in memory is to another where rows are expressed by one another: a number in a square.
 const BYTES_PER_PAIR_OF_ROWS: u64 = 8;
 
+/// Components that are learned where nobody says how many.
+const USUAL_COMPONENTS: usize = 2;
+
 /// How components learn.
 ///
 /// ```
@@ -171,7 +174,7 @@ impl OnlineKernelPca {
     pub fn new(kernel: Kernel) -> Self {
         Self {
             kernel,
-            n_components: 2,
+            n_components: USUAL_COMPONENTS,
             rule: Rule::default(),
             learning_rate: None,
             schedule: Schedule::default(),
@@ -393,7 +396,10 @@ impl OnlineKernelPca {
             return Err(Error::invalid("n_components", "at least 1", p));
         }
         if self.rule == Rule::Oja && p > 1 {
-            return Err(Error::invalid("n_components", "1 for the rule oja, which finds the first component only", p));
+            // It may be that nobody has given any number.
+            let default = if p == USUAL_COMPONENTS { ", which is the default" } else { "" };
+            let requirement = "1 for the rule oja, which finds the first component only";
+            return Err(Error::invalid("n_components", requirement, format!("{p}{default}")));
         }
         for (name, value) in [("learning_rate", self.learning_rate), ("tau", self.tau), ("beta", self.beta)] {
             value.map_or(Ok(()), |value| Error::require_positive(name, value))?;

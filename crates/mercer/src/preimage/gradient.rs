@@ -14,17 +14,26 @@
 //!
 //! Every point has a step of its own: Barzilai and Borwein's, cut to a quarter until Armijo's condition holds. All points of a block
 //! are evaluated together, by two matrix products.
+//!
+//! # Numerics
+//!
+//! Far from all basis points there is no slope that could be followed, or one that leads farther away, and steps come to nothing without a minimum. Whatever ends there,
+//! or higher up than the basis point whose scores are nearest, has not converged ([`doubt`]), and another start is tried.
 
 use faer::{Mat, MatRef};
 
 use super::basis::{Columns, Value, column_dot};
 use super::fixed_point::{Found, Limits};
 use crate::error::Result;
-use crate::kernel::Pairing;
+use crate::kernel::{Kernel, Pairing};
 use crate::watch::Context;
 
 /// The share of the promised decrease that a step must bring.
 const DECREASE: f64 = 1e-4;
+/// Values of `E` that differ by this share are not told apart.
+const ROUNDING: f64 = 1e-9;
+/// How many times longer than the longest basis point a point is that descent with the sigmoid kernel has led away: its values saturate, and it goes on for ever.
+const RUN_AWAY: f64 = 10.0;
 
 /// Value and gradient of `E` for a block of points.
 struct Slopes {
@@ -89,6 +98,37 @@ pub(super) fn descend(
         active = going_on;
     }
     Ok(found)
+}
+
+/// Takes back that points have converged where they have come to an end without a minimum: out of sight of the basis, or higher up than the basis points in the
+/// columns of `nearest`.
+pub(super) fn doubt(columns: &Columns, weights: MatRef<'_, f64>, nearest: MatRef<'_, f64>, found: &mut Found) {
+    let here = evaluate(columns, weights, found.z.as_ref()).values;
+    let there = evaluate(columns, weights, nearest).values;
+    let is_lost = out_of_sight(columns, found.z.as_ref());
+    for (c, converged) in found.converged.iter_mut().enumerate() {
+        let is_higher = here[c] > there[c] + ROUNDING * (here[c].abs() + there[c].abs());
+        *converged &= !(is_lost[c] || is_higher);
+    }
+}
+
+/// Whether each column of `z` is where a bounded kernel tells nothing: values of distances that are zero to rounding, or inner products far along the tails of the
+/// sigmoid kernel.
+fn out_of_sight(columns: &Columns, z: MatRef<'_, f64>) -> Vec<bool> {
+    match (&columns.kernel, columns.pairing) {
+        (_, Some(Pairing::SquaredDistance)) => {
+            let mut values = columns.scalars(z);
+            columns.map(&mut values, Value::Kernel);
+            let least = f64::EPSILON * columns.kernel.value(0.0);
+            values.col_iter().map(|values| values.iter().all(|value| *value <= least)).collect()
+        }
+        (Kernel::Sigmoid(_), _) => {
+            let longest = (0..columns.len()).map(|i| columns.squared_norm(i)).fold(0.0, f64::max);
+            let limit = RUN_AWAY * RUN_AWAY * longest;
+            z.col_iter().map(|z| z.iter().map(|z| z * z).sum::<f64>() > limit).collect()
+        }
+        _ => vec![false; z.ncols()],
+    }
 }
 
 /// The step after one that went down: `s·s / s·y` of Barzilai and Borwein, with `s` the step and `y` the change of the gradient.
@@ -159,8 +199,8 @@ fn evaluate(columns: &Columns, weights: MatRef<'_, f64>, z: MatRef<'_, f64>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::choices::{Center, Negative};
     use crate::data::Points;
-    use crate::kernel::Kernel;
     use crate::model::KernelPca;
 
     #[test]
@@ -195,6 +235,28 @@ mod tests {
                 let gap = (here.gradients[(k, 0)] - difference).abs();
                 assert!(gap < 1e-8 * (1.0 + difference.abs()), "{}: {gap:e}", kernel.name());
             }
+        }
+    }
+
+    /// All basis points are within one of the origin, with their mean subtracted, too; the second place is more than ten away from each, where the
+    /// epanechnikov kernel ends and the others have values of 1e-10 and more.
+    #[test]
+    fn a_place_is_out_of_sight_where_a_bounded_kernel_tells_nothing() {
+        let points = Points::from_f64(vec![0.1, -0.4, 0.7, 1.0], 4, 1).expect("4 values");
+        let kernels = [
+            (Kernel::gaussian(0.1), [false, false, true]),
+            (Kernel::matern52(1.0), [false, false, true]),
+            (Kernel::epanechnikov(0.01), [false, true, true]),
+            (Kernel::sigmoid(0.5, 0.0), [false, true, true]),
+            (Ok(Kernel::linear()), [false; 3]),
+            (Ok(Kernel::cosine()), [false; 3]),
+        ];
+        for (kernel, expected) in kernels {
+            let kernel = kernel.expect("in its domain");
+            let settings = KernelPca::new(kernel.clone()).n_components(1).center(Center::No).negative(Negative::Clip);
+            let columns = Columns::new(&settings.fit(&points).expect("4 points"));
+            let z = Mat::from_fn(1, 3, |_, c| [0.5, 13.0, 1000.0][c]);
+            assert_eq!(out_of_sight(&columns, z.as_ref()), expected, "{}", kernel.name());
         }
     }
 }

@@ -6,8 +6,8 @@
 //! | method | kernels | how | reports as converged |
 //! |---|---|---|---|
 //! | [`FixedPoint`](PreimageMethod::FixedPoint) | gaussian | repeated weighted means of the basis points \[MSS99\] | the last step was small |
-//! | [`Distance`](PreimageMethod::Distance) | those of a distance, linear, polynomial of odd degree | distances to neighbours, which the kernel tells, place the point \[KT04\] | every distance was one |
-//! | [`Gradient`](PreimageMethod::Gradient) | all with a derivative | descent of the distance in feature space | the last step was small |
+//! | [`Distance`](PreimageMethod::Distance) | those of a distance (not epanechnikov), linear, polynomial of odd degree | distances to neighbours, which the kernel tells, place the point \[KT04\] | every distance was one |
+//! | [`Gradient`](PreimageMethod::Gradient) | all with a derivative | descent of the distance in feature space | the last step was small, within sight of the basis and below the nearest of its points |
 //! | [`Polynomial`](PreimageMethod::Polynomial) | polynomial of degree 2 without constant | leading eigenvector of `Σ γ_i x_i x_iᵀ` | the eigenpair has converged |
 //! | [`Ridge`](PreimageMethod::Ridge) | all but precomputed | a regression learned from the basis points \[BWS04\] | always |
 //!

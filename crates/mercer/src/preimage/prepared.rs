@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::basis::{BLOCK, Columns};
 use super::distance::{Targets, leading, place};
 use super::fixed_point::{Found, Limits, fixed_points};
-use super::gradient::descend;
+use super::gradient::{descend, doubt};
 use super::polynomial::decode;
 use super::ridge::RidgePreimage;
 use super::settings::{Preimage, PreimageMethod};
@@ -266,7 +266,11 @@ impl<'a> PreparedPreimage<'a> {
                 fixed_points(&self.columns, weights.as_ref(), start.as_ref(), limits, context)
             }
             PreimageMethod::Polynomial => Ok(decode(&self.columns, weights.as_ref(), start.as_ref())),
-            _ => descend(&self.columns, weights.as_ref(), start.as_ref(), limits, context),
+            _ => {
+                let mut found = descend(&self.columns, weights.as_ref(), start.as_ref(), limits, context)?;
+                doubt(&self.columns, weights.as_ref(), self.near(scores, 0).as_ref(), &mut found);
+                Ok(found)
+            }
         }
     }
 

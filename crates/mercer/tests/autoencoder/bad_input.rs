@@ -49,6 +49,7 @@ fn settings_out_of_their_domain_or_without_effect_are_refused_by_name() {
         (settings().validation(1.0), "validation"),
         (settings().validation(0.001), "validation"),
         (settings().patience(2), "patience"),
+        (settings().order(vec![vec![0]]).epochs_now(1), "epochs_now"),
         (settings().validation(0.5).patience(0), "patience"),
         (settings().landmarks(5), "landmarks"),
         (settings().gradient(Gradient::Plain), "gradient"),

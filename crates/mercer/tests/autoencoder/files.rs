@@ -1,7 +1,7 @@
 //! The file of an autoencoder.
 
 use mercer::autoencoder::{Autoencoder, AutoencoderKernelPca, Codec, SpanChoice};
-use mercer::{AnyModel, Kernel, KernelPca, Watch};
+use mercer::{AnyModel, Kernel, KernelPca, Points, Watch};
 
 use crate::support::{given, pictures};
 
@@ -27,6 +27,18 @@ fn a_file_holds_everything_and_learning_goes_on_from_it() {
         again.partial_fit(&points, &Watch::new()).unwrap();
         assert_eq!(again.encoder(), model.encoder());
         assert!(matches!(AnyModel::load(&path).unwrap(), AnyModel::Autoencoder(_)));
+    }
+}
+
+/// Points whose largest norm is one are divided by it or not, which is the same until others are learned from by somebody who reads the file.
+#[test]
+fn a_file_tells_whether_points_are_divided_by_a_largest_norm_of_one() {
+    let points = Points::from_f64(vec![1.0, 0.0, 0.0, 1.0, 0.6, 0.0], 3, 2).unwrap();
+    for scale in [true, false] {
+        let model = AutoencoderKernelPca::new(1).epochs(1).scale(scale).fit(&points).unwrap();
+        assert_eq!(model.scale().to_bits(), 1.0_f64.to_bits());
+        let again = Autoencoder::from_bytes(&model.to_bytes().unwrap()).unwrap();
+        assert_eq!((model.is_scaled(), again.is_scaled()), (scale, scale));
     }
 }
 

@@ -411,6 +411,10 @@ fn the_decay_that_is_left_out_is_a_quarter_of_all_updates() {
     assert_eq!(settings.clone().epochs(4).fit(&points).unwrap().decay(), Some(6.0));
     let order = vec![vec![0, 1, 2], vec![3, 4, 5, 6], vec![7]];
     assert_eq!(settings.clone().order(order).fit(&points).unwrap().decay(), Some(1.25));
+    // Those to come are some of them.
+    let first = settings.clone().epochs(4).epochs_now(1).fit(&points).unwrap();
+    assert_eq!((first.n_updates(), first.history().len(), first.decay()), (6, 2, Some(6.0)));
+    assert_eq!(settings.clone().epochs_now(1).fit(&points).unwrap().decay(), Some(30.0));
     // However many epochs there are.
     let stop = AtomicBool::new(true);
     let endless = settings

@@ -65,6 +65,29 @@ fn the_epoch_that_is_best_for_rows_held_out_is_the_one_that_is_kept() {
     assert!((found - last).abs() > 1e-3 * found, "the last epoch had as much: {last}");
 }
 
+/// One update of all rows: the loss afterwards is at most quadratic in the step, so that steps which grow by a quarter cannot leap from a loss that has fallen to one that
+/// is ten times as large.
+#[test]
+fn a_given_step_that_ends_worse_than_it_began_is_told_and_the_best_is_kept() {
+    let points = pictures(60, 8, 37);
+    let settings = |rate: f64| AutoencoderKernelPca::new(2).learning_rate(rate).batch_size(60);
+    let start = settings(0.1).epochs(0).fit(&points).unwrap();
+    let mut n_grown = 0;
+    for power in 0..80 {
+        let rate = 0.1 * 1.25_f64.powi(power);
+        let model = settings(rate).epochs(1).fit(&points).unwrap();
+        let [first, last] = model.history() else { break };
+        assert_eq!(model.encoder() == start.encoder(), last.loss >= first.loss, "step {rate}");
+        let has_grown = last.loss > 1.02 * first.loss;
+        assert_eq!((model.diverged(), model.converged()), (has_grown, !has_grown), "step {rate}");
+        n_grown += usize::from(has_grown);
+        // In an order of one's own it leads where it leads.
+        let ordered = settings(rate).order(vec![(0..60).collect()]).fit(&points).unwrap();
+        assert!(ordered.converged() && ordered.encoder() != start.encoder(), "step {rate}");
+    }
+    assert!(n_grown > 0, "no step made the loss larger");
+}
+
 #[test]
 fn more_points_that_are_cut_off_count_as_far_as_they_were_learned_from() {
     let points = pictures(400, 12, 34);

@@ -147,7 +147,13 @@ fn what_landmarks_cannot_do_is_refused() {
     let error = SpectralClustering::new(kernel, 2).landmarks(few).fit(&far).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`n_landmarks` must be larger, or the kernel wider: over these landmarks row 3 has degree 0, where its own is 2, but it is 3"
+        "`landmarks` must be points near every row, or the kernel wider: over these, row 3 has degree 0, where its own is 2, but it is 3 \
+         points that are not"
+    );
+    let one = Nystrom::new(Kernel::gaussian(0.5).unwrap()).landmarks(Landmarks::Given(points.slice(0..1)));
+    assert_eq!(
+        say(&clustering.clone().landmarks(one)),
+        "`landmarks` must be at least as many as eigenvectors (4), but it is 1 point"
     );
     let matrix = Points::from_f64(vec![1.0, 0.5, 0.5, 1.0], 2, 2).unwrap();
     let precomputed = SpectralClustering::new(Kernel::Precomputed, 2).landmarks(Nystrom::new(Kernel::Precomputed));

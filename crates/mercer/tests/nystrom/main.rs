@@ -304,6 +304,21 @@ fn rounding_does_not_grow_through_landmarks_that_are_nearly_combinations() {
 }
 
 #[test]
+fn landmarks_far_from_all_points_are_said_to_know_nothing_of_them() {
+    let far = Points::from_f64(vec![1e4, 0.0, 0.0, 2e4, 0.0, 0.0], 2, 3).unwrap();
+    let over = |x: &Points| {
+        let settings = NystromPca::new(Nystrom::new(gaussian()).landmarks(Landmarks::Given(far.clone())));
+        settings.n_components(1).fit(x).unwrap_err().to_string()
+    };
+    assert_eq!(
+        over(&points(20, 3)),
+        "the 2 landmarks know nothing of the 20 rows: to the kernel, all rows are equally unlike them; give others, or use a wider kernel"
+    );
+    let equal = Points::from_f64(vec![1.5; 60], 20, 3).unwrap();
+    assert_eq!(over(&equal), "all 20 rows are equal to the kernel: there is no variance to explain");
+}
+
+#[test]
 fn equal_points_have_no_variance_and_say_so() {
     let x = Points::from_f64(vec![1.5; 60], 20, 3).unwrap();
     for rule in RULES {

@@ -16,7 +16,7 @@ fn bad_settings_are_refused() {
     assert_eq!(say(settings.clone().n_components(0)), "`n_components` must be at least 1, but it is 0");
     assert_eq!(
         say(settings.clone().rule(Rule::Oja)),
-        "`n_components` must be 1 for the rule oja, which finds the first component only, but it is 2"
+        "`n_components` must be 1 for the rule oja, which finds the first component only, but it is 2, which is the default"
     );
     assert_eq!(say(settings.clone().learning_rate(0.0)), "`learning_rate` must be a positive number, but it is 0");
     assert_eq!(say(settings.clone().beta(-1.0)), "`beta` must be a positive number, but it is -1");
@@ -383,4 +383,16 @@ fn a_kernel_that_fails_at_any_call_leaves_what_the_rows_before_it_taught() {
             );
         }
     }
+}
+
+#[test]
+fn outputs_whose_scores_overflow_are_told_as_too_large() {
+    let rows = Points::from_f64((0..60).map(|i| f64::from(i * i % 101) * 0.02).collect::<Vec<_>>(), 30, 2).unwrap();
+    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(3).learner().unwrap();
+    learner.learn(&rows).unwrap();
+    // With all signs, so that there are sums that do not cancel.
+    let outputs = faer::Mat::from_fn(8, 3, |i, p| if (i >> p) & 1 == 0 { f64::MAX } else { -f64::MAX });
+    let error = learner.scores_of_outputs(outputs.as_ref()).unwrap_err().to_string();
+    let start = "`outputs` must be small enough for scores under the model, which are sums of them and overflow f64, but it is ";
+    assert!(error.starts_with(&format!("{start}{:e} in row ", f64::MAX)), "{error}");
 }

@@ -135,8 +135,8 @@ fn points_whose_distances_all_overflow_are_not_blamed_on_gamma() {
     let far = points(&values);
     for criterion in [Criterion::Median, Criterion::Scale, Criterion::Variance] {
         let error = gaussian().criterion(criterion).tune(&far).unwrap_err();
-        let expected = "row 4 is too large for a width to be found: its largest number is 1.7e201, and squared distances of such numbers \
-                        overflow f64; multiply the data by 6e-202, standardize it, or leave the row out";
+        let expected = "row 4 is too large for a width to be found: its largest number is 1.7e201, and at such distances kernel values or \
+                        widths are no numbers; multiply the data by 6e-202, standardize it, or leave the row out";
         assert_eq!(error.to_string(), expected, "{criterion:?}");
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
     }
