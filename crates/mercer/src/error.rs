@@ -415,7 +415,7 @@ pub enum Error {
     },
 
     /// The kernel Hebbian algorithm left every bound: its gain is too large.
-    #[error("{}", words::diverged(*.rule, (*.eta0, *.mu), *.updates, *.died, *.advice))]
+    #[error("{}", words::diverged(.rule, (*.eta0, *.mu), *.updates, *.died, .advice))]
     Diverged {
         /// The gain rule's name.
         rule: &'static str,

@@ -241,7 +241,7 @@ fn is_held(scatter: f64) -> bool {
 
 /// Whether numbers are not all equal.
 fn differ(mut numbers: impl Iterator<Item = f64>) -> bool {
-    numbers.next().is_some_and(|first| numbers.any(|x| x < first || x > first))
+    numbers.next().is_some_and(|first| numbers.any(|x| x.partial_cmp(&first).is_some_and(std::cmp::Ordering::is_ne)))
 }
 
 /// The largest power of two that is not above a number: zero below all ordinary numbers, and one for what is none.
