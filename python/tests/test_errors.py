@@ -35,7 +35,7 @@ from mercer import KernelPCA
         ({"eigen_solver": "dense", "solver": "krylov"}, "ask for two things"),
         ({"gram": "dense"}, "'gram' parameter of KernelPCA must be a str among {.*'nystrom'}. Got 'dense'"),
         ({"tol": 1e-3, "tolerance": 1e-3}, "tol and tolerance say the same thing"),
-        ({"tolerance": 2.0}, "`tolerance` must be between 0 and 1, but it is 2"),
+        ({"tolerance": 2.0}, r"'tolerance' parameter of KernelPCA must be a float in the range \(0, 1\) or None. Got 2.0 "),
         ({"max_iter": 0}, "'max_iter' parameter"),
         ({"precision": "float16"}, "'precision' parameter of KernelPCA must be a str among {'float32', 'float64'} or None"),
         ({"precision": np.float32}, "'precision' parameter"),
