@@ -341,7 +341,7 @@ impl AutoencoderKernelPca {
         self
     }
 
-    /// Sets how many samples are averaged in an update (default: one of 64 rows, at least 2 and at most 128). With one sample the iterates are those of the textbook.
+    /// Sets how many samples are averaged in an update (default: one of 64 rows, at least 2 and at most 128). With one sample, and a step and an order that are given, the iterates are those of the textbook.
     #[must_use]
     pub fn batch_size(mut self, batch_size: usize) -> Self {
         self.batch_size = Some(batch_size);
