@@ -125,7 +125,7 @@ def compare(findings, X, k, rounds, spell=SECONDS):
         for name, make in named.items():
             for work, times in taken.items():
                 model = make()
-                # Threads of linear algebra wait for more to do, and keep a processor, for a moment after every call.
+                # Nothing of the run before, as threads that wait for more to do, is to be timed with this one.
                 time.sleep(REST)
                 taken_now, result = seconds(lambda model=model, work=work: getattr(model, work)(X))
                 times[name].append(taken_now)
