@@ -39,6 +39,14 @@ impl Precision {
         }
     }
 
+    /// The largest finite number.
+    pub(crate) const fn largest(self) -> f64 {
+        match self {
+            Self::F32 => f32::MAX as f64,
+            Self::F64 => f64::MAX,
+        }
+    }
+
     /// Bytes of one number.
     pub const fn size(self) -> usize {
         match self {

@@ -113,7 +113,8 @@ impl Points {
     fn with_guise_among(&self, guises: impl IntoIterator<Item = Guise>) -> Self {
         let RowsRef::F32(values) = self.rows(0..self.n_samples) else { return self.clone() };
         let guise = guises.into_iter().find(|guise| guise.fits(values));
-        Self { guise, ..self.clone() }
+        // A byte is finite.
+        Self { guise, is_finite: self.is_finite || guise.is_some(), ..self.clone() }
     }
 }
 

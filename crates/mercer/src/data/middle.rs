@@ -12,7 +12,7 @@ const FAR: f64 = 100.0;
 ///
 /// Distances do not depend on it; the same points give the same place.
 pub(crate) fn middle(points: &Points) -> Vec<f64> {
-    let mean = Moments::of(points).mean().to_vec();
+    let mean = Moments::means_of(points);
     let rows: Vec<Vec<f64>> = sample_rows(points.n_samples(), ROWS, 0).into_iter().map(|row| points.row(row)).collect();
     if rows.is_empty() {
         return mean;

@@ -46,6 +46,9 @@ use crate::watch::{Threads, is_on_a_pool};
 /// let broken = Points::from_f64(vec![0.0, f64::NAN], 1, 2)?;
 /// let error = broken.check_finite().err().map(|error| error.to_string());
 /// assert_eq!(error.as_deref(), Some("row 0, column 1 is NaN; kernels need finite numbers"));
+///
+/// // Whatever is learned from points looks for such values first; in these nobody does so again.
+/// assert!(points.checked()?.check_finite().is_ok() && broken.checked().is_err());
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone)]
@@ -56,6 +59,8 @@ pub struct Points {
     n_features: usize,
     /// How numbers in single precision are bytes, if that is known of all of them.
     guise: Option<Guise>,
+    /// Whether somebody has looked, and all values are finite.
+    is_finite: bool,
 }
 
 type Shared<T> = Arc<dyn AsRef<[T]> + Send + Sync>;
@@ -108,7 +113,7 @@ impl Points {
         n_features: usize,
     ) -> Result<Self> {
         check_shape(values.as_ref().len(), n_samples, n_features)?;
-        Ok(Self { values: Values::F32(Arc::new(values)), first: 0, n_samples, n_features, guise: None })
+        Ok(Self::whole(Values::F32(Arc::new(values)), n_samples, n_features))
     }
 
     /// Points in double precision, row by row.
@@ -122,7 +127,7 @@ impl Points {
         n_features: usize,
     ) -> Result<Self> {
         check_shape(values.as_ref().len(), n_samples, n_features)?;
-        Ok(Self { values: Values::F64(Arc::new(values)), first: 0, n_samples, n_features, guise: None })
+        Ok(Self::whole(Values::F64(Arc::new(values)), n_samples, n_features))
     }
 
     /// Points whose coordinates are bytes times `scale`, row by row: images, counts, categories.
@@ -140,13 +145,13 @@ impl Points {
     ) -> Result<Self> {
         check_shape(values.as_ref().len(), n_samples, n_features)?;
         Error::require_positive("scale", scale)?;
-        Ok(Self {
-            values: Values::U8 { values: Arc::new(values), scale },
-            first: 0,
-            n_samples,
-            n_features,
-            guise: None,
-        })
+        Ok(Self::whole(Values::U8 { values: Arc::new(values), scale }, n_samples, n_features))
+    }
+
+    /// Points of all these values, of which nothing is known but that bytes are finite.
+    fn whole(values: Values, n_samples: usize, n_features: usize) -> Self {
+        let is_finite = matches!(values, Values::U8 { .. });
+        Self { values, first: 0, n_samples, n_features, guise: None, is_finite }
     }
 
     /// Number of points.
@@ -257,7 +262,7 @@ impl Points {
             RowsRef::F64(all) => Values::F64(Arc::new(gather(all, d, rows))),
             RowsRef::U8 { values, scale } => Values::U8 { values: Arc::new(gather(values, d, rows)), scale },
         };
-        Self { values, first: 0, n_samples: rows.len(), n_features: d, guise: self.guise }
+        Self { values, first: 0, n_samples: rows.len(), n_features: d, guise: self.guise, is_finite: self.is_finite }
     }
 
     /// These points, followed by others of the same width and format.
@@ -279,7 +284,8 @@ impl Points {
             _ => return Err(self.other_format(others)),
         };
         let guise = self.guise.filter(|_| self.guise == others.guise);
-        Ok(Self { values, first: 0, n_samples, n_features: self.n_features, guise })
+        let is_finite = self.is_finite && others.is_finite;
+        Ok(Self { values, first: 0, n_samples, n_features: self.n_features, guise, is_finite })
     }
 
     /// Refuses points that cannot follow these: of other columns, or kept in another format.
@@ -316,12 +322,25 @@ impl Points {
     ///
     /// [`Error::NotFinite`] with its place.
     pub fn check_finite(&self) -> Result<()> {
+        if self.is_finite {
+            return Ok(());
+        }
         match self.rows(0..self.n_samples).first_not_finite() {
             None => Ok(()),
             Some((index, value)) => {
                 Err(Error::NotFinite { row: index / self.n_features, column: index % self.n_features, value })
             }
         }
+    }
+
+    /// The same points, in which [`check_finite`](Self::check_finite) has nothing left to look for; nor in parts of them.
+    ///
+    /// # Errors
+    ///
+    /// What that finds.
+    pub fn checked(self) -> Result<Self> {
+        self.check_finite()?;
+        Ok(Self { is_finite: true, ..self })
     }
 }
 
@@ -331,7 +350,7 @@ const ALONE_UP_TO: usize = 1 << 18;
 impl Points {
     /// As [`check_finite`](Self::check_finite), on these threads if there is work for them.
     pub(crate) fn check_finite_on(&self, threads: &Threads) -> Result<()> {
-        if self.n_samples * self.n_features <= ALONE_UP_TO {
+        if self.is_finite || self.n_samples * self.n_features <= ALONE_UP_TO {
             self.check_finite()
         } else {
             threads.run(|| self.check_finite())
@@ -387,6 +406,8 @@ impl<'a> RowsRef<'a> {
     }
 
     /// Writes the values in double precision, as many as there is room for.
+    // Packing needs it compiled for its own instruction set.
+    #[inline(always)]
     pub(crate) fn copy_to_f64(&self, out: &mut [f64]) {
         match *self {
             Self::F32(values) => out.iter_mut().zip(values).for_each(|(to, &x)| *to = f64::from(x)),

@@ -75,34 +75,31 @@ impl Moments {
                 RowsRef::U8 { values, scale } => Self::of_block(values, n_features, |x| f64::from(x) * scale),
             }
         };
-        let n_blocks = rows.len().div_ceil(block);
         let mut all = Self::empty(n_features);
-        // Blocks are made in any order, and added in theirs.
-        for first in (0..n_blocks).step_by(AT_ONCE) {
-            let some = first..n_blocks.min(first + AT_ONCE);
-            let blocks: Vec<Self> = if is_on_a_pool() {
-                some.into_par_iter().map(of_block).collect()
-            } else {
-                some.map(of_block).collect()
-            };
-            for block in &blocks {
-                all.add(block);
-            }
-        }
+        for_each_block(rows.len().div_ceil(block), of_block, |block: Self| all.add(&block));
+        all
+    }
+
+    /// The means of the columns, to the bit those that [`of`](Self::of) has. Squares take longer than sums, and are left out where means do not depend
+    /// on them: those of single-precision numbers, in double precision, neither overflow nor underflow, so that every column has the unit one.
+    pub(crate) fn means_of(points: &Points) -> Vec<f64> {
+        let d = points.n_features();
+        let RowsRef::F32(values) = points.rows(0..points.n_samples()) else { return Self::of(points).mean };
+        let blocks: Vec<&[f32]> = values.chunks(BLOCK * d).collect();
+        let (mut n_samples, mut all) = (0, vec![0.0; d]);
+        let of_block = |index: usize| (blocks[index].len() / d, mean_of(blocks[index], d, f64::from));
+        for_each_block(blocks.len(), of_block, |(more, means): (usize, Vec<f64>)| {
+            n_samples += more;
+            // One for the first block, whose means are taken as they are.
+            let share = more as f64 / n_samples as f64;
+            all.iter_mut().zip(means).for_each(|(mean, other)| *mean += share * (other - *mean));
+        });
         all
     }
 
     fn of_block<T: Copy>(values: &[T], d: usize, widen: impl Fn(T) -> f64) -> Self {
         let n_samples = values.len() / d;
-        let mut mean = vec![0.0; d];
-        for row in values.chunks_exact(d) {
-            for (sum, &x) in mean.iter_mut().zip(row) {
-                *sum += widen(x);
-            }
-        }
-        for sum in &mut mean {
-            *sum /= n_samples as f64;
-        }
+        let mean = mean_of(values, d, &widen);
         // Two passes over a block that is in the cache anyway: the one-pass formula cancels for data far from zero.
         let mut scatter = vec![0.0; d];
         for row in values.chunks_exact(d) {
@@ -231,6 +228,33 @@ impl Column {
     /// The power of two that mean and differences from it are of.
     fn size(self) -> f64 {
         power_of_two(self.mean.abs()).max(power_of_two(self.scatter.sqrt()) * self.unit)
+    }
+}
+
+/// The mean of each of `d` columns.
+fn mean_of<T: Copy>(values: &[T], d: usize, widen: impl Fn(T) -> f64) -> Vec<f64> {
+    let mut mean = vec![0.0; d];
+    for row in values.chunks_exact(d) {
+        for (sum, &x) in mean.iter_mut().zip(row) {
+            *sum += widen(x);
+        }
+    }
+    let n_samples = (values.len() / d) as f64;
+    for sum in &mut mean {
+        *sum /= n_samples;
+    }
+    mean
+}
+
+/// Makes something of each of `n` blocks, in any order and on all threads of the pool that this thread belongs to, if there is one, and takes it in theirs.
+fn for_each_block<R: Send>(n: usize, of_block: impl Fn(usize) -> R + Sync, mut take: impl FnMut(R)) {
+    for first in (0..n).step_by(AT_ONCE) {
+        let some = first..n.min(first + AT_ONCE);
+        let made: Vec<R> =
+            if is_on_a_pool() { some.into_par_iter().map(&of_block).collect() } else { some.map(&of_block).collect() };
+        for block in made {
+            take(block);
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 #![allow(clippy::float_cmp, reason = "these numbers are exact")]
 #![allow(clippy::unwrap_used, reason = "the shapes are right")]
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use mercer_testkit::generate::{Random, gaussian_cloud};
 
 use super::*;
@@ -112,6 +114,31 @@ fn threads_find_the_same_first_value_that_is_not_finite() {
 }
 
 #[test]
+fn points_that_were_checked_are_not_looked_at_again() {
+    struct Counted(Vec<f32>, Arc<AtomicUsize>);
+    impl AsRef<[f32]> for Counted {
+        fn as_ref(&self) -> &[f32] {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            &self.0
+        }
+    }
+    let looks = Arc::new(AtomicUsize::new(0));
+    let values = |last: f32| Counted(vec![1.0, 2.0, 3.0, last], Arc::clone(&looks));
+    let points = Points::from_f32(values(4.0), 2, 2).unwrap().checked().unwrap();
+    let parts = [points.clone(), points.slice(1..2), points.recognised()];
+    let before = looks.load(Ordering::Relaxed);
+    let threads = Threads::new(2).unwrap();
+    assert!(parts.iter().all(|points| points.check_finite().is_ok() && points.check_finite_on(&threads).is_ok()));
+    assert_eq!(looks.load(Ordering::Relaxed), before);
+    // Beside others that were not, they are.
+    let bad = Points::from_f32(values(f32::NAN), 2, 2).unwrap();
+    for both in [points.followed_by(&bad), bad.followed_by(&points)] {
+        assert!(both.unwrap().check_finite().is_err());
+    }
+    assert_eq!(bad.checked().unwrap_err().to_string(), "row 1, column 1 is NaN; kernels need finite numbers");
+}
+
+#[test]
 fn rows_of_a_slice_are_counted_from_its_start_in_messages() {
     let points = Points::from_f64(vec![1.0, 2.0, f64::NAN, 4.0], 4, 1).unwrap();
     let error = points.slice(1..4).check_finite().unwrap_err();
@@ -153,6 +180,39 @@ fn moments_have_the_same_bits_on_a_pool_and_on_none() {
     for n_threads in [1, 3] {
         assert_eq!(Threads::new(n_threads).unwrap().run(|| Moments::of(&points)), alone);
     }
+}
+
+#[test]
+fn means_alone_have_the_bits_of_those_of_moments() {
+    let cloud = gaussian_cloud(70_001, 3, 5);
+    // As they are, all equal in the first column, far from zero, and of the largest, the smallest and all sizes that single precision has.
+    let changes: [fn(usize, f64) -> f64; 6] = [
+        |_, x| x,
+        |at, x| if at.is_multiple_of(3) { 0.1 } else { x },
+        |_, x| 1e6 + x,
+        |_, x| if x > 0.0 { f64::from(f32::MAX) } else { -1e38 },
+        |_, x| 1e-44 * x,
+        |at, x| x * 10.0_f64.powi((at % 77) as i32 - 40),
+    ];
+    for change in changes {
+        let values: Vec<f64> = cloud.values.iter().enumerate().map(|(at, &x)| change(at, x)).collect();
+        let single: Vec<f32> = values.iter().map(|&x| x as f32).collect();
+        let formats = [
+            Points::from_f32(single, cloud.n, cloud.d).unwrap(),
+            Points::from_f64(values.iter().map(|x| x * 1e200).collect::<Vec<_>>(), cloud.n, cloud.d).unwrap(),
+            Points::from_u8(values.iter().map(|&x| x as u8).collect::<Vec<_>>(), cloud.n, cloud.d, 1e-300).unwrap(),
+        ];
+        // All of them, not a whole block, and a single one.
+        for points in formats.iter().flat_map(|points| [points.clone(), points.slice(5..900), points.slice(7..8)]) {
+            let bits = |means: &[f64]| means.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            let expected = bits(Moments::of(&points).mean());
+            assert_eq!(bits(&Moments::means_of(&points)), expected, "{points:?}");
+            let threads = Threads::new(3).unwrap();
+            assert_eq!(bits(&threads.run(|| Moments::means_of(&points))), expected, "{points:?}");
+        }
+    }
+    let none = Points::from_f32(vec![], 0, 2).unwrap();
+    assert_eq!(Moments::means_of(&none), [0.0, 0.0]);
 }
 
 #[test]

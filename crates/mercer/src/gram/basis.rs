@@ -1,8 +1,10 @@
 //! Points made ready for a kernel, in one precision.
 
+use std::cmp::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use faer::traits::RealField;
+use rayon::prelude::*;
 
 use crate::data::{Points, RowsRef};
 use crate::error::{Error, Result};
@@ -14,6 +16,7 @@ use crate::tile::{
     BytePanels, ByteScalarTiles, ByteTiles, CustomTiles, FloatTiles, Geometry, LooseTiles, MatrixTiles, Packing,
     Panels, TileSource,
 };
+use crate::watch::{Context, Watch};
 
 /// The scalars that tiles are made of. Sealed, and not to be named outside: `f32` and `f64`.
 ///
@@ -116,21 +119,27 @@ pub(super) enum Packed<T> {
 impl<T: Element> Basis<T> {
     /// Packs `points` for `kernel`.
     pub(crate) fn new(points: &Points, kernel: &Kernel, isa: Isa) -> Result<Self> {
-        Self::with_copy(PackedCopy::Kept, points, kernel, isa)
+        Self::with_copy(PackedCopy::Kept, points, kernel, isa, &Watch::new())
     }
 
-    /// Packs `points` for `kernel`, all at once or tile by tile.
-    pub(crate) fn with_copy(copy: PackedCopy, points: &Points, kernel: &Kernel, isa: Isa) -> Result<Self> {
+    /// Packs `points` for `kernel`, all at once or tile by tile, until the watch says stop.
+    pub(crate) fn with_copy(
+        copy: PackedCopy,
+        points: &Points,
+        kernel: &Kernel,
+        isa: Isa,
+        watch: &Watch<'_>,
+    ) -> Result<Self> {
         let packing = with_formula!(kernel, formula => Some(formula_packing(formula, points)), else None);
         let packed = match (&packing, copy) {
             (None, _) => Packed::Nothing,
             (Some(packing), PackedCopy::PerTile)
                 if can_be_loose::<T>(points.tile_bytes().is_some(), points.n_features(), kernel) =>
             {
-                Panels::<T>::check(points, packing, isa)?;
+                Panels::<T>::check(points, packing, isa, watch)?;
                 Packed::Loose
             }
-            (Some(packing), _) => pack::<T>(points, packing, isa)?,
+            (Some(packing), _) => pack::<T>(points, packing, isa, watch)?,
         };
         Ok(Self { points: points.clone(), kernel: kernel.clone(), isa, packing, packed, floats: OnceLock::new() })
     }
@@ -225,6 +234,26 @@ impl<T: Element> Basis<T> {
         })
     }
 
+    /// Tiles of the kernel between some of the points and all of them, as [`against`](Self::against), and between some and themselves, as
+    /// [`among`](Self::among), where both are made of the same packed points.
+    #[expect(clippy::type_complexity, reason = "two of the same, of which the second may not be there")]
+    pub(crate) fn against_and_among(
+        &self,
+        some: &Points,
+    ) -> Result<(Box<dyn TileSource<T>>, Option<Box<dyn TileSource<T>>>)> {
+        if let (Packed::Floats(all), Some(packing)) = (&self.packed, &self.packing) {
+            let some = Arc::new(Panels::pack(some, packing, self.isa)?);
+            return Ok((self.float_tiles(&some, all), Some(self.float_tiles(&some, &some))));
+        }
+        if let (Packed::Bytes(all), Some(packing)) = (&self.packed, &self.packing)
+            && let Some(some) = some.in_tile_bytes(all.scale())
+        {
+            let some = Arc::new(BytePanels::pack(&some, packing, self.isa));
+            return Ok((self.byte_tiles(&some, all), Some(self.byte_tiles(&some, &some))));
+        }
+        Ok((self.against(some)?, None))
+    }
+
     /// Tiles of the kernel between some of the points and themselves: the entries that [`against`](Self::against) has in their
     /// columns, to the bit but for the diagonal.
     pub(crate) fn among(&self, some: &Points) -> Result<Box<dyn TileSource<T>>> {
@@ -273,6 +302,7 @@ impl<T: Element> Basis<T> {
 
 /// The kernel of every point with itself; for a precomputed kernel the points are the matrix.
 pub(crate) fn diagonal(kernel: &Kernel, points: &Points) -> Result<Vec<f64>> {
+    let mut x = vec![0.0; points.n_features()];
     (0..points.n_samples())
         .map(|row| match (kernel, kernel.pairing()) {
             (kernel, Some(Pairing::SquaredDistance | Pairing::ManhattanDistance)) => Ok(kernel.value(0.0)),
@@ -282,11 +312,42 @@ pub(crate) fn diagonal(kernel: &Kernel, points: &Points) -> Result<Vec<f64>> {
                 RowsRef::U8 { values, scale } => f64::from(values[row]) * scale,
             }),
             (kernel, _) => {
-                let x = points.row(row);
+                points.rows(row..row + 1).copy_to_f64(&mut x);
                 kernel.evaluate(&x, &x)
             }
         })
         .collect()
+}
+
+/// The row whose kernel with itself has the largest modulus, the last of equal ones, and that value. What is no number is larger than all.
+pub(crate) fn largest_on_diagonal(kernel: &Kernel, points: &Points) -> Result<Option<(usize, f64)>> {
+    Ok(diagonal(kernel, points)?.into_iter().enumerate().max_by(by_modulus))
+}
+
+/// Rows whose kernel with themselves a thread computes between two looks at whether to stop.
+const DIAGONAL_ROWS: usize = 1024;
+
+/// As [`largest_on_diagonal`], of points that are no matrix, on all threads, until the watch says stop.
+pub(crate) fn largest_on_diagonal_watched(
+    kernel: &Kernel,
+    points: &Points,
+    context: &Context<'_>,
+) -> Result<Option<(usize, f64)>> {
+    let n = points.n_samples();
+    let of_block = |block: usize| -> Result<Option<(usize, f64)>> {
+        context.check()?;
+        let first = block * DIAGONAL_ROWS;
+        let largest = largest_on_diagonal(kernel, &points.slice(first..n.min(first + DIAGONAL_ROWS)))?;
+        Ok(largest.map(|(row, value)| (first + row, value)))
+    };
+    let of_blocks: Result<Vec<Option<(usize, f64)>>> =
+        context.threads.run(|| (0..n.div_ceil(DIAGONAL_ROWS)).into_par_iter().map(of_block).collect());
+    Ok(of_blocks?.into_iter().flatten().max_by(by_modulus))
+}
+
+/// The order of rows by the modulus of a value.
+fn by_modulus(a: &(usize, f64), b: &(usize, f64)) -> Ordering {
+    a.1.abs().total_cmp(&b.1.abs())
 }
 
 fn formula_packing<F: Formula>(formula: &F, points: &Points) -> Packing {
@@ -303,7 +364,8 @@ fn can_be_loose<T: Scalar>(is_bytes: bool, n_features: usize, kernel: &Kernel) -
     kernel.pairing().is_some_and(|pairing| !uses_bytes::<T>(is_bytes, n_features, pairing))
 }
 
-pub(super) fn pack<T: Element>(points: &Points, packing: &Packing, isa: Isa) -> Result<Packed<T>> {
+/// Packs points as bytes or as numbers, until the watch says stop.
+pub(super) fn pack<T: Element>(points: &Points, packing: &Packing, isa: Isa, watch: &Watch<'_>) -> Result<Packed<T>> {
     let scale = points.tile_bytes();
     Ok(if let Some(scale) = scale.filter(|_| uses_bytes::<T>(true, points.n_features(), packing.pairing)) {
         // The largest scaled scalar of any pair; twice it must be finite for the kernel function's own arithmetic.
@@ -311,8 +373,8 @@ pub(super) fn pack<T: Element>(points: &Points, packing: &Packing, isa: Isa) -> 
         if !T::from_f64(largest).to_f64().is_finite() {
             return Err(Error::TooLarge { row: 0, precision: T::PRECISION });
         }
-        Packed::Bytes(Arc::new(BytePanels::pack(points, packing, isa)))
+        Packed::Bytes(Arc::new(BytePanels::pack_watched(points, packing, isa, watch)?))
     } else {
-        Packed::Floats(Arc::new(Panels::pack(points, packing, isa)?))
+        Packed::Floats(Arc::new(Panels::pack_watched(points, packing, isa, watch)?))
     })
 }

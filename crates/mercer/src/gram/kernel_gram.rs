@@ -26,7 +26,7 @@ use crate::memory::Buffer;
 use crate::scalar::Precision;
 use crate::simd::Isa;
 use crate::tile::{Side, TileSource, accumulate, accumulate_while_fetching};
-use crate::watch::Context;
+use crate::watch::{Context, Watch};
 
 /// The matrix `K` with `K[i, j] = kernel(point i, point j)`, in tiles of precision `T`.
 ///
@@ -113,7 +113,7 @@ impl<T: Element> KernelGram<T> {
     /// If a point is too large for the precision, a precomputed matrix is not square, or tiles of a kernel whose values are not
     /// between 0 and 1 are to be kept in fixed point.
     pub fn on(isa: Isa, points: &Points, kernel: &Kernel, store: Option<Store>) -> Result<Self> {
-        Self::made(isa, PackedCopy::Kept, points, kernel, store)
+        Self::made(isa, PackedCopy::Kept, points, kernel, store, &Watch::new())
     }
 
     /// As [`new`](Self::new), with or without a packed copy of the points.
@@ -122,10 +122,28 @@ impl<T: Element> KernelGram<T> {
     ///
     /// As [`on`](Self::on).
     pub fn with_copy(copy: PackedCopy, points: &Points, kernel: &Kernel, store: Option<Store>) -> Result<Self> {
-        Self::made(Isa::detect(), copy, points, kernel, store)
+        Self::made(Isa::detect(), copy, points, kernel, store, &Watch::new())
     }
 
-    fn made(isa: Isa, copy: PackedCopy, points: &Points, kernel: &Kernel, store: Option<Store>) -> Result<Self> {
+    /// As [`with_copy`](Self::with_copy), on the threads of a run that may be stopped.
+    pub(crate) fn watched(
+        copy: PackedCopy,
+        points: &Points,
+        kernel: &Kernel,
+        store: Option<Store>,
+        context: &Context<'_>,
+    ) -> Result<Self> {
+        context.threads.run(|| Self::made(Isa::detect(), copy, points, kernel, store, context.watch))
+    }
+
+    fn made(
+        isa: Isa,
+        copy: PackedCopy,
+        points: &Points,
+        kernel: &Kernel,
+        store: Option<Store>,
+        watch: &Watch<'_>,
+    ) -> Result<Self> {
         let n = points.n_samples();
         if matches!(kernel, Kernel::Precomputed) && points.n_features() != n {
             return Err(Error::NotSquare { rows: n, columns: points.n_features() });
@@ -138,7 +156,7 @@ impl<T: Element> KernelGram<T> {
             });
         }
         let block = block_size::<T>(n, isa);
-        let basis = Basis::with_copy(copy, points, kernel, isa)?;
+        let basis = Basis::with_copy(copy, points, kernel, isa, watch)?;
         let tiles = basis.square();
         let n_tiles = Schedule::new(n.div_ceil(block.max(1))).len();
         let store = store.map(|store| TileStore::new(store, block * block, n_tiles, isa));

@@ -23,10 +23,10 @@ mod store;
 use faer::{Mat, MatMut, MatRef};
 
 pub use basis::PackedCopy;
-pub(crate) use basis::{Basis, Element, diagonal};
+pub(crate) use basis::{Basis, Element, diagonal, largest_on_diagonal, largest_on_diagonal_watched};
 pub use centered::{Centered, Centering};
 pub use counted::Counted;
-pub(crate) use cross::{Cross, square_matrix};
+pub(crate) use cross::{Cross, each_below, square_matrix};
 pub use kernel_gram::{KernelGram, block_size};
 pub use normalized::Normalized;
 pub(crate) use normalized::{inverse_roots, scale_rows};

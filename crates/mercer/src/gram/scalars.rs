@@ -13,7 +13,7 @@ use crate::memory::Buffer;
 use crate::scalar::Precision;
 use crate::simd::Isa;
 use crate::tile::{ByteScalarTiles, Geometry, Packing, ScalarTiles, TileSource};
-use crate::watch::Context;
+use crate::watch::{Context, Watch};
 
 /// Points packed for one pairing.
 pub(crate) struct PairScalars<T> {
@@ -71,11 +71,11 @@ impl<T: Element> PairScalars<T> {
     ///
     /// # Errors
     ///
-    /// If a point is too large for the precision.
-    pub(crate) fn new(points: &Points, pairing: Pairing, scale: f64) -> Result<Self> {
+    /// If a point is too large for the precision, or the watch says stop.
+    pub(crate) fn new(points: &Points, pairing: Pairing, scale: f64, watch: &Watch<'_>) -> Result<Self> {
         let isa = Isa::detect();
         let packing = Packing::of(pairing, scale, points);
-        let tiles: Box<dyn TileSource<T>> = match pack::<T>(points, &packing, isa)? {
+        let tiles: Box<dyn TileSource<T>> = match pack::<T>(points, &packing, isa, watch)? {
             Packed::Floats(panels) => Box::new(ScalarTiles::new(pairing, panels, isa)),
             Packed::Bytes(panels) => {
                 T::byte_scalar_tiles(ByteScalarTiles::new(pairing, scale, Arc::clone(&panels), isa))

@@ -8,7 +8,7 @@
 //! 2. If eigenvalues are followed: the rows of `K'` are made and kept for step 4, and `S K' k'` and `k'ᵀ k'` come from them.
 //! 3. The updates, on small matrices ([`batch`]).
 //! 4. One sweep over blocks of columns `J`: `(S K')_J ← T (S K')_J + C K'_{samples, J}`. Each tile of `K'` is made in the cache and used
-//!    there.
+//!    there. Meanwhile the next batch's step 1 is done, as far as the kernel is concerned.
 //! 5. `S ← T S + C Eᵀ` is put off, for a few batches at most: nothing reads `S` before the next refresh ([`State::settle`]).
 //!
 //! Blocks of columns are independent, so threads share them and the result does not depend on how many there are.
@@ -19,7 +19,7 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
 
 use super::batch::{self, Diverged, Followed, Input};
-use super::rows::{BatchRows, CenteringTerms, RowStore};
+use super::rows::{Ahead, BatchRows, CenteringTerms, RowStore};
 use super::schedule::Schedule;
 use super::state::State;
 use crate::choices::Center;
@@ -77,6 +77,8 @@ pub(super) trait Engine: Send + Sync {
 pub(super) struct Task<'a> {
     pub(super) schedule: &'a Schedule,
     pub(super) samples: &'a [usize],
+    /// Those of the batch after it, as far as they are known.
+    pub(super) next: &'a [usize],
     /// Squared lengths above this are divergence.
     pub(super) limit: f64,
 }
@@ -85,8 +87,10 @@ pub(super) struct Task<'a> {
 pub(super) struct TileEngine<T> {
     pub(super) gram: KernelGram<T>,
     centering: Option<Centering>,
-    terms: Option<CenteringTerms<T>>,
-    store: Option<RowStore<T>>,
+    pub(super) terms: Option<CenteringTerms<T>>,
+    pub(super) store: Option<RowStore<T>>,
+    /// What the next batch needs, if it is the one that was expected.
+    ahead: Option<Ahead<T>>,
     pub(super) n: usize,
     pub(super) padded: usize,
     row_entries: u64,
@@ -99,7 +103,7 @@ impl<T: Element> TileEngine<T> {
         let n = points.n_samples();
         let padded = gram.basis().geometry().padded(n);
         let store = RowStore::new(n, padded, gram.block(), store_budget);
-        Ok(Self { gram, centering: None, terms: None, store, n, padded, row_entries: 0 })
+        Ok(Self { gram, centering: None, terms: None, store, ahead: None, n, padded, row_entries: 0 })
     }
 
     pub(super) fn block_columns(&self, first: usize) -> Range<usize> {
@@ -123,10 +127,9 @@ impl<T: Element> Engine for TileEngine<T> {
         let gather = |buffer: &[f64]| -> Vec<f64> {
             samples.iter().flat_map(|&sample| buffer[sample * width..][..w].iter().copied()).collect()
         };
-        let rows = context
-            .threads
-            .run(|| BatchRows::new(self.gram.basis(), self.store.as_ref(), self.terms.as_ref(), samples))?;
-        let block = context.threads.run(|| rows.block())?;
+        let ahead = self.ahead.take();
+        let (basis, store, terms) = (self.gram.basis(), self.store.as_ref(), self.terms.as_ref());
+        let (rows, block) = context.threads.run(|| BatchRows::with_block(basis, store, terms, samples, ahead))?;
         let images = gather(&state.images);
         let mut input = Input { samples, block: &block, images: &images, followed: None, first, limit: task.limit };
         let kept;
@@ -150,7 +153,8 @@ impl<T: Element> Engine for TileEngine<T> {
             Err(diverged) => return Ok(Err(diverged)),
         };
         let (transform, added) = (output.transform(), output.coefficients());
-        self.second_sweep(state, &rows, kept.as_ref(), transform.as_ref(), added.as_ref(), context)?;
+        let changes = (transform.as_ref(), added.as_ref());
+        self.ahead = self.second_sweep(state, (&rows, kept.as_ref()), changes, task.next, context)?;
         state.put_off(transform, samples, added, context.threads);
         if follows {
             // The next batch reads columns of the coefficients.
@@ -192,6 +196,7 @@ impl<T: Element> Engine for TileEngine<T> {
 
     fn set_centering(&mut self, centering: Centering) {
         self.terms = Some(CenteringTerms::new(&centering, self.padded));
+        self.ahead = None;
         self.centering = Some(centering);
     }
 

@@ -49,20 +49,22 @@ struct Before {
 }
 
 impl HebbianLearner {
-    /// Learns from old and new points together.
-    pub(super) fn with_more_points(
+    /// Learns from old and new points together, and makes something of it.
+    pub(super) fn with_more_points<T, E: From<Error>>(
         &mut self,
         new: &Points,
         amount: Amount,
         watch: &Watch<'_>,
         stopwatch: Stopwatch,
-    ) -> Result<()> {
+        make: impl FnOnce(&Self) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
         if matches!(self.prepared.kernel, Kernel::Precomputed) {
             return Err(Error::UnsuitableKernel {
                 what: "learning from more points",
                 kernel: "precomputed".to_owned(),
                 reason: "the kernel of new points with old ones is not known",
-            });
+            }
+            .into());
         }
         self.points.check_followed_by(new)?;
         new.check_finite()?;
@@ -84,7 +86,7 @@ impl HebbianLearner {
         })?;
         let before = self.take_over(setup, points, joined);
         let order = amount.order(self.points.n_samples());
-        let outcome = self.over(&before, order, watch, stopwatch);
+        let outcome = self.over(&before, order, watch, stopwatch).map_err(E::from).and_then(|()| make(self));
         if outcome.is_err() {
             self.come_back(before);
         }

@@ -187,7 +187,7 @@ impl HebbianLearner {
         if passes == 0 {
             return Err(Error::invalid("passes", "at least 1", 0));
         }
-        self.go_on_for(new_points, Amount::Passes(passes), watch)
+        self.go_on_for(new_points, Amount::Passes(passes), watch, |_| Ok(()))
     }
 
     /// As [`partial_fit`](Self::partial_fit), for so many updates, from wherever the pass is. Called again and again, it gives a
@@ -210,22 +210,74 @@ impl HebbianLearner {
     ///
     /// As [`partial_fit`](Self::partial_fit).
     pub fn learn(&mut self, new_points: Option<&Points>, updates: usize, watch: &Watch<'_>) -> Result<()> {
-        if updates == 0 {
-            return Err(Error::invalid("updates", "at least 1", 0));
-        }
-        self.go_on_for(new_points, Amount::Updates(updates), watch)
+        self.learn_and(new_points, updates, watch, |_| Ok(()))
     }
 
-    /// Goes on over the same points or more.
-    fn go_on_for(&mut self, new_points: Option<&Points>, amount: Amount, watch: &Watch<'_>) -> Result<()> {
-        let (stopwatch, _work) = (Stopwatch::start(), self.prepared.threads.at_work()?);
-        if let Some(points) = new_points {
-            return self.with_more_points(points, amount, watch, stopwatch);
+    /// As [`learn`](Self::learn), and makes something of what has been learned then, such as a model: if that fails, everything stays as it was.
+    ///
+    /// ```
+    /// use mercer::{Error, Kernel, KernelHebbianPca, Points, Watch};
+    ///
+    /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    /// let points = Points::from_f64(values, 20, 3)?;
+    /// let mut learner = KernelHebbianPca::new(Kernel::gaussian(0.01)?).passes(2).fit(&points)?;
+    /// let before = learner.coefficients();
+    /// let refused = learner.learn_and(Some(&points), 40, &Watch::new(), |_| Err::<(), _>(Error::AllZero { n_samples: 40 }));
+    /// assert!(refused.is_err() && learner.coefficients() == before && learner.points().n_samples() == 20);
+    /// let model = learner.learn_and(Some(&points), 40, &Watch::new(), |learner| learner.model())?;
+    /// assert_eq!((model.n_components(), learner.n_updates()), (2, 80));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`partial_fit`](Self::partial_fit), and those of `make`.
+    pub fn learn_and<T, E: From<Error>>(
+        &mut self,
+        new_points: Option<&Points>,
+        updates: usize,
+        watch: &Watch<'_>,
+        make: impl FnOnce(&Self) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        if updates == 0 {
+            return Err(Error::invalid("updates", "at least 1", 0).into());
         }
+        self.go_on_for(new_points, Amount::Updates(updates), watch, make)
+    }
+
+    /// Goes on over the same points or more, and makes something of it.
+    fn go_on_for<T, E: From<Error>>(
+        &mut self,
+        new_points: Option<&Points>,
+        amount: Amount,
+        watch: &Watch<'_>,
+        make: impl FnOnce(&Self) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let (stopwatch, _work) = (Stopwatch::start(), self.prepared.threads.at_work()?);
+        let (stopped, seconds) = (self.stopped, (self.seconds, self.error_seconds));
+        let outcome = match new_points {
+            Some(points) => self.with_more_points(points, amount, watch, stopwatch, make),
+            None => self.with_these_points(amount, watch, stopwatch, make),
+        };
+        outcome.inspect_err(|_| {
+            self.stopped = stopped;
+            (self.seconds, self.error_seconds) = seconds;
+        })
+    }
+
+    /// Learns on from the points that there are.
+    fn with_these_points<T, E: From<Error>>(
+        &mut self,
+        amount: Amount,
+        watch: &Watch<'_>,
+        stopwatch: Stopwatch,
+        make: impl FnOnce(&Self) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
         let order = amount.order(self.points.n_samples());
         let saved = (self.state.duplicate(), self.history.len());
         let parameters = self.parameters;
-        self.go_on_from(&saved, order, watch, stopwatch).inspect_err(|_| {
+        let outcome = self.go_on_from(&saved, order, watch, stopwatch).map_err(E::from).and_then(|()| make(self));
+        outcome.inspect_err(|_| {
             self.go_back(&saved);
             self.parameters = parameters;
         })

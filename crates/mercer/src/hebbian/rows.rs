@@ -87,13 +87,30 @@ pub(super) struct BatchRows<'a, T> {
     /// Rows of the tile that have to be computed, in the order in which the source has them.
     missing: Vec<usize>,
     source: Option<Box<dyn TileSource<T>>>,
+    /// The kernel between the samples, if they are packed for their rows anyway.
+    among: Option<Box<dyn TileSource<T>>>,
     /// Rows of the tile that are to be kept, and where.
     pending: Vec<(usize, usize)>,
 }
 
+/// What a batch needs of the kernel, all of whose rows are computed.
+pub(super) struct Ahead<T> {
+    points: Vec<usize>,
+    source: Option<Box<dyn TileSource<T>>>,
+    block: Vec<f64>,
+}
+
+impl<T: Element> Ahead<T> {
+    /// Packs the samples of a batch and computes the entries between them.
+    pub(super) fn new(basis: &Basis<T>, terms: Option<&CenteringTerms<T>>, samples: &[usize]) -> Result<Self> {
+        let (rows, block) = BatchRows::with_block(basis, None, terms, samples, None)?;
+        Ok(Self { points: rows.points, source: rows.source, block })
+    }
+}
+
 impl<'a, T: Element> BatchRows<'a, T> {
     /// Sorts the samples of a batch into those whose row is kept and those whose row has to be computed.
-    pub(super) fn new(
+    fn new(
         basis: &'a Basis<T>,
         store: Option<&'a RowStore<T>>,
         terms: Option<&'a CenteringTerms<T>>,
@@ -102,7 +119,12 @@ impl<'a, T: Element> BatchRows<'a, T> {
         let is_missing = |row: &usize| store.is_none_or(|store| store.slots[samples[*row]].is_none());
         let missing: Vec<usize> = (0..samples.len()).filter(is_missing).collect();
         let computed: Vec<usize> = missing.iter().map(|&row| samples[row]).collect();
-        let source = if missing.is_empty() { None } else { Some(basis.against(&basis.points.select(&computed))?) };
+        let (source, among) = if missing.is_empty() {
+            (None, None)
+        } else {
+            let (source, among) = basis.against_and_among(&basis.points.select(&computed))?;
+            (Some(source), among.filter(|_| missing.len() == samples.len()))
+        };
         let mut pending: Vec<(usize, usize)> = Vec::new();
         if let Some(store) = store {
             let mut claimed = HashSet::new();
@@ -114,7 +136,26 @@ impl<'a, T: Element> BatchRows<'a, T> {
             }
         }
         let height = basis.geometry().padded(samples.len());
-        Ok(Self { basis, store, terms, points: samples.to_vec(), height, missing, source, pending })
+        Ok(Self { basis, store, terms, points: samples.to_vec(), height, missing, source, among, pending })
+    }
+
+    /// The rows of a batch and the entries between its samples, [`block`](Self::block), as they were made ready if it was for these samples.
+    pub(super) fn with_block(
+        basis: &'a Basis<T>,
+        store: Option<&'a RowStore<T>>,
+        terms: Option<&'a CenteringTerms<T>>,
+        samples: &[usize],
+        ahead: Option<Ahead<T>>,
+    ) -> Result<(Self, Vec<f64>)> {
+        if let Some(Ahead { points, source, block }) = ahead.filter(|ahead| ahead.points == samples) {
+            let (height, missing) = (basis.geometry().padded(points.len()), (0..points.len()).collect());
+            let pending = Vec::new();
+            let rows = Self { basis, store: None, terms, points, height, missing, source, among: None, pending };
+            return Ok((rows, block));
+        }
+        let rows = Self::new(basis, store, terms, samples)?;
+        let block = rows.block()?;
+        Ok((rows, block))
     }
 
     /// Rows of a tile, padding included; the first ones are those of the samples.
@@ -161,7 +202,7 @@ impl<'a, T: Element> BatchRows<'a, T> {
     }
 
     /// The centred entries between the samples themselves, row by row: those of their rows, to the bit.
-    pub(super) fn block(&self) -> Result<Vec<f64>> {
+    fn block(&self) -> Result<Vec<f64>> {
         let (b, basis) = (self.points.len(), self.basis);
         let mut block = vec![0.0; b * b];
         match self.store {
@@ -180,8 +221,10 @@ impl<'a, T: Element> BatchRows<'a, T> {
         }
         let (geometry, height) = (basis.geometry(), self.height);
         let mut tile = Buffer::<T>::zeroed(height * height);
-        let some = basis.points.select(&self.points);
-        if matches!(basis.kernel, Kernel::Precomputed) {
+        if let Some(among) = &self.among {
+            among.fill(0..height, 0..height, &mut tile)?;
+        } else if matches!(basis.kernel, Kernel::Precomputed) {
+            let some = basis.points.select(&self.points);
             for s in 0..b {
                 let row = some.row(s);
                 for (j, &sample) in self.points.iter().enumerate() {
@@ -189,7 +232,7 @@ impl<'a, T: Element> BatchRows<'a, T> {
                 }
             }
         } else {
-            basis.among(&some)?.fill(0..height, 0..height, &mut tile)?;
+            basis.among(&basis.points.select(&self.points))?.fill(0..height, 0..height, &mut tile)?;
         }
         if let Some(exact) = self.exact_diagonal() {
             for (s, j) in (0..b).flat_map(|s| (0..b).map(move |j| (s, j))) {

@@ -123,25 +123,24 @@ impl HebbianLearner {
             let position = self.state.position();
             context.progress.pass = self.state.pass() + 1;
             context.report_fraction(position as f64 / n as f64);
-            let until_entry = self.settings.record_every.map_or(n, |every| every - self.state.small.updates % every);
-            let count = batch.min(n - position).min(order.len() - done).min(until_entry);
-            let samples = match order {
-                Order::Given(samples) => &samples[done..done + count],
-                Order::Permutations(_) => {
-                    if position == 0 || permutation.is_empty() {
-                        permutation = start::permutation(n, self.settings.common.seed, self.state.pass());
-                    }
-                    &permutation[position..position + count]
-                }
+            if matches!(order, Order::Permutations(_)) && (position == 0 || permutation.is_empty()) {
+                permutation = start::permutation(n, self.settings.common.seed, self.state.pass());
+            }
+            // What is left of the run, as far as it is of the present pass.
+            let left = (order.len() - done).min(n - position);
+            let all = match order {
+                Order::Given(samples) => &samples[done..done + left],
+                Order::Permutations(_) => &permutation[position..position + left],
             };
-            let task = Task { schedule: &schedule, samples, limit: self.limit };
+            let (samples, next) = self.two_batches(all, batch);
+            let task = Task { schedule: &schedule, samples, next, limit: self.limit };
             match self.engine.batch(&mut self.state, &task, &context) {
                 Ok(Ok(())) => {}
                 Ok(Err(diverged)) => return Ok(Ended::Diverged(diverged)),
                 Err(Error::Interrupted { .. }) => return Ok(self.stop(stopwatch)),
                 Err(error) => return Err(error),
             }
-            done += count;
+            done += samples.len();
             if (self.state.position() == 0 || done == order.len())
                 && let Some(diverged) = self.divergence(done == order.len())
             {
@@ -158,6 +157,15 @@ impl HebbianLearner {
         }
         self.seconds = stopwatch.seconds();
         Ok(Ended::Done)
+    }
+
+    /// The next batch of samples and the one after it: batches end where an entry of the history is made.
+    fn two_batches<'s>(&self, samples: &'s [usize], batch: usize) -> (&'s [usize], &'s [usize]) {
+        let updates = self.state.small.updates;
+        let until_entry = |updates: usize| self.settings.record_every.map_or(batch, |every| every - updates % every);
+        let (first, later) = samples.split_at(batch.min(samples.len()).min(until_entry(updates)));
+        let next = batch.min(later.len()).min(until_entry(updates + first.len()));
+        (first, &later[..next])
     }
 
     /// What a run that is stopped has come to: nothing is handed out from which it could not have gone on.

@@ -331,7 +331,9 @@ impl KernelHebbianPca {
         let product = n64 * width * (size + 8 + 16) + 2 * 8 * n64 * vectors;
         let kept = if self.follows() { batch * n64 * size } else { 0 };
         let scratch = prepared.threads.count() as u64 * block * (batch * size + width * 8 + (width + batch) * size);
-        let small = 8 * batch * (batch * 3 + 4 * width) + batch * d as u64 * (size + 8);
+        // Samples that are packed, and those of the next batch as they are and packed; the kernel between them.
+        let samples = batch * (4 * 8 * batch + d as u64 * (2 * size + 8));
+        let small = 8 * batch * 4 * width + samples;
         packed::<T>(prepared, points) + state + product + kept + scratch + small + self.small_matrices(n, prepared)
     }
 

@@ -179,11 +179,11 @@ impl State {
             additions.push(small_product(product.as_ref(), batch.coefficients.as_ref()));
             product = small_product(product.as_ref(), batch.transform.as_ref());
         }
-        let width = self.width;
+        let (width, r) = (self.width, self.r);
         threads.run(|| {
             self.coefficients.par_chunks_mut(CHUNK * width).for_each_init(
                 || vec![0.0; CHUNK * width],
-                |scratch, points| fold(points, width, product.as_ref(), scratch),
+                |scratch, points| fold(points, width, r, product.as_ref(), scratch),
             );
         });
         for (batch, addition) in pending.iter().rev().zip(&additions) {
@@ -266,13 +266,64 @@ pub(super) fn by_rows(matrix: MatRef<'_, f64>) -> Vec<f64> {
     matrix.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>()).collect()
 }
 
+/// Rows of a transform that are multiplied at once: enough for the registers of a matrix product, few enough that what they share above the
+/// diagonal is little.
+const STRIP: usize = 24;
+/// Fewer rows than this are no strip of their own.
+const LEAST_STRIP: usize = 12;
+
 /// Multiplies every point's `width` numbers, of which the first as many as the transform has count, by the transform.
-pub(super) fn fold(rows: &mut [f64], width: usize, transform: MatRef<'_, f64>, scratch: &mut [f64]) {
+///
+/// The transform is made of blocks of `r` rows and columns, those of `A` and `B`. An update of a component reads only those before it, and `A` is learned
+/// without `B`: blocks are triangles, and the one above the diagonal is nothing. What is zero is left out, as far as strips allow.
+pub(super) fn fold(rows: &mut [f64], width: usize, r: usize, transform: MatRef<'_, f64>, scratch: &mut [f64]) {
     let (n, w) = (rows.len() / width, transform.nrows());
     let scratch = &mut scratch[..n * width];
     // Column by column, because faer 0.24 mixes up the strides of mutable views row by row.
-    let from = MatRef::from_column_major_slice(rows, width, n).subrows(0, w);
-    let into = MatMut::from_column_major_slice_mut(scratch, width, n).subrows_mut(0, w);
-    matmul(into, Accum::Replace, transform, from, 1.0, Par::Seq);
+    let from = MatRef::from_column_major_slice(rows, width, n);
+    let mut into = MatMut::from_column_major_slice_mut(scratch, width, n);
+    for block in (0..w).step_by(r) {
+        let mut first = 0;
+        while first < r {
+            let end = if r - first < STRIP + LEAST_STRIP { r } else { first + STRIP };
+            for earlier in (0..=block).step_by(r) {
+                let part = transform.submatrix(block + first, earlier, end - first, end);
+                let into = into.as_mut().subrows_mut(block + first, end - first);
+                let accum = if earlier == 0 { Accum::Replace } else { Accum::Add };
+                matmul(into, accum, part, from.subrows(earlier, end), 1.0, Par::Seq);
+            }
+            first = end;
+        }
+    }
     rows.copy_from_slice(scratch);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folding_is_multiplying_by_the_whole_transform() {
+        let value = |at: usize| ((at * 37 + 11) % 19) as f64 / 7.0 - 1.2;
+        for (r, blocks) in [(1, 1), (5, 2), (24, 1), (35, 2), (36, 2), (50, 1), (50, 2), (61, 2)] {
+            let (w, n) = (r * blocks, 9);
+            let width = w + 3;
+            let is_zero = |i: usize, j: usize| j / r > i / r || j % r > i % r;
+            let transform = Mat::from_fn(w, w, |i, j| if is_zero(i, j) { 0.0 } else { value(i * w + j) });
+            let before = Mat::from_fn(w, n, |i, j| value(i * n + j + 5));
+            let expected = &transform * &before;
+            let mut rows = vec![0.0; n * width];
+            for (j, row) in rows.chunks_exact_mut(width).enumerate() {
+                row.iter_mut().zip(before.col(j).iter()).for_each(|(x, &before)| *x = before);
+            }
+            fold(&mut rows, width, r, transform.as_ref(), &mut vec![0.0; n * width]);
+            for (j, row) in rows.chunks_exact(width).enumerate() {
+                for (i, found) in row[..w].iter().enumerate() {
+                    let expected = expected[(i, j)];
+                    assert!((found - expected).abs() < 1e-12, "{r} x {blocks}, ({i}, {j}): {found} {expected}");
+                }
+                assert!(row[w..].iter().all(|&x| x == 0.0), "{r} x {blocks}: padding stays nothing");
+            }
+        }
+    }
 }

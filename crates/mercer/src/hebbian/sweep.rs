@@ -8,7 +8,7 @@ use faer::MatRef;
 use rayon::prelude::*;
 
 use super::engine::TileEngine;
-use super::rows::BatchRows;
+use super::rows::{Ahead, BatchRows};
 use super::state::{State, fold};
 use crate::error::Result;
 use crate::gram::Element;
@@ -85,27 +85,31 @@ impl<T: Element> TileEngine<T> {
         Ok((kept, Products { second_images, inner }))
     }
 
-    /// Step 4, with `T` and `C` of the batch.
+    /// Step 4, with `T` and `C` of the batch; meanwhile the next batch is made ready.
     pub(super) fn second_sweep(
         &self,
         state: &mut State,
-        rows: &BatchRows<'_, T>,
-        kept: Option<&KeptTiles<T>>,
-        transform: MatRef<'_, f64>,
-        added: MatRef<'_, f64>,
+        (rows, kept): (&BatchRows<'_, T>, Option<&KeptTiles<T>>),
+        (transform, added): (MatRef<'_, f64>, MatRef<'_, f64>),
+        next: &[usize],
         context: &Context<'_>,
-    ) -> Result<()> {
+    ) -> Result<Option<Ahead<T>>> {
         let (isa, block) = (self.gram.basis().isa, self.gram.block());
         let (height, width) = (rows.height(), state.width);
         let mut coefficients = Buffer::<T>::zeroed(height * width);
         for (row, added) in coefficients.chunks_exact_mut(width).zip(added.col_iter()) {
             row.iter_mut().zip(added.iter()).for_each(|(x, &added)| *x = T::from_f64(added));
         }
-        let (chunk, n) = (block * width, self.n);
-        let work = |scratch: &mut Scratch<T>, at: usize, images: &mut [f64]| -> Result<()> {
+        let (chunk, n, r) = (block * width, self.n, state.r);
+        // Threads hand on what they have finished with: memory that is new to every block would have to be cleared for every block.
+        let spare: Mutex<Vec<Scratch<T>>> = Mutex::new(Vec::new());
+        let work = |(at, images): (usize, &mut [f64])| -> Result<()> {
             let columns = self.block_columns(at * block);
             let shape = (height, columns.len());
-            fold(images, width, transform, &mut scratch.folded);
+            let handed = spare.lock().expect("no thread panics with the scratch").pop();
+            let mut scratch =
+                handed.unwrap_or_else(|| Scratch::new(if kept.is_some() { 0 } else { height * block }, chunk));
+            fold(images, width, r, transform, &mut scratch.folded);
             if let Some(kept) = kept {
                 let tile = kept[at].lock().expect("no thread panics with a tile");
                 accumulate(isa, Side::Columns, &tile, shape, &coefficients, width, images);
@@ -116,20 +120,21 @@ impl<T: Element> TileEngine<T> {
             }
             // Entries of a tile outside the data are arbitrary; what they left must not grow from batch to batch.
             images[(n.min(columns.end) - columns.start) * width..].fill(0.0);
+            spare.lock().expect("no thread panics with the scratch").push(scratch);
             Ok(())
         };
         let images = &mut state.images;
-        context.threads.run(|| {
-            images
-                .par_chunks_mut(chunk)
-                .enumerate()
-                .with_max_len(1)
-                .map_init(
-                    || Scratch::new(if kept.is_some() { 0 } else { height * block }, chunk),
-                    |scratch, (at, images)| work(scratch, at, images),
-                )
-                .collect::<Result<()>>()
-        })
+        let sweep = || images.par_chunks_mut(chunk).enumerate().with_max_len(1).try_for_each(work);
+        let (ahead, swept) = context.threads.run(|| rayon::join(|| self.make_ready(next), sweep));
+        swept.map(|()| ahead)
+    }
+
+    /// What the next batch needs of the kernel, where that is to be computed: no update has a part in it, so threads that have nothing to do before the
+    /// updates of a batch are through have done it before. What cannot be made is left to that batch, which says why.
+    fn make_ready(&self, next: &[usize]) -> Option<Ahead<T>> {
+        let basis = self.gram.basis();
+        let is_ours = !next.is_empty() && self.store.is_none() && basis.kernel.pairing().is_some();
+        is_ours.then(|| Ahead::new(basis, self.terms.as_ref(), next).ok()).flatten()
     }
 }
 

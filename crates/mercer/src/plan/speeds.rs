@@ -44,8 +44,13 @@ pub struct Speeds {
 const PROBE_POINTS: usize = 960;
 /// A product with one vector that is over sooner has mostly been waiting for threads: then there are twice the points.
 const PROBE_SECONDS: f64 = 2e-3;
-/// The same for the wide product: the four blocks of rows that [`PROBE_POINTS`] have leave threads without work between rounds.
+/// The same for the wide product, where there are as many more points as that takes: the four blocks of rows that [`PROBE_POINTS`] have leave threads
+/// without work between rounds.
 const WIDE_PROBE_SECONDS: f64 = 6e-3;
+/// It is to take so many times that: times differ.
+const PROBE_MARGIN: f64 = 1.25;
+/// Points come in whole blocks of rows.
+const PROBE_STEP: usize = PROBE_POINTS / 4;
 /// Columns of the wide product of the measurement.
 const PROBE_COLUMNS: usize = 64;
 /// Memory that has never been used is slower than memory that was freed a moment ago; the estimate takes the middle.
@@ -78,8 +83,8 @@ impl Speeds {
         let most = points.n_samples();
         let mut n = most.min(PROBE_POINTS);
         let mut measured = seconds(n, &[1, PROBE_COLUMNS])?;
-        while measured[1] < WIDE_PROBE_SECONDS && 2 * n <= most {
-            n *= 2;
+        while measured[1] < WIDE_PROBE_SECONDS && n < most {
+            n = longer_probe(n, measured[1]).min(most);
             measured = seconds(n, &[1, PROBE_COLUMNS])?;
         }
         let (mut narrow, wide) = (measured[0], measured[1]);
@@ -153,6 +158,13 @@ impl Speeds {
     }
 }
 
+/// Points with which a product that is over after so many seconds with `n` of them lasts long enough: its time grows with their square. At most twice
+/// as many, because a very short time tells little.
+fn longer_probe(n: usize, seconds: f64) -> usize {
+    let times = (PROBE_MARGIN * WIDE_PROBE_SECONDS / seconds).sqrt().min(2.0);
+    ((n as f64 * times) as usize).next_multiple_of(PROBE_STEP)
+}
+
 /// Seconds of products with so many vectors, the better of two tries each.
 fn measure_products(gram: &dyn SymmetricOperator, columns: &[usize], threads: &Threads) -> Result<Vec<f64>> {
     let watch = Watch::new();
@@ -169,4 +181,26 @@ fn measure_products(gram: &dyn SymmetricOperator, columns: &[usize], threads: &T
         Ok(best)
     };
     columns.iter().map(time).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_that_is_nearly_long_enough_grows_by_what_is_missing() {
+        // Four times as long as it has to be is a tenth of a second before the first tile of many points with many features.
+        assert_eq!(longer_probe(960, 5.4e-3), 1200);
+        for n in [960, 1200, 7680] {
+            for share in [1e-9, 1e-3, 0.2, 0.5, 0.9, 0.999] {
+                let seconds = share * WIDE_PROBE_SECONDS;
+                let longer = longer_probe(n, seconds);
+                assert!(longer > n && longer <= 2 * n, "{n} points, {seconds} s: {longer}");
+                let expected = seconds * (longer as f64 / n as f64).powi(2);
+                assert!(expected >= WIDE_PROBE_SECONDS || longer == 2 * n, "{n} points, {seconds} s: {expected} s");
+            }
+        }
+        // A clock that has not moved.
+        assert_eq!(longer_probe(960, 0.0), 1920);
+    }
 }

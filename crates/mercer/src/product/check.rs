@@ -7,7 +7,7 @@ use crate::choices::Center;
 use crate::data::{Points, RowsRef, sample_rows};
 use crate::error::{Error, Result};
 use crate::expansion::exact_rows;
-use crate::gram::diagonal;
+use crate::gram::largest_on_diagonal;
 use crate::kernel::Kernel;
 use crate::scalar::Precision;
 use crate::watch::Context;
@@ -43,17 +43,8 @@ impl KernelProduct {
     /// Why a product is not finite, if it is not: a value of the kernel, by the row that has the largest, or a sum of values.
     pub(super) fn overflow(&self, product: &Mat<f64>, precision: Precision, points: &Points) -> Option<Error> {
         let place = product.col_iter().find_map(|column| column.iter().position(|value| !value.is_finite()))?;
-        let largest = diagonal(&self.kernel, points)
-            .unwrap_or_default()
-            .into_iter()
-            .enumerate()
-            .max_by(|a, b| a.1.total_cmp(&b.1));
-        let limit = match precision {
-            Precision::F32 => f64::from(f32::MAX),
-            Precision::F64 => f64::MAX,
-        };
-        Some(match largest {
-            Some((row, value)) if value * points.n_samples() as f64 > limit => {
+        Some(match largest_on_diagonal(&self.kernel, points).unwrap_or_default() {
+            Some((row, value)) if value.abs() * points.n_samples() as f64 > precision.largest() => {
                 let kernel = self.kernel.name().to_owned();
                 Error::KernelOverflow { kernel, row, value, precision, n_samples: points.n_samples() }
             }

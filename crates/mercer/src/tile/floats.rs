@@ -16,6 +16,7 @@ use crate::kernel::{Formula, Kernel, Pairing, with_formula, with_raw};
 use crate::memory::Plain;
 use crate::scalar::Scalar;
 use crate::simd::{Isa, Job, Lanes, Several, Target};
+use crate::watch::Watch;
 
 /// Tiles of the kernel between two sets of packed points, which may be the same.
 pub(crate) struct FloatTiles<T> {
@@ -75,7 +76,7 @@ impl<T: Scalar + Plain> LooseTiles<T> {
         packing: &Packing,
         isa: Isa,
     ) -> Result<Self> {
-        Panels::<T>::check(rows, packing, isa)?;
+        Panels::<T>::check(rows, packing, isa, &Watch::new())?;
         Ok(Self::of(kernel, rows, columns, false, packing, isa))
     }
 
@@ -91,7 +92,7 @@ impl<T: Scalar + Plain> LooseTiles<T> {
             Some(panels) if panels.terms.len() >= rows.len() => panels,
             _ => Panels::room(rows.len(), self.packing.n_packed(points.n_features()), self.isa),
         };
-        panels.repack(points, rows.start, rows.len(), &self.packing);
+        panels.repack(points, rows.start, rows.len(), &self.packing, self.isa);
         panels
     }
 }

@@ -33,10 +33,11 @@ pub(crate) use gaussian_sums::{Chain, gaussian_sums};
 pub(crate) use matrix::MatrixTiles;
 pub(crate) use panels::{BytePanels, Packing, Panels};
 pub(crate) use product::{Side, accumulate, accumulate_while_fetching};
-pub(crate) use rows::RowPanels;
+pub(crate) use rows::{RowPanels, can_be_packed};
 pub(crate) use sums::{Part, TileSums, kernel_sums};
 
 use crate::error::Result;
+use crate::kernel::Pairing;
 use crate::scalar::Scalar;
 use crate::simd::{Isa, Job, Lanes, Target};
 
@@ -91,6 +92,23 @@ impl Geometry {
     pub(crate) fn index(self, i: usize, j: usize, n_columns: usize) -> usize {
         (i / self.lanes * n_columns + j) * self.lanes + i % self.lanes
     }
+}
+
+/// What coordinates are multiplied by before they are packed.
+#[inline(always)]
+fn factor_of(pairing: Pairing, scale: f64) -> f64 {
+    match pairing {
+        // -|x - y|² = 2 x·y - |x|² - |y|²: with the 2 in the points, the norms' halves are all that is left to subtract.
+        Pairing::SquaredDistance => (2.0 * scale).sqrt(),
+        Pairing::ManhattanDistance => scale,
+        Pairing::InnerProduct | Pairing::Cosine => scale.sqrt(),
+    }
+}
+
+/// Whether squared distances and inner products of points are finite in a precision if this is the largest squared norm of one as packed.
+#[inline(always)]
+fn has_room<T: Scalar>(square: f64) -> bool {
+    T::from_f64(4.0 * square).to_f64().is_finite()
 }
 
 #[cfg(test)]

@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use super::Geometry;
+use super::{Geometry, factor_of, has_room};
 use crate::data::{Points, RowsRef, middle};
 use crate::error::{Error, Result};
 use crate::kernel::Pairing;
 use crate::memory::{Buffer, Plain};
 use crate::scalar::Scalar;
-use crate::simd::{ByteLanes, Isa, Job, Target};
-use crate::watch::is_on_a_pool;
+use crate::simd::{ByteLanes, Isa, Job, Lanes, Target};
+use crate::watch::{Phase, Watch, is_on_a_pool};
 
 /// What is done to points before they are packed; new points must be treated as the old ones were.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,10 +86,8 @@ impl Packing {
     }
 
     /// Applies the packing to a row.
+    #[inline(always)]
     fn prepare(&self, row: &mut [f64]) {
-        if let Some(offset) = &self.offset {
-            row.iter_mut().zip(offset).for_each(|(x, o)| *x -= o);
-        }
         if self.pairing == Pairing::Cosine {
             // By the largest coordinate first, so that no square overflows or vanishes.
             for norm in [largest, euclidean] {
@@ -101,14 +99,15 @@ impl Packing {
                 }
             }
         }
-        // -|x - y|² = 2 x·y - |x|² - |y|²: with the 2 in the points, the norms' halves are all that is left to subtract.
-        let factor = match self.pairing {
-            Pairing::SquaredDistance => (2.0 * self.scale).sqrt(),
-            Pairing::ManhattanDistance => self.scale,
-            Pairing::InnerProduct | Pairing::Cosine => self.scale.sqrt(),
-        };
-        for x in row.iter_mut() {
-            *x *= factor;
+        let factor = factor_of(self.pairing, self.scale);
+        match &self.offset {
+            // At once, in one way through the row: cosines, whose lengths are taken above, have no offset.
+            Some(offset) => row.iter_mut().zip(offset).for_each(|(x, o)| *x = (*x - o) * factor),
+            None => {
+                for x in row.iter_mut() {
+                    *x *= factor;
+                }
+            }
         }
     }
 }
@@ -138,17 +137,26 @@ impl<T: Scalar + Plain> Panels<T> {
     ///
     /// If a point is so large that its squared norm is not finite in this precision.
     pub(crate) fn pack(points: &Points, packing: &Packing, isa: Isa) -> Result<Self> {
+        Self::pack_watched(points, packing, isa, &Watch::new())
+    }
+
+    /// As [`pack`](Self::pack), with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// As [`pack`](Self::pack), and [`Error::Interrupted`] if it was stopped.
+    pub(crate) fn pack_watched(points: &Points, packing: &Packing, isa: Isa, watch: &Watch<'_>) -> Result<Self> {
         let geometry = Geometry::of::<T>(isa);
         let (n, d, lanes) = (points.n_samples(), packing.n_packed(points.n_features()), geometry.lanes);
         let padded = geometry.padded(n);
         let mut values = Buffer::<T>::zeroed(padded * d);
         let mut terms = vec![T::default(); padded];
         let too_large = AtomicBool::new(false);
-        for_each_panel((&mut values[..], lanes * d), (&mut terms[..], lanes), |panel, values, terms| {
-            if !pack_panel(points, panel * lanes, packing, values, terms) {
+        for_each_panel((&mut values[..], lanes * d), (&mut terms[..], lanes), watch, |panel, values, terms| {
+            if !isa.run(PackPanel { points, first: panel * lanes, packing, values, terms }) {
                 too_large.store(true, Ordering::Relaxed);
             }
-        });
+        })?;
         if too_large.into_inner() {
             return Err(overflow::<T>(points, packing));
         }
@@ -168,22 +176,23 @@ impl<T: Scalar + Plain> Panels<T> {
     /// # Panics
     ///
     /// If there is no room for so many.
-    pub(super) fn repack(&mut self, points: &Points, first: usize, count: usize, packing: &Packing) {
+    pub(super) fn repack(&mut self, points: &Points, first: usize, count: usize, packing: &Packing, isa: Isa) {
         let (lanes, d) = (self.geometry.lanes, self.n_features);
         let panels =
             self.values[..count * d].chunks_exact_mut(lanes * d).zip(self.terms[..count].chunks_exact_mut(lanes));
         for (panel, (values, terms)) in panels.enumerate() {
-            pack_panel(points, first + panel * lanes, packing, values, terms);
+            isa.run(PackPanel { points, first: first + panel * lanes, packing, values, terms });
         }
     }
 
-    /// Whether every point can be packed in this precision: what [`pack`](Self::pack) checks, without keeping anything.
-    pub(crate) fn check(points: &Points, packing: &Packing, isa: Isa) -> Result<()> {
+    /// Whether every point can be packed in this precision: what [`pack_watched`](Self::pack_watched) checks, without keeping anything.
+    pub(crate) fn check(points: &Points, packing: &Packing, isa: Isa, watch: &Watch<'_>) -> Result<()> {
         let (n, lanes) = (points.n_samples(), Geometry::of::<T>(isa).lanes);
         let d = packing.n_packed(points.n_features());
         let scratch = || (vec![T::default(); lanes * d], vec![T::default(); lanes]);
+        let looks = Looks::new(watch, lanes * d);
         let fits = |(values, terms): &mut (Vec<T>, Vec<T>), panel: usize| {
-            pack_panel(points, panel * lanes, packing, values, terms)
+            !looks.go_on(panel) || isa.run(PackPanel { points, first: panel * lanes, packing, values, terms })
         };
         let n_panels = n.div_ceil(lanes);
         let fits = if is_on_a_pool() {
@@ -192,70 +201,161 @@ impl<T: Scalar + Plain> Panels<T> {
             let mut scratch = scratch();
             (0..n_panels).all(|panel| fits(&mut scratch, panel))
         };
+        looks.end()?;
         if fits { Ok(()) } else { Err(overflow::<T>(points, packing)) }
+    }
+}
+
+/// Numbers that a thread packs between two looks at whether to stop, about: it takes milliseconds.
+pub(super) const BETWEEN_LOOKS: usize = 1 << 20;
+
+/// Looks whether to stop, now and then, while threads pack panels.
+struct Looks<'a> {
+    watch: &'a Watch<'a>,
+    /// Panels from one look to the next.
+    between: usize,
+    is_stopped: AtomicBool,
+}
+
+impl<'a> Looks<'a> {
+    /// For panels of so many numbers.
+    fn new(watch: &'a Watch<'a>, n_values: usize) -> Self {
+        Self { watch, between: BETWEEN_LOOKS / n_values + 1, is_stopped: AtomicBool::new(false) }
+    }
+
+    /// Whether the panel of this number is still wanted.
+    fn go_on(&self, panel: usize) -> bool {
+        if panel.is_multiple_of(self.between) && self.watch.is_stopped() {
+            self.is_stopped.store(true, Ordering::Relaxed);
+        }
+        !self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    /// An error if not all panels were wanted.
+    fn end(self) -> Result<()> {
+        if self.is_stopped.into_inner() { Err(Error::Interrupted { phase: Phase::Packing.name() }) } else { Ok(()) }
     }
 }
 
 /// Calls `each` with the number, the values and the terms of every panel, of which one has as many of each as stand beside them: on all
 /// threads of the pool that this thread belongs to, if there is one.
-fn for_each_panel<A: Send, B: Send>(
+///
+/// # Errors
+///
+/// [`Error::Interrupted`] if the watch says stop; panels are then left as they are.
+pub(super) fn for_each_panel<A: Send, B: Send>(
     (values, n_values): (&mut [A], usize),
     (terms, n_terms): (&mut [B], usize),
+    watch: &Watch<'_>,
     each: impl Fn(usize, &mut [A], &mut [B]) + Sync,
-) {
+) -> Result<()> {
+    let looks = Looks::new(watch, n_values);
+    let unless_stopped = |panel: usize, values: &mut [A], terms: &mut [B]| {
+        if looks.go_on(panel) {
+            each(panel, values, terms);
+        }
+    };
     if is_on_a_pool() {
         let panels = values.par_chunks_exact_mut(n_values).zip(terms.par_chunks_exact_mut(n_terms));
-        panels.enumerate().for_each(|(panel, (values, terms))| each(panel, values, terms));
+        panels.enumerate().for_each(|(panel, (values, terms))| unless_stopped(panel, values, terms));
     } else {
         let panels = values.chunks_exact_mut(n_values).zip(terms.chunks_exact_mut(n_terms));
-        panels.enumerate().for_each(|(panel, (values, terms))| each(panel, values, terms));
+        panels.enumerate().for_each(|(panel, (values, terms))| unless_stopped(panel, values, terms));
     }
+    looks.end()
 }
 
 /// Packs a panel of the points from row `first` on, and zeros where there are none; whether their squared norms are finite.
-fn pack_panel<T: Scalar>(points: &Points, first: usize, packing: &Packing, values: &mut [T], terms: &mut [T]) -> bool {
-    let (lanes, d) = (terms.len(), values.len() / terms.len());
-    let mut is_finite = true;
-    // Row by row, and then turned: numbers that go to one place in every panel's row are written one by one, and slowly.
-    let mut packed = vec![T::default(); values.len()];
-    let mut x = vec![0.0; points.n_features()];
-    for (lane, term) in terms.iter_mut().enumerate() {
-        let row = first + lane;
-        if row >= points.n_samples() {
-            *term = T::default();
-            continue;
-        }
-        points.rows(row..row + 1).copy_to_f64(&mut x);
-        packing.prepare(&mut x);
-        // The norm is that of what is stored.
-        for x in &mut x {
-            *x = T::from_f64(*x).to_f64();
-        }
-        let sum = sum_of_squares(&x);
-        let line = packed[lane * d..(lane + 1) * d].iter_mut();
-        match &packing.columns {
-            None => line.zip(&x).for_each(|(value, &x)| *value = T::from_f64(x)),
-            Some(columns) => line.zip(columns).for_each(|(value, &column)| *value = T::from_f64(x[column])),
-        }
-        // Inner products of finite norms are finite, so this one check keeps NaN out of every tile.
-        is_finite &= T::from_f64(4.0 * sum).to_f64().is_finite();
-        *term = if packing.pairing == Pairing::SquaredDistance { T::from_f64(-0.5 * sum) } else { T::default() };
-    }
-    for (k, places) in values.chunks_exact_mut(lanes).enumerate() {
-        places.iter_mut().zip(packed[k..].iter().step_by(d)).for_each(|(place, value)| *place = *value);
-    }
-    is_finite
+///
+/// A job, because most of the way to the first tile of a fit is this. Every operation rounds by itself on all instruction sets, so they give the same
+/// bits.
+struct PackPanel<'a, T> {
+    points: &'a Points,
+    first: usize,
+    packing: &'a Packing,
+    values: &'a mut [T],
+    terms: &'a mut [T],
 }
 
-/// In four sums, which do not wait for one another.
-fn sum_of_squares(row: &[f64]) -> f64 {
-    let (fours, rest) = row.as_chunks::<4>();
-    let mut sums = [0.0; 4];
-    for four in fours {
-        sums.iter_mut().zip(four).for_each(|(sum, x)| *sum += x * x);
+impl<T: Scalar> Job for PackPanel<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<G: Target>(self) -> bool {
+        let Self { points, first, packing, values, terms } = self;
+        // The compiler knows it, unlike the number of terms.
+        let lanes = <T::On<G> as Lanes>::COUNT;
+        assert_eq!(terms.len(), lanes, "a panel has a row for each lane");
+        let d = values.len() / lanes;
+        let mut is_finite = true;
+        // Row by row, and then turned: numbers that go to one place in every panel's row are written one by one, and slowly.
+        let mut packed = vec![T::default(); values.len()];
+        let mut x = vec![0.0; points.n_features()];
+        let mut whole = vec![T::default(); if packing.columns.is_some() { x.len() } else { 0 }];
+        for (lane, (term, line)) in terms.iter_mut().zip(packed.chunks_exact_mut(d)).enumerate() {
+            let row = first + lane;
+            if row >= points.n_samples() {
+                *term = T::default();
+                continue;
+            }
+            points.rows(row..row + 1).copy_to_f64(&mut x);
+            packing.prepare(&mut x);
+            // The norm is that of all columns, packed or not.
+            let sum = match &packing.columns {
+                None => round(&x, line),
+                Some(columns) => {
+                    let sum = round(&x, &mut whole);
+                    line.iter_mut().zip(columns).for_each(|(value, &column)| *value = whole[column]);
+                    sum
+                }
+            };
+            // Inner products of finite norms are finite, so this one check keeps NaN out of every tile.
+            is_finite &= has_room::<T>(sum);
+            *term = if packing.pairing == Pairing::SquaredDistance { T::from_f64(-0.5 * sum) } else { T::default() };
+        }
+        turn(&packed, lanes, d, values);
+        is_finite
     }
-    sums.iter_mut().zip(rest).for_each(|(sum, x)| *sum += x * x);
+}
+
+/// Rounds a row to what is stored, and gives the sum of squares of that: in four sums, which do not wait for one another.
+#[inline(always)]
+fn round<T: Scalar>(row: &[f64], stored: &mut [T]) -> f64 {
+    let ((fours, rest), (stored_fours, stored_rest)) = (row.as_chunks::<4>(), stored.as_chunks_mut::<4>());
+    let mut sums = [0.0; 4];
+    for (four, stored) in fours.iter().zip(stored_fours) {
+        round_some(four, stored, &mut sums);
+    }
+    round_some(rest, stored_rest, &mut sums);
     (sums[0] + sums[1]) + (sums[2] + sums[3])
+}
+
+/// Rounds up to four numbers, and adds the square of each to its sum.
+#[inline(always)]
+fn round_some<T: Scalar>(numbers: &[f64], stored: &mut [T], sums: &mut [f64; 4]) {
+    for ((&x, stored), sum) in numbers.iter().zip(stored).zip(sums) {
+        *stored = T::from_f64(x);
+        *sum += stored.to_f64() * stored.to_f64();
+    }
+}
+
+/// Numbers of each row that are turned at a time: so few that rows and columns of them are in the first-level cache.
+const TURNED: usize = 16;
+
+/// Writes `lanes` rows of `d` numbers column by column.
+#[inline(always)]
+fn turn<T: Copy>(rows: &[T], lanes: usize, d: usize, out: &mut [T]) {
+    let mut blocks = out.chunks_exact_mut(TURNED * lanes);
+    for (index, block) in blocks.by_ref().enumerate() {
+        for lane in 0..lanes {
+            let numbers = &rows[lane * d + index * TURNED..][..TURNED];
+            numbers.iter().enumerate().for_each(|(k, &x)| block[k * lanes + lane] = x);
+        }
+    }
+    let turned = d - d % TURNED;
+    for (k, places) in blocks.into_remainder().chunks_exact_mut(lanes).enumerate() {
+        places.iter_mut().zip(rows.chunks_exact(d)).for_each(|(place, row)| *place = row[turned + k]);
+    }
 }
 
 /// One far point moves the mean away from all others, so the first row that overflows need not be the culprit.
@@ -289,11 +389,24 @@ impl BytePanels {
     ///
     /// If the points are not bytes, in whatever guise.
     pub(crate) fn pack(points: &Points, packing: &Packing, isa: Isa) -> Self {
+        Self::pack_watched(points, packing, isa, &Watch::new()).expect("nobody stops it")
+    }
+
+    /// As [`pack`](Self::pack), with somebody looking on who may stop it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`] if it was stopped.
+    ///
+    /// # Panics
+    ///
+    /// As [`pack`](Self::pack).
+    pub(crate) fn pack_watched(points: &Points, packing: &Packing, isa: Isa, watch: &Watch<'_>) -> Result<Self> {
         let scale = points.tile_bytes().expect("byte panels need points that are bytes");
         match (points.rows(0..points.n_samples()), points.guise()) {
-            (RowsRef::U8 { values, .. }, _) => Self::pack_bytes(values, |x| x, scale, points, packing, isa),
+            (RowsRef::U8 { values, .. }, _) => Self::pack_bytes(values, |x| x, scale, points, packing, isa, watch),
             (RowsRef::F32(values), Some(guise)) => {
-                Self::pack_bytes(values, |x| guise.byte(x), scale, points, packing, isa)
+                Self::pack_bytes(values, |x| guise.byte(x), scale, points, packing, isa, watch)
             }
             _ => unreachable!("points that have a scale of bytes are such"),
         }
@@ -306,7 +419,8 @@ impl BytePanels {
         points: &Points,
         packing: &Packing,
         isa: Isa,
-    ) -> Self {
+        watch: &Watch<'_>,
+    ) -> Result<Self> {
         let geometry = Geometry::of::<f32>(isa);
         let (group, bias) = isa.run(ByteFormat);
         let interleave = if group == 4 { interleave::<4> } else { interleave::<2> };
@@ -315,7 +429,8 @@ impl BytePanels {
         let (padded, padded_features) = (geometry.padded(n), packing.n_packed(d).next_multiple_of(group));
         let mut values = Buffer::<u8>::zeroed(padded * padded_features);
         let mut terms = vec![(0_i32, 0_i32); padded];
-        for_each_panel((&mut values[..], lanes * padded_features), (&mut terms[..], lanes), |panel, values, terms| {
+        let sizes = (lanes * padded_features, lanes);
+        for_each_panel((&mut values[..], sizes.0), (&mut terms[..], sizes.1), watch, |panel, values, terms| {
             let (mut bytes, mut packed) = (vec![0; d], vec![0; padded_features]);
             let rows = rows.chunks_exact(d).skip(panel * lanes).zip(terms);
             for (lane, (row, terms)) in rows.enumerate() {
@@ -328,9 +443,9 @@ impl BytePanels {
                 let apart = constants.iter().map(|&(column, c)| (i32::from(bytes[column]) - c).pow(2));
                 *terms = byte_terms(&packed, apart.sum(), bias, packing.pairing);
             }
-        });
+        })?;
         let (row_terms, column_terms) = terms.into_iter().unzip();
-        Self { values, row_terms, column_terms, scale, padded_features }
+        Ok(Self { values, row_terms, column_terms, scale, padded_features })
     }
 
     /// What a byte is multiplied by.

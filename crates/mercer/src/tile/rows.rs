@@ -10,6 +10,7 @@
 
 use std::ops::Range;
 
+use super::{factor_of, has_room};
 use crate::error::{Error, Result};
 use crate::kernel::{Formula, Kernel, Pairing, with_formula};
 use crate::simd::{Isa, Job, Lanes, Target};
@@ -165,6 +166,25 @@ impl RowPanels {
             self.values[place] = x;
         }
     }
+}
+
+/// How much larger the square of a row's distance from the middle of several can be than the largest square of their norms: the middle may be as far from the
+/// origin as the farthest of them or, where it is made of medians, by the root of two farther.
+const FROM_THE_MIDDLE: f64 = 6.0;
+
+/// Whether a row can be packed in double precision together with any others that can: whatever is learned with it, its model has finite kernels.
+pub(crate) fn can_be_packed(kernel: &Kernel, row: &[f64]) -> bool {
+    fn with<F: Formula>(formula: &F, row: &[f64]) -> bool {
+        let factor = factor_of(F::PAIRING, formula.scale());
+        let square = || row.iter().map(|x| (x * factor).powi(2)).sum::<f64>();
+        match F::PAIRING {
+            // Points are divided by their lengths.
+            Pairing::Cosine => true,
+            Pairing::InnerProduct => has_room::<f64>(square()),
+            Pairing::SquaredDistance | Pairing::ManhattanDistance => has_room::<f64>(FROM_THE_MIDDLE * square()),
+        }
+    }
+    with_formula!(kernel, formula => with(formula, row), else true)
 }
 
 /// Whether squares of the coordinates, or products with others that are not so, overflow or vanish.

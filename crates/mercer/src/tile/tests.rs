@@ -6,6 +6,7 @@ mod bytes;
 mod floats;
 mod given;
 mod product;
+mod stopping;
 mod sums;
 
 use faer::Mat;

@@ -272,3 +272,28 @@ fn more_points_and_their_copy_count_in_the_budget() {
     // Entries computed over fewer points are not forgotten.
     assert!(plenty.kernel_entries() > (60 * 60 * 4 + N * N) as u64, "{}", plenty.kernel_entries());
 }
+
+/// However far a run has come, over the same points or more: it was not to be taken unless something could be made of it.
+#[test]
+fn a_run_of_which_nothing_can_be_made_leaves_everything_as_it_was() {
+    for rule in [GainRule::EigenvalueStar, GainRule::MetaDescent] {
+        let (old, new) = (points().slice(0..N - 8), points().slice(N - 8..N));
+        let [mut learner, mut twin] = [(); 2].map(|()| settings(rule).passes(2).fit(&old).unwrap());
+        for more in [None, Some(&new)] {
+            let what = format!("{rule}, with more points: {}", more.is_some());
+            let (entries, updates) = (learner.kernel_entries(), learner.n_updates());
+            let refused = learner.learn_and(more, 30, &Watch::new(), |learner| {
+                Err::<(), _>(Error::AllZero { n_samples: learner.n_updates() })
+            });
+            assert!(matches!(refused, Err(Error::AllZero { n_samples }) if n_samples == updates + 30), "{what}");
+            assert_same(&learner, &twin, &what);
+            assert_eq!(learner.points().n_samples(), N - 8, "{what}");
+            assert_eq!(learner.gain_parameters(), twin.gain_parameters(), "{what}");
+            assert!(learner.kernel_entries() >= entries, "{what}: entries that were computed are counted");
+        }
+        for learner in [&mut learner, &mut twin] {
+            learner.partial_fit(Some(&new), 2, &Watch::new()).unwrap();
+        }
+        assert_same(&learner, &twin, &format!("{rule}, gone on"));
+    }
+}

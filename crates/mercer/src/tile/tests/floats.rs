@@ -10,11 +10,11 @@ use mercer_testkit::{Textbook, same_bits, to_kernel};
 
 use super::{dense, points};
 use crate::data::Moments;
-use crate::kernel::{Formula, Kernel, with_formula};
+use crate::kernel::{Formula, Kernel, Pairing, with_formula};
 use crate::memory::Plain;
 use crate::scalar::Scalar;
 use crate::simd::Isa;
-use crate::tile::{FloatTiles, Packing, Panels};
+use crate::tile::{FloatTiles, Geometry, Packing, Panels};
 
 fn packing(kernel: &Kernel, columns: &Cloud) -> Packing {
     fn of<F: Formula>(formula: &F, mean: &[f64]) -> Packing {
@@ -73,6 +73,63 @@ fn every_kernel_of_points_with_themselves_matches_the_textbook() {
             check::<f32>(textbook, cloud, cloud);
             check::<f64>(textbook, cloud, cloud);
         }
+    }
+}
+
+/// Packs a cloud for squared distances, and compares with what comes of its numbers one by one.
+#[track_caller]
+fn check_packed<T: Scalar + Plain>(cloud: &Cloud, isa: Isa) {
+    let (scale, offset) = (0.3, Moments::of(&points(cloud)).mean().to_vec());
+    let packing = Packing::new(Pairing::SquaredDistance, scale, &offset);
+    let panels = Panels::<T>::pack(&points(cloud), &packing, isa).expect("small numbers");
+    let (lanes, d) = (Geometry::of::<T>(isa).lanes, cloud.d);
+    let bits = |x: T| x.to_f64().to_bits();
+    for i in 0..cloud.n {
+        let mut sums = [0.0; 4];
+        for (k, (x, offset)) in cloud.row(i).iter().zip(&offset).enumerate() {
+            let expected = T::from_f64((x - offset) * (2.0 * scale).sqrt());
+            let found = panels.values[(i / lanes * d + k) * lanes + i % lanes];
+            assert_eq!(bits(found), bits(expected), "row {i}, column {k} of {d} on {isa:?}");
+            sums[k % 4] += expected.to_f64() * expected.to_f64();
+        }
+        let sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+        assert_eq!(bits(panels.terms[i]), bits(T::from_f64(-0.5 * sum)), "row {i} of {d} columns on {isa:?}");
+    }
+    assert!(panels.terms[cloud.n..].iter().all(|term| term.to_f64() == 0.0), "{isa:?}");
+}
+
+#[test]
+fn points_are_packed_to_the_same_bits_on_every_instruction_set() {
+    // Around the numbers of columns that are summed and turned at a time.
+    for d in [1, 3, 4, 5, 15, 16, 17, 37] {
+        let cloud = gaussian_cloud(21, d, 7);
+        for isa in Isa::available() {
+            check_packed::<f32>(&cloud, isa);
+            check_packed::<f64>(&cloud, isa);
+        }
+    }
+}
+
+#[test]
+fn columns_that_do_not_vary_are_left_out_of_what_is_packed_and_not_out_of_norms() {
+    // Twenty columns, every third of which is the same in all points.
+    let cloud = Cloud::from_fn(19, 20, |i, k| if k % 3 == 1 { 2.5 } else { ((i * 7 + k * 5) % 13) as f64 });
+    let packing = Packing::of(Pairing::SquaredDistance, 0.5, &points(&cloud));
+    let kept: Vec<usize> = (0..20).filter(|k| k % 3 != 1).collect();
+    // A point that differs from the others where they do not from each other.
+    let other = Cloud::from_fn(1, 20, |_, k| if k == 4 { 5.5 } else { cloud.row(3)[k] });
+    for isa in Isa::available() {
+        let lanes = Geometry::of::<f64>(isa).lanes;
+        let pack = |cloud: &Cloud| Panels::<f64>::pack(&points(cloud), &packing, isa).expect("small numbers");
+        let (all, one) = (pack(&cloud), pack(&other));
+        assert_eq!((all.n_features, one.n_features), (kept.len(), kept.len()));
+        let offset = packing.offset.as_ref().expect("distances are measured from the middle");
+        for (place, &k) in kept.iter().enumerate() {
+            let found = all.values[(3 / lanes * kept.len() + place) * lanes + 3 % lanes];
+            assert_eq!(found, cloud.row(3)[k] - offset[k], "column {k} on {isa:?}");
+            assert_eq!(one.values[place * lanes], found, "column {k} on {isa:?}");
+        }
+        assert!((all.terms[3] - one.terms[0] - 4.5).abs() < 1e-12, "half of three squared, on {isa:?}");
     }
 }
 
