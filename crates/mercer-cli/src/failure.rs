@@ -238,6 +238,8 @@ fn concerns_data(error: &mercer::Error) -> bool {
             | E::FeatureMismatch { .. }
             | E::NotFinite { .. }
             | E::TooLarge { .. }
+            | E::LandmarkTooLarge { .. }
+            | E::LandmarkOverflow { .. }
             | E::TooLargeToLearn { .. }
             | E::TooFarApart { .. }
             | E::CodeOverflow { .. }

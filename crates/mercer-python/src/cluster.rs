@@ -43,6 +43,7 @@ pub(crate) struct ClusterSettings<'py> {
 }
 
 impl ClusterSettings<'_> {
+    /// What is asked for, but for landmarks, which go through the scaling first.
     fn clustering(&self) -> PyResult<SpectralClustering> {
         let mut settings = SpectralClustering::new(self.kernel.choice()?, self.n_clusters)
             .restarts(self.restarts)
@@ -56,10 +57,6 @@ impl ClusterSettings<'_> {
         if let Some(hebbian) = &self.hebbian {
             settings = settings.hebbian(hebbian.learner()?);
         }
-        if let Some(landmarks) = &self.landmarks {
-            let nystrom = Nystrom::new(self.kernel.choice()?).landmarks(landmarks.choice()?);
-            settings = settings.landmarks(self.n_landmarks.into_iter().fold(nystrom, Nystrom::n_landmarks));
-        }
         if let Some(name) = &self.precision {
             settings = settings.precision(precision(name)?);
         }
@@ -70,6 +67,13 @@ impl ClusterSettings<'_> {
             settings = settings.threads(threads);
         }
         Ok(settings)
+    }
+
+    /// The landmarks that eigenvectors are found over, if they are.
+    fn over_landmarks(&self) -> PyResult<Option<Nystrom>> {
+        let Some(landmarks) = &self.landmarks else { return Ok(None) };
+        let nystrom = Nystrom::new(self.kernel.choice()?).landmarks(landmarks.choice()?);
+        Ok(Some(self.n_landmarks.into_iter().fold(nystrom, Nystrom::n_landmarks)))
     }
 }
 
@@ -96,13 +100,16 @@ impl ClusterModel {
         progress: Option<&Bound<'_, PyAny>>,
         on_partial: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (points, clustering, scaling) = (points(x)?, settings.clustering()?, settings.scaling);
-        let work = move |watch: &Watch<'_>| match scaling {
-            None => clustering.fit_watched(&points, watch),
-            Some(scaling) => {
-                let scaling = scaling.resolve(&points)?;
-                clustering.fit_watched(&scaling.apply(&points)?, watch)?.with_scaling(scaling)
-            }
+        let (points, clustering, landmarks) = (points(x)?, settings.clustering()?, settings.over_landmarks()?);
+        let scaling = settings.scaling;
+        let work = move |watch: &Watch<'_>| {
+            let over =
+                |landmarks: Option<Nystrom>| landmarks.into_iter().fold(clustering, SpectralClustering::landmarks);
+            let Some(scaling) = scaling else { return over(landmarks).fit_watched(&points, watch) };
+            let scaling = scaling.resolve(&points)?;
+            // Landmarks that are given go through it with the points.
+            let landmarks = landmarks.map(|nystrom| nystrom.scaled_by(&scaling)).transpose()?;
+            over(landmarks).fit_watched(&scaling.apply(&points)?, watch)?.with_scaling(scaling)
         };
         match run(py, time_limit, progress, work)? {
             Ended::Done(model) => Ok(Self::new(model)),

@@ -97,6 +97,35 @@ fn gain(value: Option<f64>) -> Gain {
     value.map_or(Gain::Auto, Gain::Fixed)
 }
 
+/// Why what was learned is not kept.
+enum Refused {
+    Failed(mercer::Error),
+    /// What has no room in the precision of results.
+    TooLarge(&'static str),
+}
+
+impl From<mercer::Error> for Refused {
+    fn from(error: mercer::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// The model of a learner, if its numbers have room in the precision that results are to have.
+fn made_of(learner: &mercer::HebbianLearner, results: Option<Precision>) -> Result<mercer::Model, Refused> {
+    let model = learner.model()?;
+    if results == Some(Precision::F32) {
+        let fits = |value: &f64| (*value as f32).is_finite();
+        if !model.eigenvalues().iter().all(fits) {
+            return Err(Refused::TooLarge("eigenvalues"));
+        }
+        let components = model.dual_coefficients();
+        if !(0..components.ncols()).all(|j| components.col(j).iter().all(fits)) {
+            return Err(Refused::TooLarge("components"));
+        }
+    }
+    Ok(model)
+}
+
 /// A run of the kernel Hebbian algorithm, which can go on. Made by `HebbianLearner.fit` and `HebbianLearner.from_bytes`.
 #[pyclass(frozen, module = "mercer._mercer")]
 pub(crate) struct HebbianLearner(Arc<Shared<mercer::HebbianLearner>>);
@@ -153,9 +182,12 @@ impl HebbianLearner {
         }
     }
 
-    /// Goes on: `passes` or `updates` more, over more points if some are given, for which `taken` bytes of the budget were. `on_partial` is called without arguments if an exception (Ctrl-C) ends
-    /// the run early and what it learned until then is there.
-    #[pyo3(signature = (x, passes, updates=None, *, taken=0, time_limit=None, progress=None, on_partial=None))]
+    /// Goes on: `passes` or `updates` more, over more points if some are given, for which `taken` bytes of the budget were. The answer is the model and nothing, or
+    /// nothing and what of it is too large for the precision of `results`, if one is given: then everything is as it was. `on_partial` is called with the model
+    /// if an exception (Ctrl-C) ends the run early and what it learned until then is there.
+    #[pyo3(signature = (
+        x, passes, updates=None, *, taken=0, results=None, time_limit=None, progress=None, on_partial=None
+    ))]
     #[expect(clippy::too_many_arguments, reason = "all but the first three are named in Python")]
     fn partial_fit(
         &self,
@@ -164,25 +196,31 @@ impl HebbianLearner {
         passes: usize,
         updates: Option<usize>,
         taken: u64,
+        results: Option<&str>,
         time_limit: Option<f64>,
         progress: Option<&Bound<'_, PyAny>>,
         on_partial: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<()> {
+    ) -> PyResult<(Option<Model>, Option<&'static str>)> {
         self.0.check()?;
         let (points, learner) = (x.map(points).transpose()?, Arc::clone(&self.0));
+        let results = results.map(precision).transpose()?;
         let work = move |watch: &mercer::Watch<'_>| {
             let mut learner = learner.wait();
             learner.memory_taken(taken);
-            match updates {
-                Some(updates) => learner.learn(points.as_ref(), updates, watch),
-                None => learner.partial_fit(points.as_ref(), passes, watch),
+            let n = learner.points().n_samples() + points.as_ref().map_or(0, mercer::Points::n_samples);
+            let updates = updates.unwrap_or_else(|| passes.saturating_mul(n));
+            match learner.learn_and(points.as_ref(), updates, watch, |learner| made_of(learner, results)) {
+                Ok(model) => Ok(Ok(model)),
+                Err(Refused::TooLarge(what)) => Ok(Err(what)),
+                Err(Refused::Failed(error)) => Err(error),
             }
         };
         match run(py, time_limit, progress, work)? {
-            Ended::Done(()) => Ok(()),
+            Ended::Done(Ok(model)) => Ok((Some(Model::new(model)), None)),
+            Ended::Done(Err(what)) => Ok((None, Some(what))),
             Ended::Interrupted(error, partial) => {
-                if let (Some(()), Some(keep)) = (partial, on_partial) {
-                    keep.call0()?;
+                if let (Some(Ok(model)), Some(keep)) = (partial, on_partial) {
+                    keep.call1((Model::new(model),))?;
                 }
                 Err(error)
             }

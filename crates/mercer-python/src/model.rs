@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use mercer::data::Scaling;
+use mercer::nystrom::NystromPca;
 use mercer::watch::Threads;
 use mercer::{Points, Precision, Result, Watch};
 use pyo3::exceptions::PyValueError;
@@ -34,22 +36,23 @@ impl Model {
 fn scaled(
     scaling: Option<ScalingSettings>,
     points: &Points,
-    fit: impl FnOnce(&Points) -> Result<mercer::Model>,
+    fit: impl FnOnce(&Points, Option<&Scaling>) -> Result<mercer::Model>,
 ) -> Result<mercer::Model> {
-    scaled_if_any(scaling, points, |points| fit(points).map(Some)).map(|model| model.expect("there is one"))
+    scaled_if_any(scaling, points, |points, scaling| fit(points, scaling).map(Some))
+        .map(|model| model.expect("there is one"))
 }
 
 /// As [`scaled`], where nothing may be learned.
 fn scaled_if_any(
     scaling: Option<ScalingSettings>,
     points: &Points,
-    fit: impl FnOnce(&Points) -> Result<Option<mercer::Model>>,
+    fit: impl FnOnce(&Points, Option<&Scaling>) -> Result<Option<mercer::Model>>,
 ) -> Result<Option<mercer::Model>> {
     match scaling {
-        None => fit(points),
+        None => fit(points, None),
         Some(scaling) => {
             let scaling = scaling.resolve(points)?;
-            fit(&scaling.apply(points)?)?.map(|model| model.with_scaling(scaling)).transpose()
+            fit(&scaling.apply(points)?, Some(&scaling))?.map(|model| model.with_scaling(scaling)).transpose()
         }
     }
 }
@@ -68,7 +71,7 @@ impl Model {
         on_partial: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (points, pca, scaling) = (points(x)?, settings.kernel_pca()?, settings.scaling);
-        let work = move |watch: &Watch<'_>| scaled(scaling, &points, |points| pca.fit_watched(points, watch));
+        let work = move |watch: &Watch<'_>| scaled(scaling, &points, |points, _| pca.fit_watched(points, watch));
         match run(py, time_limit, progress, work)? {
             Ended::Done(model) => Ok(Self::new(model)),
             Ended::Interrupted(error, partial) => {
@@ -91,7 +94,11 @@ impl Model {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (points, pca, scaling) = (points(x)?, settings.pca()?, settings.scaling);
-        let work = move |watch: &Watch<'_>| scaled(scaling, &points, |points| pca.fit_watched(points, watch));
+        let work = move |watch: &Watch<'_>| {
+            scaled(scaling, &points, |points, scaling| {
+                scaling.into_iter().try_fold(pca, NystromPca::scaled_by)?.fit_watched(points, watch)
+            })
+        };
         match run(py, time_limit, progress, work)? {
             Ended::Done(model) => Ok(Self::new(model)),
             Ended::Interrupted(error, _) => Err(error),
@@ -110,7 +117,7 @@ impl Model {
     ) -> PyResult<Option<Self>> {
         let (points, pca, scaling) = (points(x)?, settings.pca()?, settings.scaling);
         let work =
-            move |watch: &Watch<'_>| scaled_if_any(scaling, &points, |points| pca.fit_to_accuracy(points, watch));
+            move |watch: &Watch<'_>| scaled_if_any(scaling, &points, |points, _| pca.fit_to_accuracy(points, watch));
         match run(py, time_limit, progress, work)? {
             Ended::Done(model) => Ok(model.map(Self::new)),
             Ended::Interrupted(error, _) => Err(error),

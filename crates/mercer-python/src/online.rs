@@ -198,8 +198,8 @@ impl OnlineLearner {
     }
 
     /// How far the running mean is from that of the last rows.
-    fn mean_error(&self, py: Python<'_>) -> PyResult<f64> {
-        self.ask(py, Learner::mean_error)?.map_err(to_python)
+    fn mean_drift(&self, py: Python<'_>) -> PyResult<f64> {
+        self.ask(py, Learner::mean_drift)?.map_err(to_python)
     }
 
     /// What should be said about the cost of the budget.

@@ -1,5 +1,6 @@
 //! What a fit would do.
 
+use mercer::data::Scaling;
 use mercer::nystrom::NystromPca;
 use mercer::preimage::RidgePreimage;
 use mercer::watch::{Threads, Watch};
@@ -52,7 +53,10 @@ pub(crate) fn plan(
             let shape = (points.n_samples(), points.n_features());
             let plan = run_through(py, None, None, move |watch| match scaling {
                 None => wanted.of_points(&points, watch),
-                Some(scaling) => wanted.of_points(&scaling.resolve(&points)?.apply(&points)?, watch),
+                Some(scaling) => {
+                    let scaling = scaling.resolve(&points)?;
+                    wanted.scaled_by(&scaling)?.of_points(&scaling.apply(&points)?, watch)
+                }
             });
             (plan?, shape)
         }
@@ -73,6 +77,15 @@ enum Wanted {
 }
 
 impl Wanted {
+    /// The same of points that go through a scaling first.
+    fn scaled_by(self, scaling: &Scaling) -> mercer::Result<Self> {
+        match self {
+            Self::Landmarks(rough) => rough.scaled_by(scaling).map(Self::Landmarks),
+            // Nobody gives the landmarks of a fit to an accuracy.
+            Self::Exact(_) | Self::ToAccuracy(_) => Ok(self),
+        }
+    }
+
     fn of_points(&self, points: &Points, watch: &Watch<'_>) -> mercer::Result<Plan> {
         match self {
             Self::Exact(exact) => exact.plan_watched(points, watch),

@@ -115,9 +115,9 @@ pub(crate) fn tune_parameters(py: Python<'_>, x: &Bound<'_, PyAny>, settings: Cl
     });
     Ok(json!({
         "parameters": parameters.collect::<serde_json::Map<_, _>>(),
-        "value": found.value,
+        "best_value": found.best_value,
         "start_value": found.start_value,
-        "n_iter": found.steps,
+        "steps": found.steps,
         "converged": found.converged,
         "warnings": told,
     })
@@ -158,9 +158,9 @@ pub(crate) fn tune_ard(py: Python<'_>, x: &Bound<'_, PyAny>, settings: ArdSettin
         "gammas": found.gammas,
         "at_bound": at_bound,
         "warnings": told,
-        "value": found.value,
+        "best_value": found.best_value,
         "start_value": found.start_value,
-        "n_iter": found.steps,
+        "steps": found.steps,
         "converged": found.converged,
     })
     .to_string())

@@ -45,7 +45,7 @@ pub enum Error {
     },
 
     /// There are too few rows to learn from.
-    #[error("kernel PCA needs at least {needed} rows, but there {}", if *.found == 1 { "is 1".to_owned() } else { format!("are {found}") })]
+    #[error("{}", words::too_few_rows(*.needed, *.found))]
     TooFewRows {
         /// The least number that would do.
         needed: usize,
@@ -115,13 +115,23 @@ pub enum Error {
     },
 
     /// A landmark that was given is too far from the points for the arithmetic.
-    #[error(
-        "landmark {row} is too large for the kernel's width: its squared distance or inner product overflows {precision}; leave it out, scale \
-         the data, or use a smaller gamma"
-    )]
+    #[error("{}", words::landmark_too_large(*.row, *.precision))]
     LandmarkTooLarge {
         /// Row among the landmarks, counted from zero.
         row: usize,
+        /// The precision it overflows.
+        precision: Precision,
+    },
+
+    /// The kernel of a landmark that was given is too large for the arithmetic.
+    #[error("{}", words::landmark_overflow(.kernel, *.row, *.value, *.precision))]
+    LandmarkOverflow {
+        /// The kernel's name.
+        kernel: String,
+        /// Row among the landmarks, counted from zero.
+        row: usize,
+        /// The value.
+        value: f64,
         /// The precision it overflows.
         precision: Precision,
     },

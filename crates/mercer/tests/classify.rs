@@ -177,6 +177,33 @@ fn what_folds_have_to_say_is_said_once_with_their_number() {
 }
 
 #[test]
+fn what_the_fits_of_folds_say_of_their_components_is_handed_on() {
+    let (points, labels) = disc_and_ring(60);
+    let sigmoid = KernelClassifier::new(KernelSpec::new("sigmoid")).negative(Negative::Clip);
+    let found = sigmoid.cross_validate(&points, &labels, 5, 2).unwrap();
+    let start = "in 10 of 10 folds: the kernel has negative eigenvalues, down to -";
+    assert_eq!(found.warnings.iter().filter(|said| said.starts_with(start)).count(), 1, "{:?}", found.warnings);
+    // Three points in many copies: two components, and nothing but rounding beside them.
+    let labels: Vec<usize> = (0..60).map(|i| i % 3).collect();
+    let copies = Cloud::from_fn(60, 1, |i, _| [0.0, 1.0, 3.0][i % 3]).points(Format::F64);
+    let gaussian = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Gamma(0.5)));
+    let found = gaussian.n_components(10).cross_validate(&copies, &labels, 5, 1).unwrap();
+    let start = "in 5 of 5 folds: 2 of 10 components are returned";
+    assert!(found.warnings.iter().any(|said| said.starts_with(start)), "{:?}", found.warnings);
+}
+
+/// Two classes of the same rows have the same width, and their fits the same to say.
+#[test]
+fn what_is_the_same_for_several_classes_is_said_once() {
+    let labels: Vec<usize> = (0..64).map(|i| i % 2).collect();
+    // Two clusters of few points in many copies: a width between the two distances is the best.
+    let copies = Cloud::from_fn(64, 1, |i, _| [0.0, 0.1, 0.3, 0.6, 8.0, 8.1, 8.3, 8.6][i / 2 % 8]).points(Format::F64);
+    let said = auto().widths(Widths::PerClass).n_components(10).fit(&copies, &labels).unwrap().warnings();
+    assert_eq!(said.iter().filter(|said| said.contains(" of 10 components are returned")).count(), 1, "{said:?}");
+    assert!((1..said.len()).all(|i| !said[..i].contains(&said[i])), "{said:?}");
+}
+
+#[test]
 fn a_row_that_a_fold_cannot_use_is_named_as_a_row_of_all() {
     let (points, labels) = disc_and_ring(60);
     // In the first class, whose width is found first.

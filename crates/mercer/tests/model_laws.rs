@@ -314,6 +314,30 @@ fn a_share_of_the_variance_is_reached_with_the_fewest_components() {
 }
 
 #[test]
+fn a_share_of_the_variance_is_not_of_a_trace_that_negative_eigenvalues_diminish() {
+    // Eigenvalues 1, 2, …, 20, whose sum is 210, and -0.5, -1.5, …, -19.5: the trace is 10.
+    let n = 40;
+    let eigenvalue = |i: usize| if i < 20 { (i + 1) as f64 } else { 19.5 - i as f64 };
+    let entry = |at: usize| if at.is_multiple_of(n + 1) { eigenvalue(at / n) } else { 0.0 };
+    let data = Points::from_f64((0..n * n).map(entry).collect::<Vec<_>>(), n, n).unwrap();
+    let fit = |negative, share| {
+        let pca = KernelPca::new(Kernel::Precomputed).variance(share).center(Center::No).negative(negative);
+        let model = pca.fit(&data).unwrap();
+        assert!(model.converged() && (model.total_variance() - 10.0).abs() < 1e-9);
+        (model.n_components(), explained(&model))
+    };
+    for (negative, share, expected) in [
+        (Negative::Clip, 0.88, (14, 189.0 / 210.0)),
+        (Negative::Clip, 0.99, (19, 209.0 / 210.0)),
+        (Negative::Flip, 0.5, (12, 207.0 / 410.0)),
+    ] {
+        let (count, ratio) = fit(negative, share);
+        assert_eq!(count, expected.0, "{negative:?}, share {share}");
+        assert!((ratio - expected.1).abs() < 1e-9, "{negative:?}, share {share}: {ratio} is explained");
+    }
+}
+
+#[test]
 fn a_share_that_memory_does_not_suffice_for_has_not_converged() {
     // A narrow kernel has a flat spectrum: half of the variance takes hundreds of components.
     let data = points(1000, 4);

@@ -49,11 +49,12 @@ impl FromStr for LandmarkChoice {
             return Ok(Self::Rule(rule));
         }
         // A mistyped rule is not taken for a file that is missing.
-        if text.contains(['.', '/', std::path::MAIN_SEPARATOR]) {
+        if text == "-" || text.contains(['.', '/', std::path::MAIN_SEPARATOR]) {
             return Ok(Self::File(text.into()));
         }
         let rules = Landmarks::NAMES.join(", ");
-        let allowed = format!("give one of {rules}, or a file, whose name has a dot or a slash in it");
+        let allowed =
+            format!("give one of {rules}, or a file, whose name has a dot or a slash in it, or - for standard input");
         Err(match nearest(text, Landmarks::NAMES.iter().copied()) {
             Some(near) => format!("{allowed}; `{near}` is similar"),
             None => allowed,
@@ -65,7 +66,7 @@ impl FromStr for LandmarkChoice {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct LandmarkArgs {
     /// How landmarks are chosen: uniform, kmeans, rpcholesky or leverage; or a file of points that are the landmarks, with the
-    /// columns of the data [default: rpcholesky]
+    /// columns of the data (- is CSV on standard input) [default: rpcholesky]
     #[arg(long, value_name = "RULE|FILE")]
     pub(crate) landmarks: Option<LandmarkChoice>,
     /// Number of landmarks [default: 10 per component, at least 100]

@@ -60,7 +60,7 @@ pub(crate) struct RowArgs {
     /// What is done about a row that cannot be used
     #[arg(long, value_name = "CHOICE", value_enum, default_value_t)]
     pub(crate) bad_rows: BadRows,
-    /// Columns to use, by name or number or as 3-10, in this order [default: all]
+    /// Columns to use, by name or number or as 3-10, in this order [default: all; fields of JSON objects in alphabetical order]
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     pub(crate) columns: Vec<ColumnName>,
     /// Columns to leave out

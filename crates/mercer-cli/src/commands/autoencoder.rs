@@ -151,6 +151,8 @@ fn as_typed(error: mercer::Error) -> mercer::Error {
 pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> Result<ExitStatus> {
     let data = session.read(&args.points, &args.data, args.solve.seed)?;
     let settings = settings(args);
+    // Neither is the kernel PCA that learning starts from centred, nor what is learned.
+    session.meter.without_centring();
     let time = session.time_left(args.solve.time_limit);
     let learn = |watch: &Watch<'_>| settings.fit_watched(&data.points, watch).map_err(as_typed);
     let (model, _) = session.timed("fit", |session| watched(session, &data, time, learn))?;

@@ -168,6 +168,7 @@ fn check_landmarks(args: &ClusterArgs) -> Result<()> {
             None => Ok(()),
         };
     }
+    landmarks::check_source(&args.landmarks, &args.points)?;
     let others = [
         ("--solver hebbian", args.solver == FitSolver::Hebbian, "it learns from every row"),
         (

@@ -24,8 +24,8 @@ impl Chosen {
     /// other is.
     pub(super) fn refusal(&self, error: mercer::Error, of_data: impl FnOnce(mercer::Error) -> Failure) -> Failure {
         match (error, &self.file) {
-            (mercer::Error::LandmarkTooLarge { row, precision }, Some(file)) => {
-                file.refusal(mercer::Error::TooLarge { row, precision }, 0)
+            (error @ (mercer::Error::LandmarkTooLarge { .. } | mercer::Error::LandmarkOverflow { .. }), Some(file)) => {
+                file.refusal(error, 0)
             }
             (other, _) => of_data(other),
         }
@@ -50,17 +50,27 @@ pub(super) fn chosen(
         let problem = format!("landmarks need the {expected} columns of {}, but here are {found}", data.name);
         return Err(InputError::new(&given.name, problem).into());
     }
-    let points = match &data.scaling {
-        Some(scaling) => scaling.apply(&given.points)?,
-        None => given.points.clone(),
-    };
-    Ok(Chosen { landmarks: Landmarks::Given(points), file: Some(given) })
+    let landmarks = data.scaling.iter().try_fold(Landmarks::Given(given.points.clone()), Landmarks::scaled_by)?;
+    Ok(Chosen { landmarks, file: Some(given) })
+}
+
+/// Refuses landmarks from standard input beside data that come from there, too.
+pub(super) fn check_source(args: &LandmarkArgs, points: &Path) -> Result<()> {
+    let input = Path::new("-");
+    if args.file() == Some(input) && points == input {
+        return Err(Failure::usage(
+            "--landmarks - and the data cannot both come from standard input; give a file for one of them",
+        ));
+    }
+    Ok(())
 }
 
 /// How a file of landmarks is read: all its rows, by the names of the data's columns if they have any, and by the flags of the data
 /// if it is of their format.
 fn flags_for(file: &Path, path: &Path, flags: &DataArgs, data: &Data) -> DataArgs {
-    let own = format_of(file, None).or_else(|| format_of(file, flags.format));
+    // Standard input has no name that could tell.
+    let own = if file == Path::new("-") { None } else { format_of(file, None) };
+    let own = own.or_else(|| format_of(file, flags.format));
     if own != format_of(path, flags.format) {
         return DataArgs::default();
     }
@@ -74,7 +84,7 @@ fn flags_for(file: &Path, path: &Path, flags: &DataArgs, data: &Data) -> DataArg
 /// The format of a file, if that can be told.
 fn format_of(path: &Path, asked: Option<Format>) -> Option<Format> {
     if path == Path::new("-") {
-        return asked.or(Some(Format::Csv));
+        return asked.filter(|format| matches!(format, Format::Csv | Format::Tsv)).or(Some(Format::Csv));
     }
     if path.is_dir() {
         return Some(Format::Images);

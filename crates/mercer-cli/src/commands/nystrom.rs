@@ -100,6 +100,7 @@ pub(super) fn check_flags(args: Flags<'_>) -> Result<()> {
             file.display()
         )));
     }
+    landmarks::check_source(&args.nystrom.landmarks, args.points)?;
     if args.nystrom.blocks {
         check_blocks(args)?;
     }
@@ -206,7 +207,11 @@ fn in_blocks<T>(
     let mut blocks = FileBlocks { path: flags.points, options: options.clone(), n_features, failure: None };
     let of_data = |error| input::refusal_in_blocks(flags.points, &options, &first, error);
     let refusal = |error| chosen.refusal(error, of_data);
-    let made = watched_by(session, refusal, session.time_left(limit), |watch| work(&settings, &mut blocks, watch));
+    let made = watched_by(session, refusal, session.time_left(limit), |watch| {
+        let made = work(&settings, &mut blocks, watch);
+        blocks.forget_failure_beside(&made);
+        made
+    });
     match (blocks.failure, made) {
         (Some(failure), _) => Err(failure),
         (None, made) => Ok((first, made?.0)),
@@ -220,6 +225,15 @@ struct FileBlocks<'a> {
     n_features: usize,
     /// What was wrong with the file, in words that name the place in it.
     failure: Option<Failure>,
+}
+
+impl FileBlocks<'_> {
+    /// A file that could not be read again to tell which row is at fault does not hide what is wrong with that row.
+    fn forget_failure_beside<T>(&mut self, made: &mercer::Result<T>) {
+        if !matches!(made, Err(mercer::Error::Io { .. })) {
+            self.failure = None;
+        }
+    }
 }
 
 impl RowBlocks for FileBlocks<'_> {
@@ -264,4 +278,24 @@ fn save(model: Model, data: &Data, output: &Path, session: &Session<'_>) -> Resu
     }
     let status = if model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged };
     session.finish(status, &record, Some(&output::summary(&record)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::DataArgs;
+
+    #[test]
+    fn a_file_that_cannot_be_read_again_hides_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("gone.csv");
+        let mut blocks =
+            FileBlocks { path: &path, options: ReadOptions::from(&DataArgs::default()), n_features: 1, failure: None };
+        let unread = blocks.visit(&mut |_| Ok(()));
+        blocks.forget_failure_beside(&unread);
+        assert!(matches!(unread, Err(mercer::Error::Io { .. })) && blocks.failure.is_some());
+        let too_large: mercer::Result<()> = Err(mercer::Error::TooLarge { row: 3, precision: mercer::Precision::F64 });
+        blocks.forget_failure_beside(&too_large);
+        assert!(blocks.failure.is_none());
+    }
 }

@@ -37,7 +37,7 @@ pub fn use_learner(mut learner: Learner) -> std::result::Result<(), String> {
     note(learner.learn_row(&rows.row(3)).map(drop));
     note(learner.captured().map(drop));
     note(learner.budget_error().map(drop));
-    note(learner.mean_error().map(drop));
+    note(learner.mean_drift().map(drop));
     note(learner.model().and_then(|model| model.transform(&rows)).map(drop));
     note(learner.next_component(&rows.slice(1..2)).map(drop));
     assert!(learner.warnings().iter().all(|warning| warning.lines().count() == 1));

@@ -136,6 +136,8 @@ pub(super) enum Remedy {
     Label,
     /// It can be left out with `--drop`: rows of a stream have no labels.
     Drop,
+    /// It has had numbers in a stream before, so that the row is wrong and not the column.
+    Skip,
 }
 
 /// What to do about columns that are aligned: between two blanks there is an empty field.
@@ -167,6 +169,9 @@ pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: us
             format!("if the column is a label, take it out with --label {column}; otherwise remove or encode it")
         }
         Remedy::Drop => format!("if no row has a number there, leave the column out with --drop {column}"),
+        Remedy::Skip => {
+            "rows before this one have numbers there: mend it, or leave such rows out with --bad-rows skip".to_owned()
+        }
     }
 }
 
@@ -260,6 +265,7 @@ mod tests {
         assert!(advice("one  2", b',').contains("--label 2"), "words have blanks between them");
         assert!(advice("setosa", b',').contains("--label 2"));
         assert!(for_field(b"setosa", b',', "2", 3, Remedy::Drop).ends_with("--drop 2"));
+        assert!(for_field(b"setosa", b',', "2", 3, Remedy::Skip).ends_with("--bad-rows skip"));
         assert!(for_field(b"1,5", b';', "1", 1, Remedy::Label).ends_with("use --delimiter ','"), "the only column");
         let quoted = for_field(b"row 0;\"0.0\";\"-2.0\";\"low\"", b',', "1", 1, Remedy::Label);
         assert!(quoted.ends_with("use --delimiter ';'"), "{quoted}");

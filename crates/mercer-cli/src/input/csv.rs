@@ -337,6 +337,11 @@ impl Table {
         })
     }
 
+    /// Takes note that a row of a stream had numbers in all columns that are used.
+    pub(super) fn note_numbers(&mut self) {
+        self.remedy = Remedy::Skip;
+    }
+
     /// What is wrong with a row, and what to do about it.
     pub(super) fn complaint(&self, wrong: &Wrong, line: u64) -> InputError {
         match wrong.what {

@@ -354,7 +354,10 @@ fn finish(origin: Origin, raw: Raw, part: Part, options: &ReadOptions) -> Result
     let (labels, ids) = (labels.map(pick), ids.map(pick));
     let origin = origin.after(range.start).sampled(sampled);
     let name = origin.name();
-    if let Finite::Unchecked(columns) = &finite {
+    // What is not scaled is looked at as points, which remember it.
+    if let Finite::Unchecked(columns) = &finite
+        && options.rescale != Rescale::None
+    {
         check_finite(&origin, &values, columns, options)?;
     }
     let scaling = match options.rescale {
@@ -366,7 +369,12 @@ fn finish(origin: Origin, raw: Raw, part: Part, options: &ReadOptions) -> Result
         values = values.into_owned().map_err(NoRoom::reading(name))?;
     }
     let points = values.into_points(n_samples, n_features, scaling.as_ref());
-    let points = points.map_err(|error| origin.refusal(error, 0, columns.features.as_deref()))?;
+    let mut points = points.map_err(|error| origin.refusal(error, 0, columns.features.as_deref()))?;
+    if let Finite::Unchecked(columns) = &finite
+        && scaling.is_none()
+    {
+        points = checked(&origin, points, columns, options)?;
+    }
     let (name, remark) = (name.to_owned(), options.remark_on(name, &columns));
     Ok(Data { name, points, labels, ids, scaling, names: columns.features, remark, part, origin })
 }
@@ -393,12 +401,25 @@ fn pick_rows(mut values: Vec<String>, range: &Range<usize>, sampled: Option<&[us
     }
 }
 
+/// Refuses points with a value that is not finite, as [`check_finite`]; others need not be looked at again.
+fn checked(origin: &Origin, points: Points, columns: &[usize], options: &ReadOptions) -> Result<Points> {
+    options.pool()?.run(|| points.checked()).map_err(|error| match error {
+        mercer::Error::NotFinite { row, column, value } => not_finite(origin, row, columns[column], value),
+        other => other.into(),
+    })
+}
+
 /// Refuses the first value that is not finite, by its place as `NumPy` would index it.
 fn check_finite(origin: &Origin, values: &Array, columns: &[usize], options: &ReadOptions) -> Result<()> {
     let found = options.pool()?.run(|| values.as_rows().first_not_finite());
     let Some((index, value)) = found else { return Ok(()) };
-    let (row, column) = (origin.row_in_file(index / columns.len()), columns[index % columns.len()]);
-    Err(InputError::new(origin.name(), format!("the value at [{row}, {column}] is {value}")).hint(FILL_GAPS).into())
+    Err(not_finite(origin, index / columns.len(), columns[index % columns.len()], value))
+}
+
+/// The failure that a value of one of the rows is.
+fn not_finite(origin: &Origin, row: usize, column: usize, value: f64) -> Failure {
+    let row = origin.row_in_file(row);
+    InputError::new(origin.name(), format!("the value at [{row}, {column}] is {value}")).hint(FILL_GAPS).into()
 }
 
 #[cfg(test)]

@@ -99,6 +99,9 @@ impl Origin {
                 let place = format!("row {row}, column {column} ");
                 error.to_string().replacen(&place, &format!("column {name} of {subject} "), 1)
             }
+            mercer::Error::LandmarkTooLarge { .. } | mercer::Error::LandmarkOverflow { .. } => {
+                error.to_string().replacen(&format!("landmark {row} "), &format!("{subject} "), 1)
+            }
             _ => error.to_string().replacen(&format!("row {row} "), &format!("{subject} "), 1),
         };
         let complaint = InputError::new(&self.name, told);
@@ -138,6 +141,8 @@ fn row_of(error: &mut mercer::Error) -> Option<&mut usize> {
     match error {
         E::NotFinite { row, .. }
         | E::TooLarge { row, .. }
+        | E::LandmarkTooLarge { row, .. }
+        | E::LandmarkOverflow { row, .. }
         | E::TooFarApart { row, .. }
         | E::CodeOverflow { row }
         | E::KernelOverflow { row, .. }
@@ -199,6 +204,32 @@ mod tests {
     fn a_row_of_an_array_is_told_by_its_index() {
         let (_directory, origin) = written("x.npy", "");
         assert_eq!(told(&origin.after(5), 2, 1), "x.npy: row 8 has degree 0");
+    }
+
+    #[test]
+    fn a_landmark_is_told_by_its_place_and_with_what_would_help() {
+        use mercer::Error as E;
+        let too_large = || E::LandmarkTooLarge { row: 1, precision: mercer::Precision::F64 };
+        let overflow = || {
+            let (kernel, value, precision) = ("polynomial".to_owned(), f64::INFINITY, mercer::Precision::F64);
+            E::LandmarkOverflow { kernel, row: 1, value, precision }
+        };
+        let (_text, lines) = written("x.csv", "x\n1\n2\n");
+        for (error, start) in [
+            (too_large(), "x.csv, line 3: the row is too large for the kernel's width: "),
+            (
+                overflow(),
+                "x.csv, line 3: the polynomial kernel of the row with itself is inf, which overflows f64; leave it out, ",
+            ),
+        ] {
+            let told = lines.refusal(error, 0, None).to_string();
+            assert!(told.contains(start) && told.contains("; leave it out, "), "{told}");
+        }
+        let (_array, indices) = written("x.npy", "");
+        for error in [too_large(), overflow()] {
+            let told = indices.clone().after(4).refusal(error, 0, None).to_string();
+            assert!(told.contains("x.npy: ") && told.contains("landmark 5 "), "{told}");
+        }
     }
 
     #[test]

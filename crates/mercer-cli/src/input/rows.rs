@@ -113,8 +113,12 @@ impl RowSource {
         if line.trim_ascii().is_empty() {
             return Ok(None);
         }
-        let Some(layout) = &self.layout else { return self.first_row(line) };
-        Ok(Some(StreamedRow { line: self.line, values: layout.row(line, self.line) }))
+        let Some(layout) = &mut self.layout else { return self.first_row(line) };
+        let values = layout.row(line, self.line);
+        if values.is_ok() {
+            layout.note_numbers();
+        }
+        Ok(Some(StreamedRow { line: self.line, values }))
     }
 
     /// Decides what rows look like, unless there is something wrong with this one; a header is none.
@@ -154,6 +158,9 @@ impl RowSource {
             Err(_) => false,
         };
         self.layout = layout.filter(|_| decides);
+        if let Some(layout) = &mut self.layout {
+            layout.note_numbers();
+        }
         Ok(Some(StreamedRow { line: self.line, values }))
     }
 
@@ -183,6 +190,13 @@ impl RowSource {
 impl Layout {
     fn has_header(&self) -> bool {
         matches!(self, Self::Text(table) if table.has_names())
+    }
+
+    /// Takes note that a row could be used: what is said of text in a column depends on it.
+    fn note_numbers(&mut self) {
+        if let Self::Text(table) = self {
+            table.note_numbers();
+        }
     }
 
     /// The row that a line is.

@@ -49,7 +49,9 @@ fn values_that_are_missing_or_not_finite() {
     let infinite = format!("error: x.csv, line 1, column 2: \"inf\" is not a finite number\n{hint}");
     refused("x.csv", b"1,inf\n3,4\n", "", &infinite);
     let array = npy("<f4", "(2, 1)", &[0, 0, 0, 0, 0, 0, 0xc0, 0x7f]);
-    refused("x.npy", &array, "", &format!("error: x.npy: the value at [1, 0] is NaN\n{hint}"));
+    for flags in ["", "--scale 2", "--standardize", "--rows 1:"] {
+        refused("x.npy", &array, flags, &format!("error: x.npy: the value at [1, 0] is NaN\n{hint}"));
+    }
 }
 
 #[test]

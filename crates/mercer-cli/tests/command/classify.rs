@@ -148,6 +148,11 @@ fn a_kernel_with_negative_eigenvalues_gets_advice_that_can_be_followed() {
         let outcome = directory.run(&format!("{words} --unit sigmoid -n 39 --json --negative {negative}")).done();
         let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
         assert_eq!(record["negative"], negative);
+        // What every fold's fit says is said once, to people and in the record.
+        let said = "in 3 of 3 folds: the kernel has negative eigenvalues, down to -";
+        let is_said = |warning: &Value| warning.as_str().is_some_and(|warning| warning.starts_with(said));
+        assert_eq!(record["warnings"].as_array().unwrap().iter().filter(|&warning| is_said(warning)).count(), 1);
+        assert_eq!(outcome.stderr.matches(said).count(), 1, "{}", outcome.stderr);
         record["fold_components"][0][0].as_u64().unwrap()
     };
     // About half of the eigenvalues are negative.

@@ -94,6 +94,34 @@ fn data_that_are_read_block_by_block_have_the_landmarks_of_a_file_too() {
 }
 
 #[test]
+fn landmarks_can_come_from_standard_input_where_the_data_do_not() {
+    let directory = directory();
+    let (_, expected) = fitted(&directory, "--gamma 0.005 --landmarks given.csv");
+    let table = directory.read("given.csv");
+    for flags in ["", "--blocks"] {
+        let call = format!("{FIT} --gamma 0.005 --landmarks - {flags}");
+        directory.run_with_input(&call, table.as_bytes()).done();
+        let model = Model::load(&directory.path("points.mercer")).unwrap();
+        for (found, expected) in model.eigenvalues().iter().zip(expected.eigenvalues()) {
+            assert!((found / expected - 1.0).abs() < 1e-9, "{call}: {found} and {expected}");
+        }
+    }
+    let flags = "--label kind --gamma 0.005 --gram nystrom --landmarks -";
+    directory.run_with_input(&format!("plan points.csv {flags} -n 2"), table.as_bytes()).done();
+    directory.run_with_input(&format!("cluster points.csv {flags} -k 2 -o out.csv"), table.as_bytes()).done();
+    // What is wrong there is told of it.
+    let outcome = directory.run_with_input(&format!("plan points.csv {flags} -n 2"), b"a,b,c\n1,2,3\n1,2\n");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("standard input, line 3"), "{}", outcome.stderr);
+    let message = "--landmarks - and the data cannot both come from standard input; give a file for one of them";
+    for call in ["fit - -n 2 -o other.mercer", "plan - -n 2", "cluster - -k 2 -o out.csv"] {
+        let outcome = directory.run_with_input(&format!("{call} {flags}"), table.as_bytes());
+        assert_eq!(outcome.code, Some(2), "{call}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{call}: {}", outcome.stderr);
+    }
+}
+
+#[test]
 fn landmarks_that_are_there_twice_are_left_out_with_a_warning() {
     let directory = directory();
     let (_, expected) = fitted(&directory, "--gamma 0.005 --landmarks given.csv");
@@ -192,6 +220,20 @@ fn a_landmark_that_is_too_large_is_told_by_its_own_file_and_line() {
         let outcome = directory.run(&call);
         assert_eq!(outcome.code, Some(2), "{call}: {}", outcome.stderr);
         let message = "large.csv, line 3: the row is too large for the kernel's width: ";
+        assert!(outcome.stderr.contains(message), "{call}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains("; leave it out, scale the data, "), "{call}: {}", outcome.stderr);
+    }
+    // So is one that only a power makes too large.
+    directory.write("large.csv", "a,b,c\n1,2,3\n1e60,2,3\n0,1,2\n");
+    for call in [
+        format!("fit {flags} -n 2 --kernel polynomial -o points.mercer"),
+        format!("fit {flags} -n 2 --kernel polynomial --blocks -o points.mercer"),
+        format!("plan {flags} -n 2 --kernel polynomial"),
+        format!("cluster {flags} -k 2 --kernel polynomial -o out.csv"),
+    ] {
+        let outcome = directory.run(&call);
+        assert_eq!(outcome.code, Some(2), "{call}: {}", outcome.stderr);
+        let message = "large.csv, line 3: the polynomial kernel of the row with itself is inf, which overflows f64; leave it out, ";
         assert!(outcome.stderr.contains(message), "{call}: {}", outcome.stderr);
     }
     // A row of the data is told as one.

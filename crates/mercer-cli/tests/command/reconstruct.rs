@@ -249,6 +249,14 @@ fn a_rate_that_is_to_be_found_can_be_asked_for_by_name() {
 }
 
 #[test]
+fn learning_codes_says_nothing_of_centring() {
+    let directory = fitted();
+    let fit = "fit points.csv --label half --method autoencoder --epochs 1 --progress plain -o codes.mercer";
+    let said = directory.run(fit).done().stderr;
+    assert!(said.contains("learning") && !said.contains("centring"), "{said}");
+}
+
+#[test]
 fn a_rate_that_diverges_ends_with_code_one_and_a_model() {
     let directory = fitted();
     let outcome = directory

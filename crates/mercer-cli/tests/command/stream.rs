@@ -153,7 +153,15 @@ fn bad_rows_fail_with_their_line_or_are_left_out() {
     assert_eq!(
         outcome.stderr,
         "error: standard input, line 6, column 2: \"wide\" is not a number\n\
-         hint: if no row has a number there, leave the column out with --drop 2; of the 5 rows learned before, the state is in state\n"
+         hint: rows before this one have numbers there: mend it, or leave such rows out with --bad-rows skip; of the 5 rows learned \
+         before, the state is in state\n"
+    );
+    // After a header, nobody knows yet whether the column is of text.
+    let outcome = directory.stream(LEARN, "a,b,c\n1,wide,3\n");
+    assert!(
+        outcome.stderr.contains("hint: if no row has a number there, leave the column out with --drop b"),
+        "{}",
+        outcome.stderr
     );
     let record = directory.stream(&format!("{LEARN} --bad-rows skip --record run.json"), &text).done();
     assert!(
@@ -196,7 +204,7 @@ fn a_bad_row_that_ends_a_stream_leaves_what_was_learned_before_it() {
     let resumed = directory.stream("stream state --emit novelty", &rows(70..90)).done();
     assert!(resumed.stderr.contains("going on after 70 rows"), "{}", resumed.stderr);
 
-    // A row that the learner and not the reader refuses; and one so early that there is no model yet.
+    // A row that the learner and not the reader refuses; one so early that the model has one direction only; and one before which there is none.
     let huge = format!("{}1e200,1e200,1e200\n", rows(0..5));
     let outcome = directory.stream("stream --kernel polynomial --degree 3 -o huge.mercer", &huge);
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
@@ -205,16 +213,24 @@ fn a_bad_row_that_ends_a_stream_leaves_what_was_learned_before_it() {
     let outcome = directory.stream(&format!("{LEARN} -o early.mercer"), "1,2,3\n1,x,3\n");
     assert_eq!(outcome.code, Some(2));
     assert!(
-        outcome.stderr.ends_with(
-            "of the 1 row learned before, the model could not be saved (kernel PCA needs at least 3 rows, but there is 1)\n"
-        ),
+        outcome.stderr.ends_with("of the 1 row learned before, the model is in early.mercer\n"),
+        "{}",
+        outcome.stderr
+    );
+    let outcome = directory.stream("stream --kernel linear -o none.mercer", "0,0,0\n1,x,3\n");
+    assert_eq!(outcome.code, Some(2));
+    assert!(
+        outcome.stderr.contains("of the 1 row learned before, the model could not be saved ("),
         "{}",
         outcome.stderr
     );
     // With nowhere to save it there is nothing to say.
     let outcome = directory.stream(LEARN, &text);
     assert!(outcome.code == Some(2) && !outcome.stderr.contains("learned before"), "{}", outcome.stderr);
-    assert_eq!(directory.files(), ["both.mercer", "huge.mercer", "new.csv", "rows.mercer", "state", "whole.mercer"]);
+    assert_eq!(
+        directory.files(),
+        ["both.mercer", "early.mercer", "huge.mercer", "new.csv", "rows.mercer", "state", "whole.mercer"]
+    );
 }
 
 #[test]
@@ -307,9 +323,16 @@ fn wrong_calls_say_what_is_wrong() {
         }
     }
     assert_eq!(say("stream -o out.mercer", ""), "error: standard input: there are no rows, so there is no model");
-    assert_eq!(say("stream -o out.mercer -n 3", "1,2\n"), "error: kernel PCA needs at least 3 rows, but there is 1");
     assert!(directory.files().is_empty(), "{:?}", directory.files());
     assert_eq!(directory.stream("stream --emit scores", "").done().stdout, "", "a stream without rows is none");
+}
+
+#[test]
+fn fewer_rows_than_components_have_a_model_of_fewer_directions() {
+    let directory = Directory::new();
+    let few = directory.stream("stream -o few.mercer -n 3", "1,2\n3,5\n").done();
+    assert_eq!(Model::load(&directory.path("few.mercer")).unwrap().n_components(), 2);
+    assert!(few.stderr.contains("2 of 3 components have begun to learn"), "{}", few.stderr);
 }
 
 #[test]

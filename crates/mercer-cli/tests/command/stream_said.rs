@@ -149,6 +149,28 @@ fn a_bad_first_row_of_a_stream_that_goes_on_is_left_out_and_counted() {
     }
 }
 
+/// All rows after it would be learned wrong: it is no bad row that could be left out.
+#[test]
+fn a_header_without_known_names_ends_a_stream_that_goes_on_whatever_is_done_about_bad_rows() {
+    let directory = Directory::new();
+    let words = "stream -n 1 --gamma 1 --checkpoint state --resume --bad-rows skip";
+    directory.stream(words, "x,y\n1,2\n3,5\n4,4\n").done();
+    let before = directory.read("state");
+    for (header, problem) in [
+        ("a,b", "no column has a name of the learner, whose columns are \"x\", \"y\"; here are \"a\", \"b\""),
+        ("x,b", "there is no column \"y\", which the learner has"),
+    ] {
+        let failed = directory.stream(words, &format!("{header}\n5,6\n"));
+        assert_eq!(failed.code, Some(2), "{header}: {}", failed.stderr);
+        assert!(failed.stderr.contains(problem) && failed.stderr.contains("--by-position"), "{}", failed.stderr);
+        assert_eq!(directory.read("state"), before, "{header}: nothing was learned");
+    }
+    // Whoever knows that they are the same columns says so.
+    directory.stream(&format!("{words} --by-position --record run.json"), "a,b\n5,6\n").done();
+    let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    assert_eq!((&record["n_samples"], &record["bad_rows"]), (&4.into(), &0.into()));
+}
+
 #[test]
 fn a_first_line_that_is_half_a_row_is_no_header() {
     let directory = Directory::new();
@@ -305,6 +327,14 @@ fn a_row_that_overflows_goes_by_its_line_alone() {
         outcome.stderr,
         "error: standard input, line 4: the row is too large: its kernel with itself overflows f64; scale the data\n"
     );
+    let said = "standard input, line 4: the row is too large: its squared norm overflows f64";
+    let outcome = directory.stream("stream --gamma 0.5 -n 1", "a\n1\n2\n1e200\n");
+    assert!(outcome.code == Some(2) && outcome.stderr.starts_with(&format!("error: {said}")), "{}", outcome.stderr);
+    let words = "stream --gamma 0.5 -n 1 --bad-rows skip -o rows.mercer";
+    let outcome = directory.stream(words, "a\n1\n2\n1e200\n3\n").done();
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+    directory.write("rows.csv", "a\n1\n2\n3\n");
+    directory.run("transform rows.mercer rows.csv").done();
 }
 
 #[test]

@@ -70,8 +70,13 @@ fn what_a_stream_cannot_go_on_from_is_refused() {
     directory.write("half", &whole[..whole.len() / 2]);
     assert_eq!(
         say("stream half"),
-        "error: half: this is not the state of a learner: not readable (it has been altered or ends too early: its contents do \
-         not match its digest)"
+        "error: half: this state of a learner is not readable (it has been altered or ends too early: its contents do not match its \
+         digest)"
+    );
+    directory.write("notes", "remember the milk\n");
+    assert_eq!(
+        say("stream -n 3 --gamma 8 --budget 40 --checkpoint notes --resume"),
+        "error: notes: this is not the state of a learner: not readable (it does not begin as one does)"
     );
     let narrow = directory.stream("stream state", "1,2\n");
     assert_eq!(

@@ -3,10 +3,10 @@
 use faer::{Mat, MatRef};
 
 use super::Codec;
+use super::choices::Sign;
 use super::fit::columns;
 use super::model::{Autoencoder, check_codes, in_chunks};
 use super::parameters::chunk_of_forms;
-use super::settings::Sign;
 use super::train::start_vectors;
 use crate::data::Points;
 use crate::eigen::many::Until;

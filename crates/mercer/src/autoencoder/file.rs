@@ -17,11 +17,11 @@ use faer::{Mat, MatRef};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
+use super::choices::Sign;
 use super::forms::{Forms, Layout};
 use super::info::Info;
 use super::model::Autoencoder;
 use super::parameters::Parameters;
-use super::settings::Sign;
 use super::span::Span;
 use crate::error::{Error, Result};
 use crate::model::{Tensor, bad, digest, has_entry, names, read_checked, views_of, write_tensors};

@@ -5,10 +5,11 @@ use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
+use super::choices::{LearningRate, Optimizer, SpanChoice, StartFrom};
 use super::info::{HistoryEntry, Info};
 use super::model::Autoencoder;
 use super::parameters::Parameters;
-use super::settings::{AutoencoderKernelPca, EPOCHS, LearningRate, Optimizer, PATIENCE, SpanChoice, StartFrom};
+use super::settings::{AutoencoderKernelPca, EPOCHS, PATIENCE};
 use super::start::{gather, is_stop, span_rows, start};
 use super::train::{Ended, Progressed, Trainer};
 use super::tune;
@@ -67,12 +68,15 @@ pub(super) fn fit(settings: &AutoencoderKernelPca, points: &Points, watch: &Watc
     Ok(Autoencoder::new(parameters, scale, mean, settings.sign, info))
 }
 
-/// Updates after which the step has halved: a quarter of all, if nothing else is said.
+/// Updates after which the step has halved: a quarter of all, if nothing else is said. Those of no epochs at all are for others that follow, which there are as many
+/// of as if nothing had been said.
 fn decay(settings: &AutoencoderKernelPca, n_rows: usize, batch_size: usize) -> Option<f64> {
     let per_epoch = |samples: usize| samples.div_ceil(batch_size) as f64;
-    let updates = match &settings.order {
-        Some(order) => order.iter().map(|epoch| per_epoch(epoch.len())).sum(),
-        None => settings.epochs.unwrap_or(EPOCHS).max(n_epochs(settings)) as f64 * per_epoch(n_rows),
+    let updates = if let Some(order) = &settings.order {
+        order.iter().map(|epoch| per_epoch(epoch.len())).sum()
+    } else {
+        let epochs = settings.epochs.filter(|&epochs| epochs > 0).unwrap_or(EPOCHS);
+        epochs.max(n_epochs(settings)) as f64 * per_epoch(n_rows)
     };
     settings.decay.or(match settings.optimizer {
         Optimizer::Sgd => Some((updates / 4.0).max(1.0)),
@@ -178,14 +182,19 @@ impl Run<'_> {
         if is_ours || self.settings.order.is_none() {
             self.state.parameters = best.1;
         }
-        Ok(if !is_ours && self.has_grown() { Ended::Diverged } else { Ended::Done })
+        Ok(if !is_ours && !self.is_of_few() && self.has_grown() { Ended::Diverged } else { Ended::Done })
     }
 
-    /// Whether the loss of the rows learned from is much larger at the end than at the start, unless it is where an order of one's own has led.
+    /// Whether there are too few samples in an order of one's own for their losses to tell anything.
+    fn is_of_few(&self) -> bool {
+        self.settings.order.as_ref().is_some_and(|order| order.iter().map(Vec::len).sum::<usize>() <= FEW)
+    }
+
+    /// Whether the loss of the rows learned from is much larger at the end than at the start.
     fn has_grown(&self) -> bool {
         let [first, .., last] = self.history.as_slice() else { return false };
-        let rounding = PERFECT * self.units() * self.trainer.loss_of_zero(&self.monitored);
-        self.settings.order.is_none() && last.loss > WORSE * first.loss + rounding
+        let of_zero = self.units() * self.trainer.loss_of_zero(&self.monitored);
+        last.loss > most_of_given(first.loss, of_zero)
     }
 
     /// Losses as they are now, in the units of the data; nothing if the run was stopped.
@@ -254,6 +263,14 @@ impl Run<'_> {
         order.shuffle(&mut stream(self.settings.seed, epoch as u64 + 1));
         order
     }
+}
+
+/// Updates of single samples are noise, of which so few tell nothing: with a step that was given, they are for the iterates that they lead to.
+pub(super) const FEW: usize = 10;
+
+/// The loss that a step which was given may end with, from the loss that it began with and that of no parameters at all: with more it has diverged.
+pub(super) fn most_of_given(start_loss: f64, of_zero: f64) -> f64 {
+    WORSE * start_loss + PERFECT * of_zero
 }
 
 /// How exact eigenpairs are while learning. What is asked to be more exact than usual may take more steps.

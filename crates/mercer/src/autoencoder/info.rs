@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::settings::{Gradient, Optimizer, SpanChoice};
+use super::choices::{Gradient, Optimizer, SpanChoice};
 
 /// The state at the end of an epoch; the first entry is that of the start.
 ///

@@ -31,6 +31,7 @@
 //! - \[JZ13\] R. Johnson, T. Zhang, "Accelerating stochastic gradient descent using predictive variance reduction", Advances in Neural
 //!   Information Processing Systems 26 (2013) 315-323.
 
+mod choices;
 mod decode;
 mod file;
 mod fit;
@@ -50,11 +51,12 @@ mod tune;
 
 use faer::{Mat, MatRef};
 
+pub use choices::{Given, Gradient, LearningRate, Optimizer, Sign, SpanChoice, StartFrom};
 pub use decode::Decoded;
 pub use info::HistoryEntry;
 pub use model::Autoencoder;
 pub use pca::LinearPca;
-pub use settings::{AutoencoderKernelPca, Given, Gradient, LearningRate, Optimizer, Sign, SpanChoice, StartFrom};
+pub use settings::AutoencoderKernelPca;
 
 use crate::data::Points;
 use crate::error::Result;

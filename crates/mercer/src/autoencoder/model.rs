@@ -4,11 +4,11 @@ use faer::{Mat, MatRef};
 use rayon::prelude::*;
 
 use super::Codec;
+use super::choices::{Gradient, Optimizer, Sign, SpanChoice};
 use super::fit::{columns, is_one};
 use super::info::{HistoryEntry, Info};
 use super::more::go_on;
 use super::parameters::Parameters;
-use super::settings::{Gradient, Optimizer, Sign, SpanChoice};
 use super::train::{AT_ONCE, REPORTED, start_vectors};
 use crate::data::{Moments, Points};
 use crate::error::{Error, Result};
@@ -184,7 +184,9 @@ impl Autoencoder {
         &self.info.history
     }
 
-    /// Whether the learning rate was too large: the best there was is what is kept.
+    /// Whether the learning rate was too large: the best there was is what is kept. But samples in an order of one's own, and up to ten more points that are learned
+    /// one at a time, are for the iterates that they lead to: those are kept up to ten times the loss before, or the mean squared
+    /// norm if that is more, and of more than ten samples it is said if their loss has grown.
     pub fn diverged(&self) -> bool {
         self.info.diverged
     }
@@ -304,7 +306,10 @@ impl Autoencoder {
     /// they are of.
     ///
     /// A step that was found by trying is divided by the square of how much longer the points are than those it was found with, and halved while it makes
-    /// their loss much larger. If nothing helps, or the step was given, the parameters stay as they were, and the model has [diverged](Self::diverged).
+    /// their loss much larger. If nothing helps the parameters stay as they were, and the model has [diverged](Self::diverged). So it has if the step was given and
+    /// ends with a loss of these points of more than 1.02 times what it was before, as a fit that ended there would. The same call again changes nothing then, since
+    /// steps fall by the updates that are kept: it takes a fit with a smaller one. But up to ten points that are learned one at a time (batches of one)
+    /// are for the iterates of the textbook, which are kept up to ten times the loss before, or the points' mean squared norm if that is more.
     ///
     /// Points that are not in a span are learned from by what of them lies in it.
     ///

@@ -1,6 +1,6 @@
 //! Learning from more points than those of the fit.
 
-use super::fit::{DIVERGED, HALVINGS, largest_square, until};
+use super::fit::{DIVERGED, FEW, HALVINGS, largest_square, most_of_given, until};
 use super::info::{HistoryEntry, Info};
 use super::model::Autoencoder;
 use super::parameters::Parameters;
@@ -14,6 +14,29 @@ use crate::watch::{Stopwatch, Watch};
 /// More points than those of the fit may make the loss of theirs larger by this share of that of no parameters at all, if the step is ours to halve:
 /// steps are noisy, and few rows say little.
 const GROWN: f64 = 0.1;
+/// Whose step an epoch takes, and what it is for: that says how much worse it may make things.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It was found by trying, or is still to be: ours to halve.
+    Found,
+    /// It was given.
+    Given,
+    /// It was given for few rows, learned one at a time.
+    Textbook,
+}
+
+impl Step {
+    /// That of an epoch over these rows, all of which count, however many of them there is time for.
+    fn over(rows: &[usize], info: &Info) -> Self {
+        if is_found(info) {
+            Self::Found
+        } else if info.batch_size == 1 && rows.len() <= FEW {
+            Self::Textbook
+        } else {
+            Self::Given
+        }
+    }
+}
 
 /// One more epoch over new points, in their order, with what a model knows. If that makes things much worse, the model stays as it was. Of a run that was stopped
 /// the updates until then are kept, unless they make things much worse; without an update everything stays as it was.
@@ -24,7 +47,7 @@ pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> 
     let rows: Vec<usize> = (0..points.n_samples()).collect();
     let mut trainer = Trainer::new(points, model.scale(), work, rows.clone(), &threads, watch);
     let before = before(model, points)?;
-    let is_ours = is_found(info);
+    let step = Step::over(&rows, info);
     let stopwatch = Stopwatch::start();
     let context = trainer.context();
     let mut state = before.clone();
@@ -35,15 +58,14 @@ pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> 
         };
     }
     let Some(start_loss) = trainer.loss(&before.parameters, &rows) else { return Ok(untouched(model)) };
-    let (too_much, batch_limit) =
-        (too_much(&trainer, start_loss, &rows, is_ours), trainer.batch_limit(start_loss, &rows));
+    let (too_much, batch_limit) = (too_much(&trainer, start_loss, &rows, step), trainer.batch_limit(start_loss, &rows));
     let mut info = Info { was_stopped: false, diverged: false, is_stuck: false, ..info.clone() };
     let loss = loop {
         let ended = trainer.epoch(&mut state, &rows, batch_limit, &context)?;
         let loss = if ended == Ended::Diverged { Some(f64::NAN) } else { trainer.loss(&state.parameters, &rows) };
         match loss {
             Some(loss) if loss <= too_much => break loss,
-            Some(_) if is_ours && info.n_halved < model.info().n_halved + HALVINGS => {
+            Some(_) if step == Step::Found && info.n_halved < model.info().n_halved + HALVINGS => {
                 state = Progressed { rate: 0.5 * state.rate, ..before.clone() };
                 info.n_halved += 1;
             }
@@ -53,7 +75,7 @@ pub(super) fn go_on(model: &Autoencoder, points: &Points, watch: &Watch<'_>) -> 
             }
             None => {
                 let learned = rows.len().min((state.updates - before.updates).saturating_mul(info.batch_size));
-                if !is_worth_keeping(&trainer, &before, &state, &rows[..learned], is_ours) {
+                if !is_worth_keeping(&trainer, &before, &state, &rows[..learned], step) {
                     return Ok(untouched(model));
                 }
                 info.was_stopped = true;
@@ -98,9 +120,13 @@ fn before(model: &Autoencoder, points: &Points) -> Result<Progressed> {
 }
 
 /// The loss of some rows from which on learning has made things much worse.
-fn too_much(trainer: &Trainer<'_>, start_loss: f64, rows: &[usize], is_ours: bool) -> f64 {
+fn too_much(trainer: &Trainer<'_>, start_loss: f64, rows: &[usize], step: Step) -> f64 {
     let of_zero = trainer.loss_of_zero(rows);
-    if is_ours { start_loss + GROWN * of_zero } else { DIVERGED * start_loss.max(of_zero) }
+    match step {
+        Step::Found => start_loss + GROWN * of_zero,
+        Step::Given => most_of_given(start_loss, of_zero),
+        Step::Textbook => DIVERGED * start_loss.max(of_zero),
+    }
 }
 
 /// Whether updates of a run that was stopped have not made things much worse, for some of the rows that they are of.
@@ -109,9 +135,9 @@ fn is_worth_keeping(
     before: &Progressed,
     after: &Progressed,
     learned: &[usize],
-    is_ours: bool,
+    step: Step,
 ) -> bool {
     let some = &learned[..learned.len().min(AT_ONCE)];
     let loss = |state: &Progressed| trainer.loss_so_far(&state.parameters, some).0;
-    !some.is_empty() && loss(after) <= too_much(trainer, loss(before), some, is_ours)
+    !some.is_empty() && loss(after) <= too_much(trainer, loss(before), some, step)
 }

@@ -22,10 +22,10 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;
 
+use super::choices::Gradient;
 use super::forms::{Forms, Layout, contiguous};
 use super::matrix::{Matrix, One, product};
 use super::residuals::Residuals;
-use super::settings::Gradient;
 use super::span::{SPLIT, Span};
 use super::start::forms_of;
 use crate::eigen::Order;

@@ -6,9 +6,10 @@ use faer::Mat;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
+use super::choices::{Given, SpanChoice, StartFrom};
 use super::forms::{Forms, Layout};
 use super::parameters::Parameters;
-use super::settings::{AutoencoderKernelPca, Given, SpanChoice, StartFrom};
+use super::settings::AutoencoderKernelPca;
 use super::span::{SPLIT, Span};
 use crate::choices::{Center, ZeroComponents};
 use crate::data::{Points, sample_rows};

@@ -10,8 +10,8 @@
 
 use faer::Mat;
 
+use super::choices::Optimizer;
 use super::parameters::{Batch, Parameters, Slopes};
-use super::settings::Optimizer;
 use super::start::gather;
 use crate::data::Points;
 use crate::eigen::many::Until;
@@ -263,9 +263,9 @@ pub(super) fn mean(values: &[f64]) -> f64 {
 mod tests {
     use std::sync::Arc;
 
+    use super::super::choices::Gradient;
     use super::super::matrix::product;
     use super::super::residuals::Residuals;
-    use super::super::settings::Gradient;
     use super::super::span::Span;
     use super::*;
     use crate::eigen::Order;

@@ -53,9 +53,9 @@ struct Part {
     /// What scores are multiplied by: the first component then has variance one.
     factor: f64,
     layer: Layer,
-    /// What is to be said of its width and of its units.
+    /// What is to be said of its width, of its components and of its units.
     warnings: Vec<String>,
-    /// Whether its units have reached their minimum, if they look for one.
+    /// Whether its components have converged, and its units have reached their minimum, if they look for one.
     converged: bool,
 }
 
@@ -148,12 +148,14 @@ impl Part {
         let factor = if first > 0.0 { 1.0 / first.sqrt() } else { 1.0 };
         scale(&mut scores, factor);
         let context = Context::new(threads, watch, Phase::Classifying);
-        let (layer, converged) = train(settings, scores.as_ref(), labels, units, &context)?;
-        if !converged {
+        let (layer, is_least) = train(settings, scores.as_ref(), labels, units, &context)?;
+        warnings.extend_from_slice(&model.record().warnings);
+        if !is_least {
             let most = logistic::MAX_STEPS;
             warnings
                 .push(format!("the logistic regression was stopped before its minimum, after at most {most} steps"));
         }
+        let converged = is_least && model.converged();
         Ok(Self { model, factor, layer, warnings, converged })
     }
 
@@ -210,12 +212,19 @@ impl Classifier {
         self.parts.iter().map(|part| part.model.n_components()).collect()
     }
 
-    /// What to be careful about: widths that a search is not sure of, regressions that were stopped before their minimum.
+    /// What to be careful about: widths that a search is not sure of, what a fit says of its components (not converged, left out as rounding, negative eigenvalues), regressions that
+    /// were stopped before their minimum. What is the same for several classes is said once.
     pub fn warnings(&self) -> Vec<String> {
-        self.parts.iter().flat_map(|part| part.warnings.clone()).collect()
+        let mut said: Vec<String> = Vec::new();
+        for warning in self.parts.iter().flat_map(|part| &part.warnings) {
+            if !said.contains(warning) {
+                said.push(warning.clone());
+            }
+        }
+        said
     }
 
-    /// Whether every regression has reached its minimum; sigmoid units look for none.
+    /// Whether all components have converged and every regression has reached its minimum; sigmoid units look for none.
     pub fn converged(&self) -> bool {
         self.parts.iter().all(|part| part.converged)
     }

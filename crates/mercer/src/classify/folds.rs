@@ -43,7 +43,7 @@ pub struct CrossValidation {
     pub n_components: Vec<Vec<usize>>,
     /// Members of each class.
     pub class_counts: Vec<usize>,
-    /// Whether every regression of every fold has reached its minimum.
+    /// Whether in every fold all components have converged and every regression has reached its minimum.
     pub converged: bool,
     /// What to be careful about, with the number of folds in which it was said; the first of several that differ by numbers only.
     pub warnings: Vec<String>,

@@ -42,6 +42,7 @@ impl Error {
             | Self::NotFinite { .. }
             | Self::TooLarge { .. }
             | Self::LandmarkTooLarge { .. }
+            | Self::LandmarkOverflow { .. }
             | Self::TooLargeToLearn { .. }
             | Self::TooFarApart { .. }
             | Self::TooClose { .. }

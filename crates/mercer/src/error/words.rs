@@ -17,6 +17,29 @@ pub(super) fn too_far_apart(row: usize, largest: f64) -> String {
     )
 }
 
+/// What [`Error::TooFewRows`](super::Error::TooFewRows) says.
+pub(super) fn too_few_rows(needed: usize, found: usize) -> String {
+    let rows = if needed == 1 { "row" } else { "rows" };
+    let are = if found == 1 { "is" } else { "are" };
+    format!("kernel PCA needs at least {needed} {rows}, but there {are} {found}")
+}
+
+/// What [`Error::LandmarkTooLarge`](super::Error::LandmarkTooLarge) says.
+pub(super) fn landmark_too_large(row: usize, precision: Precision) -> String {
+    format!(
+        "landmark {row} is too large for the kernel's width: its squared distance or inner product overflows {precision}; leave it out, scale \
+         the data, or use a smaller gamma"
+    )
+}
+
+/// What [`Error::LandmarkOverflow`](super::Error::LandmarkOverflow) says.
+pub(super) fn landmark_overflow(kernel: &str, row: usize, value: f64, precision: Precision) -> String {
+    format!(
+        "the {kernel} kernel of landmark {row} with itself is {value:e}, which overflows {precision}; leave it out, scale the data, or use \
+         a smaller gamma or degree"
+    )
+}
+
 /// What [`Error::CodeUnderflow`](super::Error::CodeUnderflow) says.
 pub(super) fn code_underflow(n_samples: usize, largest: f64, power: u32) -> String {
     format!(

@@ -6,123 +6,18 @@ use faer::Mat;
 
 use super::checkpoint::Totals;
 use super::prepared::Prepared;
-use super::{BasisKind, KernelPca, Model, Parts, novelty, rounding};
+use super::spectrum::{CutShort, Spectrum};
+use super::{BasisKind, KernelPca, Model, Parts, novelty};
 use crate::choices::{Center, Negative, NegativeScope, SolverChoice, ZeroComponents};
 use crate::data::Points;
 use crate::eigen::{EigenPairs, Outcome};
 use crate::error::{Error, Result};
-use crate::gram::{Centering, StoreFormat};
+use crate::gram::StoreFormat;
 use crate::kernel::{Kernel, Pairing};
 use crate::memory;
 use crate::plan::Plan;
 use crate::record::{ExpansionRecord, KernelRecord, RECORD_VERSION, RunRecord};
 use crate::scalar::Precision;
-
-/// Eigenpairs and what they are measured against.
-pub(crate) struct Spectrum {
-    pub(crate) pairs: EigenPairs,
-    /// The trace of the (centred) matrix.
-    pub(crate) total: f64,
-    pub(crate) centering: Option<Centering>,
-    /// Why more pairs were not looked for, if there are more and they were wanted.
-    pub(crate) cut_short: Option<CutShort>,
-}
-
-/// What ended the search for a share of the variance before it was reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CutShort {
-    /// The watch said stop.
-    Stopped,
-    /// So many components would not have fitted.
-    OverBudget { n_components: usize },
-}
-
-impl Spectrum {
-    pub(crate) fn new(pairs: EigenPairs, diagonal: &[f64], centering: Option<Centering>) -> Self {
-        let trace: f64 = diagonal.iter().sum();
-        let n = diagonal.len() as f64;
-        let mean = centering.as_ref().map_or(0.0, |centering| centering.mean);
-        Self { pairs, total: trace - n * mean, centering, cut_short: None }
-    }
-
-    /// Eigenvalues below this cannot be told from rounding: entries are known to a few units in the last place, of the size they had
-    /// before centring, and such errors move eigenvalues by about that share of the largest eigenvalue before centring.
-    /// Tiles kept in fixed point have errors of their own, whose matrix has eigenvalues, too.
-    fn noise(&self, precision: Precision, kept: StoreFormat) -> f64 {
-        let n = self.centering.as_ref().map_or(1.0, |centering| centering.column_means.len() as f64);
-        let largest = self.pairs.values.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
-        let before = self.centering.as_ref().map_or(0.0, |centering| n * centering.mean.abs());
-        let factor = match precision {
-            Precision::F32 => 8.0,
-            // Double precision is what the algebra of the solver is done in, too, so its rounding counts as well.
-            Precision::F64 => 200.0,
-        };
-        let noise = factor * precision.epsilon() * largest.max(before);
-        match kept {
-            StoreFormat::Full => noise,
-            StoreFormat::Fixed16 => noise.max(rounding::of_independent_errors(self.pairs.vectors.nrows())),
-        }
-    }
-
-    /// The share of the total variance of each pair. Kernels with negative eigenvalues can have a total below what a single pair
-    /// holds; shares are then of all that was found.
-    fn shares(&self) -> Vec<f64> {
-        let found: f64 = self.pairs.values.iter().map(|value| value.abs()).sum();
-        let whole = self.total.max(found);
-        self.pairs.values.iter().map(|value| if whole > 0.0 { value.abs() / whole } else { 0.0 }).collect()
-    }
-
-    /// The share of the variance that the pairs explain.
-    pub(crate) fn explained(&self) -> f64 {
-        self.pairs.values.iter().sum::<f64>() / self.total
-    }
-
-    /// The fewest pairs that explain `share`, if these do.
-    pub(crate) fn pairs_for_share(&self, share: f64) -> Option<usize> {
-        let mut sum = 0.0;
-        // Rounding must not make the last component of an exact share miss it.
-        let wanted = share * self.total * (1.0 - 1e-12);
-        self.pairs
-            .values
-            .iter()
-            .position(|value| {
-                sum += value;
-                sum >= wanted
-            })
-            .map(|last| last + 1)
-    }
-
-    /// How many pairs might do, if eigenvalues go on falling as slowly as the last ones found.
-    pub(crate) fn guess_for_share(&self, share: f64, k: usize) -> usize {
-        let last = self.pairs.values.last().copied().unwrap_or(0.0);
-        let missing = share * self.total - self.pairs.values.iter().sum::<f64>();
-        let at_least = if last > 0.0 { k + (missing / last).ceil() as usize } else { 2 * k };
-        at_least.clamp(k + k / 2 + 1, 4 * k)
-    }
-
-    /// Whether the last pair is already rounding: there are no more.
-    pub(crate) fn has_all(&self, precision: Precision, kept: StoreFormat) -> bool {
-        self.pairs.values.last().is_none_or(|&value| value <= self.noise(precision, kept))
-    }
-
-    /// The first `k` pairs only.
-    pub(crate) fn truncated(mut self, k: usize) -> Self {
-        self.pairs.next = self.pairs.values.get(k).copied().or(self.pairs.next);
-        self.pairs.values.truncate(k);
-        self.pairs.residuals.truncate(k);
-        self.pairs.converged = self.pairs.converged.min(k);
-        self.pairs.vectors = self.pairs.vectors.subcols(0, k.min(self.pairs.vectors.ncols())).to_owned();
-        self
-    }
-}
-
-/// Negative eigenvalues larger than this share of the largest positive one mean something.
-pub(crate) const fn significant_negative(precision: Precision) -> f64 {
-    match precision {
-        Precision::F32 => 5e-3,
-        Precision::F64 => 1e-5,
-    }
-}
 
 /// Neighbours closer than this share of their size are as good as equal: which of them is kept is chance.
 const EQUAL_AT_CUT: f64 = 1e-3;
@@ -226,20 +121,7 @@ impl Finish<'_> {
     /// What the matrix that was multiplied with differs from the kernel's by, relative to the first eigenvalue: by its precision, and by
     /// what was kept of its tiles.
     fn lost(&self) -> f64 {
-        self.prepared.rounding + self.lost_by_keeping()
-    }
-
-    fn lost_by_keeping(&self) -> f64 {
-        let first = self.spectrum.pairs.values.iter().fold(0.0_f64, |m, value| m.max(value.abs()));
-        match (self.plan.store_format, self.prepared.fixed_point) {
-            (StoreFormat::Full, _) => 0.0,
-            _ if first == 0.0 => 0.0,
-            (StoreFormat::Fixed16, Some(change)) => change.share_of(first),
-            // No matrix of such errors has a larger norm.
-            (StoreFormat::Fixed16, None) => {
-                self.points.n_samples() as f64 * self.plan.store_format.entry_error() / first
-            }
-        }
+        self.prepared.rounding + self.spectrum.lost_by_keeping(self.plan.store_format, self.prepared.fixed_point)
     }
 
     /// Residuals are of the matrix that was multiplied with, by sums that are rounded: none is known below what that leaves.
@@ -269,7 +151,6 @@ impl Finish<'_> {
             return Ok(());
         }
         let pairs = &self.spectrum.pairs;
-        let largest = pairs.values.iter().copied().fold(0.0_f64, f64::max);
         let lowest = match self.settings.negative_scope {
             NegativeScope::Seen => pairs.most_negative,
             NegativeScope::Asked | NegativeScope::AskedByModulus => {
@@ -277,11 +158,9 @@ impl Finish<'_> {
             }
         };
         let Some(lowest) = lowest else { return Ok(()) };
-        let ratio = -lowest / largest.max(f64::MIN_POSITIVE);
-        // Tiles in fixed point have negative eigenvalues of their own.
-        if ratio <= significant_negative(self.prepared.precision).max(self.lost_by_keeping()) {
-            return Ok(());
-        }
+        let (precision, change) = (self.prepared.precision, self.prepared.fixed_point);
+        let share = self.spectrum.negative_share(lowest, precision, self.plan.store_format, change);
+        let Some(ratio) = share else { return Ok(()) };
         match self.settings.negative {
             Negative::Error => return Err(Error::NegativeEigenvalues { ratio, can_flip: true }),
             Negative::Clip => self
@@ -439,12 +318,6 @@ impl Finish<'_> {
             control_limits: None,
             nystrom: None,
         }
-    }
-}
-
-impl Spectrum {
-    fn nothing() -> Self {
-        Self { pairs: EigenPairs::empty(0), total: 0.0, centering: None, cut_short: None }
     }
 }
 

@@ -5,15 +5,16 @@
 use std::collections::BTreeMap;
 
 use super::checkpoint::{Journal, Totals};
-use super::finish::{Finish, Spectrum};
+use super::finish::Finish;
 use super::planned_gram::PlannedGram;
 use super::prepared::{Prepared, SpeedsFrom};
 use super::solve::{Operator, Run};
+use super::spectrum::Spectrum;
 use super::{KernelPca, Model, start};
 use crate::choices::Components;
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::gram::{Counted, Element, Store, diagonal};
+use crate::gram::{Counted, Element, Store, largest_on_diagonal};
 use crate::kernel::{Kernel, Pairing};
 use crate::plan::Plan;
 use crate::scalar::Precision;
@@ -52,18 +53,17 @@ pub(crate) fn out_of_range(kernel: &Kernel, precision: Precision, points: &Point
         return None;
     }
     let (smallest, largest) = match precision {
-        Precision::F32 => (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX)),
+        Precision::F32 => (f64::from(f32::MIN_POSITIVE), precision.largest()),
         // Images of vectors are squared.
-        Precision::F64 => (f64::MIN_POSITIVE.sqrt(), f64::MAX.sqrt()),
+        Precision::F64 => (f64::MIN_POSITIVE.sqrt(), precision.largest().sqrt()),
     };
-    let diagonal = diagonal(kernel, points).ok()?;
-    let (row, &value) = diagonal.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let (row, value) = largest_on_diagonal(kernel, points).ok()??;
     let (kernel, n_samples) = (kernel.name().to_owned(), points.n_samples());
-    let sum = value * n_samples as f64;
+    let sum = value.abs() * n_samples as f64;
     if sum > largest {
         Some(Error::KernelOverflow { kernel, row, value, precision, n_samples })
-    } else if value > 0.0 && sum < smallest {
-        Some(Error::KernelUnderflow { kernel, value, precision, n_samples })
+    } else if sum > 0.0 && sum < smallest {
+        Some(Error::KernelUnderflow { kernel, value: value.abs(), precision, n_samples })
     } else {
         None
     }

@@ -131,6 +131,8 @@ impl KernelPca {
     }
 
     /// Asks for the fewest components that explain this share of the variance, instead of a number of them.
+    ///
+    /// Of a kernel whose negative eigenvalues are [clipped or flipped](Self::negative), or an error only among those that were [asked for](Self::negative_scope), it is a share of the sum of the eigenvalues that count, for which all of them are looked for.
     #[must_use]
     pub fn variance(mut self, share: f64) -> Self {
         self.components = Components::Variance(share);

@@ -28,7 +28,7 @@
 use faer::{Mat, MatRef};
 
 use super::Model;
-use super::fitted::PackedSlab;
+use super::transform::PackedSlab;
 use crate::data::Points;
 use crate::eigen::EigenPairs;
 use crate::error::{Error, Result};

@@ -53,7 +53,7 @@ impl<T: Element> PlannedGram<T> {
             *plan = replan(prepared)?;
         }
         let copy = if plan.packs_per_tile { PackedCopy::PerTile } else { PackedCopy::Kept };
-        let tiles = context.threads.run(|| KernelGram::<T>::with_copy(copy, points, &prepared.kernel, store))?;
+        let tiles = KernelGram::<T>::watched(copy, points, &prepared.kernel, store, context)?;
         Ok(Self::Tiles(Box::new(tiles)))
     }
 

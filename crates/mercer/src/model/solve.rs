@@ -3,8 +3,8 @@
 use faer::Mat;
 
 use super::checkpoint::{FileKeeper, Journal, Totals};
-use super::finish::{CutShort, Spectrum};
 use super::prepared::Prepared;
+use super::spectrum::{CutShort, Spectrum};
 use super::{KernelPca, expanded};
 use crate::choices::{Center, Negative, NegativeScope, SolverChoice};
 use crate::data::Points;
@@ -112,7 +112,7 @@ impl Run<'_> {
         diagonal: &[f64],
         context: &impl Fn(Phase) -> Context<'c>,
     ) -> Result<Spectrum> {
-        let n = points.n_samples();
+        let (n, order) = (points.n_samples(), self.settings.order());
         let mut found: Option<Spectrum> = None;
         let resumed = self.journal.and_then(|journal| journal.earlier.as_ref());
         let mut k = resumed.map_or(self.settings.first_components(n), |earlier| earlier.n_pairs);
@@ -125,14 +125,17 @@ impl Run<'_> {
                 }
                 (outcome, _) => outcome?,
             };
-            let spectrum = Spectrum::new(pairs, diagonal, self.operator.centering(&context(Phase::Solving))?);
-            if let Some(enough) = spectrum.pairs_for_share(share) {
+            let mut spectrum = Spectrum::new(pairs, diagonal, self.operator.centering(&context(Phase::Solving))?);
+            let has_all = k == n || spectrum.has_all(order, prepared.precision, plan.store_format);
+            let is_converged = spectrum.pairs.outcome == Outcome::Converged;
+            if self.is_diminished(prepared, plan, &spectrum) {
+                spectrum.count(order, has_all && is_converged);
+            }
+            if let Some(enough) = spectrum.pairs_for_share(order, share) {
                 return Ok(spectrum.truncated(enough));
             }
-            let is_last = k == n
-                || spectrum.has_all(prepared.precision, plan.store_format)
-                || spectrum.pairs.outcome != Outcome::Converged;
-            let next = spectrum.guess_for_share(share, k).min(n);
+            let is_last = has_all || !is_converged;
+            let next = spectrum.guess_for_share(order, share, k).min(n);
             start = Some(spectrum.pairs.vectors.clone());
             found = Some(spectrum);
             if is_last {
@@ -151,12 +154,17 @@ impl Run<'_> {
             }
         }
         let spectrum = found.expect("every way out of the loop has found something");
-        prepared.warnings.push(format!(
-            "{} components explain {:.4} of the variance, not the {share} asked for",
-            spectrum.pairs.values.len(),
-            spectrum.explained()
-        ));
+        prepared.warnings.push(spectrum.shortfall(share));
         Ok(spectrum)
+    }
+
+    /// Whether negative eigenvalues diminish the trace that shares of the variance are of. Where they are an error in any case, no more pairs are looked for.
+    fn is_diminished(&self, prepared: &Prepared, plan: &Plan, spectrum: &Spectrum) -> bool {
+        let KernelPca { negative, negative_scope, .. } = self.settings;
+        let is_error = *negative == Negative::Error && *negative_scope == NegativeScope::Seen;
+        !is_error
+            && !prepared.kernel.is_positive_definite()
+            && spectrum.has_negative(prepared.precision, plan.store_format, prepared.fixed_point)
     }
 }
 

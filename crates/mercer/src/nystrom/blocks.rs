@@ -129,6 +129,33 @@ pub(super) fn check_block(block: &Points, d: usize, before: usize) -> Result<()>
     })
 }
 
+/// The same error with the number among all `n` rows of one that is too large, which was counted in a sample of them.
+pub(super) fn among_all(error: Error, sample: &Points, source: &mut dyn RowBlocks, n: usize) -> Error {
+    let (Error::TooLarge { row, .. } | Error::TooFarApart { row, .. } | Error::KernelOverflow { row, .. }) = error
+    else {
+        return error;
+    };
+    let (wanted, mut before, mut place) = (sample.row(row), 0, None);
+    let outcome = source.visit(&mut |block| {
+        if place.is_none() {
+            place = (0..block.n_samples()).find(|&row| block.row(row) == wanted).map(|row| before + row);
+        }
+        before += block.n_samples();
+        Ok(())
+    });
+    let error = match (outcome, place) {
+        (Ok(()), Some(place)) => error.with_row(|_| place),
+        // Rows that cannot be had again are no reason to hide what is wrong.
+        _ => error,
+    };
+    match error {
+        Error::KernelOverflow { kernel, row, value, precision, .. } => {
+            Error::KernelOverflow { kernel, row, value, precision, n_samples: n }
+        }
+        other => other,
+    }
+}
+
 fn keep(kept: &mut Kept, place: usize, row: RowsRef<'_>) -> Result<()> {
     fn put<T: Copy>(values: &mut Vec<T>, place: usize, row: &[T]) {
         let start = place * row.len();

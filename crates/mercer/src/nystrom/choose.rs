@@ -8,8 +8,8 @@ use super::settings::{Landmarks, Nystrom};
 use super::{kmeans, leverage, rpcholesky};
 use crate::data::{Points, sample_rows};
 use crate::error::{Error, Result};
-use crate::gram::slab_product;
-use crate::kernel::Kernel;
+use crate::gram::{largest_on_diagonal_watched, slab_product};
+use crate::kernel::{Kernel, Pairing};
 use crate::scalar::Precision;
 use crate::watch::Context;
 
@@ -33,6 +33,7 @@ pub(super) fn landmarks(
     let n = points.n_samples();
     let (m, seed) = (settings.count(n), settings.seed);
     room::check(settings, n, m, room::row_size(points, kernel, precision))?;
+    refuse_overflow(points, kernel, precision, context)?;
     let pool = || Pool::new(points, kernel, precision, pool_size(n, m), seed.wrapping_add(0x9e37), context);
     let rows_of = |pool: &Pool, places: Vec<usize>| -> (Vec<usize>, u64) {
         (places.into_iter().map(|place| pool.rows[place]).collect(), pool.computed())
@@ -124,7 +125,9 @@ pub(super) fn check_against(
     }
     let (point, one) = (points.select(&[0]), Mat::full(1, 1, 1.0));
     let Err(Error::TooLarge { .. }) = slab_product(kernel, landmarks, &point, one.as_ref(), precision, context) else {
-        return Ok(());
+        let overflow =
+            |(row, value)| Error::LandmarkOverflow { kernel: kernel.name().to_owned(), row, value, precision };
+        return overflowing(landmarks, kernel, precision, context)?.map_or(Ok(()), |place| Err(overflow(place)));
     };
     let size = |x: Vec<f64>| x.into_iter().fold(0.0, |largest: f64, x| x.abs().max(largest));
     let sizes = (0..landmarks.n_samples()).map(|row| (row, size(landmarks.row(row))));
@@ -133,4 +136,35 @@ pub(super) fn check_against(
         Some((row, largest)) if largest > size(point.row(0)) => Err(Error::LandmarkTooLarge { row, precision }),
         _ => Ok(()),
     }
+}
+
+/// Refuses points whose kernel values overflow, by the row that has the largest.
+fn refuse_overflow(points: &Points, kernel: &Kernel, precision: Precision, context: &Context<'_>) -> Result<()> {
+    let Some((row, value)) = overflowing(points, kernel, precision, context)? else { return Ok(()) };
+    let (kernel, n_samples) = (kernel.name().to_owned(), points.n_samples());
+    Err(Error::KernelOverflow { kernel, row, value, precision, n_samples })
+}
+
+/// The row whose kernel with itself is the largest, and that value, if it is too large for the precision.
+///
+/// The kernel of two rows is no larger than the larger of their own, as long as it is positive semi-definite. A polynomial with a negative `coef0`
+/// is not: where only values between rows overflow, the sums over rows tell it.
+fn overflowing(
+    points: &Points,
+    kernel: &Kernel,
+    precision: Precision,
+    context: &Context<'_>,
+) -> Result<Option<(usize, f64)>> {
+    // No hyperbolic tangent is larger than one.
+    let is_bounded = matches!(kernel, Kernel::Sigmoid(_));
+    if is_bounded || kernel.pairing() != Some(Pairing::InnerProduct) {
+        return Ok(None);
+    }
+    let largest = largest_on_diagonal_watched(kernel, points, context)?;
+    Ok(largest.filter(|&(_, value)| overflows(value, precision)))
+}
+
+/// Whether a kernel value is too large for the precision.
+pub(super) fn overflows(value: f64, precision: Precision) -> bool {
+    value.is_nan() || value.abs() > precision.largest()
 }

@@ -41,10 +41,12 @@ const ROWS_AT_ONCE: usize = 1024;
 
 /// `m` centres, in the precision of the pool.
 pub(super) fn choose(pool: &Pool, m: usize, seed: u64, context: &Context<'_>) -> Result<Points> {
-    match pool.precision {
+    let centers = match pool.precision {
         Precision::F32 => Clustering::<f32>::new(pool)?.centers(m, seed, context),
         Precision::F64 => Clustering::<f64>::new(pool)?.centers(m, seed, context),
-    }
+    };
+    // Rows are counted in the pool until here.
+    centers.map_err(|error| error.with_row(|row| pool.rows[row]))
 }
 
 struct Clustering<'a, T> {
@@ -143,7 +145,9 @@ impl<'a, T: Element> Clustering<'a, T> {
         for first in (0..n).step_by(ROWS_AT_ONCE) {
             let rows = first..n.min(first + ROWS_AT_ONCE);
             let count = rows.len();
-            cross.fill(&self.points.slice(rows), values.as_mut().subcols_mut(0, count), context)?;
+            cross
+                .fill(&self.points.slice(rows), values.as_mut().subcols_mut(0, count), context)
+                .map_err(|error| error.with_row(|row| first + row))?;
             nearest.extend((0..count).map(|column| {
                 let closest = |best: (usize, T), (place, &value): (usize, &T)| {
                     if value > best.1 { (place, value) } else { best }

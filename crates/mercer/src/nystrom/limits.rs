@@ -21,7 +21,7 @@ pub(super) const LIMIT_ROWS: usize = 4096;
 /// Features of some rows.
 pub(super) struct Kept<T> {
     /// Rows in all.
-    n: usize,
+    pub(super) n: usize,
     /// One column per row.
     features: Mat<T>,
     diagonal: Vec<f64>,

@@ -73,7 +73,10 @@ pub(super) fn new(
             let lines: Vec<Vec<f64>> = rows.iter().map(|&row| points.row(row)).collect();
             Mat::from_fn(rows.len(), rows.len(), |i, j| 0.5 * (lines[i][rows[j]] + lines[j][rows[i]]))
         }
-        _ => square_matrix(&kernel, &chosen.points, context)?,
+        (_, rows) => {
+            let in_points = |row: usize| rows.as_ref().map_or(row, |rows| rows[row]);
+            square_matrix(&kernel, &chosen.points, context).map_err(|error| error.with_row(in_points))?
+        }
     };
     let (normalization, rank) = context.run_unless_stopped(move || inverse_root(square.as_ref(), precision))??;
     let Chosen { points: landmarks, rows, entries: chosen_entries } = chosen;
@@ -214,11 +217,11 @@ impl FeatureMap {
 
     /// The trace of what is missing: `Σ k(x, x) − Σ ‖features of x‖²`. It bounds the error of every product with the kernel matrix.
     ///
-    /// For kernels that are positive semi-definite it is not negative but for rounding.
+    /// For kernels that are positive semi-definite it is not negative but for rounding. For a precomputed kernel the points are the matrix.
     ///
     /// # Errors
     ///
-    /// As [`transform`](Self::transform).
+    /// As [`transform`](Self::transform), and if the matrix of a precomputed kernel is not square.
     pub fn trace_error(&self, points: &Points) -> Result<f64> {
         self.trace_error_watched(points, &Threads::all()?, &Watch::new())
     }
@@ -230,6 +233,11 @@ impl FeatureMap {
     /// As [`trace_error`](Self::trace_error), and [`Error::Interrupted`].
     pub fn trace_error_watched(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<f64> {
         const ROWS: usize = 4096;
+        let (rows, columns) = (points.n_samples(), points.n_features());
+        if matches!(self.kernel, Kernel::Precomputed) && rows != columns {
+            // Its diagonal is needed.
+            return Err(Error::NotSquare { rows, columns });
+        }
         let mut missing: f64 = diagonal(&self.kernel, points)?.iter().sum();
         for first in (0..points.n_samples()).step_by(ROWS) {
             let rows = first..points.n_samples().min(first + ROWS);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
-use super::blocks::{RowBlocks, check_block, reservoir};
+use super::blocks::{RowBlocks, among_all, check_block, reservoir};
 use super::choose::{self, Chosen};
 use super::factor::{Factor, SPLIT};
 use super::limits::Kept;
@@ -16,7 +16,7 @@ use super::settings::{Landmarks, Nystrom};
 use super::steady::{self, Steady};
 use super::sums::Sums;
 use crate::choices::{Center, MemoryBudget};
-use crate::data::{Points, sample_rows};
+use crate::data::{Points, Scaling, sample_rows};
 use crate::eigen::{BlockKrylov, EigenSolver, Order, Outcome, Request, small_eigen};
 use crate::error::{Error, Result};
 use crate::gram::{Centering, Cross, Element, SymmetricOperator, square_matrix};
@@ -83,6 +83,17 @@ pub(super) struct Task<'a> {
     pub(super) warnings: Vec<String>,
 }
 
+/// What that pass is made with.
+struct Ready<T> {
+    factor: Factor,
+    /// What was added to the diagonal of the landmarks' matrix.
+    shift: f64,
+    /// The landmarks that the factor keeps.
+    basis: Points,
+    probe: Probe<T>,
+    cross: Cross<T>,
+}
+
 impl NystromPca {
     /// Two centred components over these landmarks.
     pub fn new(nystrom: Nystrom) -> Self {
@@ -110,6 +121,29 @@ impl NystromPca {
     pub fn accuracy(mut self, accuracy: f64) -> Self {
         self.accuracy = Some(accuracy);
         self
+    }
+
+    /// The same of points that go through a scaling first ([`Model::with_scaling`]): as [`Nystrom::scaled_by`].
+    ///
+    /// ```
+    /// use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
+    /// use mercer::{Kernel, Points, data::{Moments, Scaling}};
+    ///
+    /// let points = Points::from_f64((0..40).map(|i| f64::from(i * i)).collect::<Vec<_>>(), 20, 2)?;
+    /// let scaling = Scaling::standardizing(&Moments::of(&points));
+    /// let nystrom = Nystrom::new(Kernel::gaussian(0.5)?).landmarks(Landmarks::Given(points.slice(0..5)));
+    /// let pca = NystromPca::new(nystrom).scaled_by(&scaling)?;
+    /// let model = pca.fit(&scaling.apply(&points)?)?.with_scaling(scaling)?;
+    /// assert_eq!(model.basis().row(0), model.scaling().expect("there is one").apply(&points)?.row(0));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Nystrom::scaled_by`].
+    pub fn scaled_by(mut self, scaling: &Scaling) -> Result<Self> {
+        self.nystrom = self.nystrom.scaled_by(scaling)?;
+        Ok(self)
     }
 
     /// Learns the components of points.
@@ -165,9 +199,11 @@ impl NystromPca {
         let context = Context::new(&threads, watch, Phase::Starting);
         let (pool, n) = self.sample(source, &context)?;
         self.check(n)?;
-        let (kernel, warnings) = self.kernel_for(&pool, &context)?;
+        let told = self.kernel_for(&pool, &context).map_err(|error| among_all(error, &pool, source, n));
+        let (kernel, warnings) = told?;
         let precision = self.nystrom.precision_of(&pool);
-        let chosen = choose::landmarks(&self.beside(&pool), &pool, &kernel, precision, &context)?;
+        let chosen = choose::landmarks(&self.beside(&pool), &pool, &kernel, precision, &context)
+            .map_err(|error| among_all(error, &pool, source, n))?;
         let seconds = BTreeMap::from([("choosing".to_owned(), whole.seconds())]);
         let probed = self.probed(&pool, &chosen);
         let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: false, seconds, warnings };
@@ -247,6 +283,23 @@ impl NystromPca {
         Error::NoVariance { n_samples }
     }
 
+    /// What is known before the pass over all rows.
+    fn prepare<T: Element>(&self, task: &Task<'_>, context: &Context<'_>) -> Result<Ready<T>> {
+        let square = square_matrix(task.kernel, &task.chosen.points, context)?;
+        let landmarks = (task.kernel, &task.chosen.points);
+        let Steady { factor, shift } =
+            steady::factorise::<T>(square, landmarks, &task.probed, task.precision, context)?;
+        refuse_negative_pivot(task, &factor, context)?;
+        if factor.rank() == 0 {
+            return Err(self.no_variance(task));
+        }
+        let basis = task.chosen.points.select(&factor.kept);
+        let probe = Probe::new(task.probed.clone(), factor.rank());
+        let both = both(&basis, probe.points())?;
+        let cross = context.threads.run(|| Cross::new(&both, task.kernel))?;
+        Ok(Ready { factor, shift, basis, probe, cross })
+    }
+
     fn learn_in<T: Element>(
         &self,
         mut task: Task<'_>,
@@ -255,30 +308,12 @@ impl NystromPca {
     ) -> Result<Model> {
         let context = Context::new(context.threads, context.watch, Phase::Solving);
         let solving = Stopwatch::start();
-        let square = square_matrix(task.kernel, &task.chosen.points, &context)?;
-        let landmarks = (task.kernel, &task.chosen.points);
-        let Steady { factor, shift } =
-            steady::factorise::<T>(square, landmarks, &task.probed, task.precision, &context)?;
-        refuse_negative_pivot(&task, &factor, &context)?;
-        if factor.rank() == 0 {
-            return Err(self.no_variance(&task));
-        }
-        let basis = task.chosen.points.select(&factor.kept);
-        let probe = Probe::new(task.probed.clone(), factor.rank());
-        let both = both(&basis, probe.points())?;
-        let cross = context.threads.run(|| Cross::<T>::new(&both, task.kernel))?;
-        let (d, n) = (source.n_features(), task.n);
+        let ready = self.prepare::<T>(&task, &context);
+        let Ready { factor, shift, basis, probe, cross } =
+            ready.map_err(|error| told_of_rows::<T>(error, &task, source, &context))?;
+        let n = task.n;
         let mut sums = Sums::new(task.kernel, &cross, &factor, probe, Kept::new(n, factor.rank()));
-        source.visit(&mut |block| {
-            if !task.is_checked {
-                check_block(block, d, sums.n)?;
-            }
-            context.report_fraction(sums.n as f64 / n as f64);
-            sums.add(block, &context)
-        })?;
-        if sums.n != n {
-            return Err(Error::invalid("blocks", format!("the {n} rows of the first pass in the second"), sums.n));
-        }
+        add_all(&mut sums, &task, source, &context)?;
         let mean = sums.mean();
         let center = (self.center == Center::Yes).then_some(mean.as_slice());
         let (mut values, mut vectors, solver) = self.solve(&sums.second_moments(center), &context)?;
@@ -290,6 +325,9 @@ impl NystromPca {
         values.truncate(kept);
         vectors = vectors.subcols(0, kept).to_owned();
         let residuals = sums.probe.residuals((&values, vectors.as_ref()), center, (&factor, &cross), n, &context)?;
+        if !residuals.iter().all(|residual| residual.is_finite()) {
+            return Err(sums.overflow());
+        }
         let limits = sums.kept.limits(task.kernel, (&values, vectors.as_ref()), center, &context);
         let mut coefficients = context.threads.run(|| factor.backward(vectors));
         fix_signs(&mut coefficients);
@@ -331,6 +369,39 @@ impl NystromPca {
         values.truncate(k);
         Ok((values, vectors.subcols(0, k).to_owned(), "dense"))
     }
+}
+
+/// The same error with the number among all rows of one that is too large and was met among landmarks or rows that residuals are measured on.
+fn told_of_rows<T: Element>(error: Error, task: &Task<'_>, source: &mut dyn RowBlocks, context: &Context<'_>) -> Error {
+    if !matches!(error, Error::TooLarge { .. }) {
+        return error;
+    }
+    let Ok(some) = both(&task.chosen.points, &task.probed) else { return error };
+    match context.threads.run(|| Cross::<T>::new(&some, task.kernel)) {
+        Err(largest) => among_all(largest, &some, source, task.n),
+        Ok(_) => error,
+    }
+}
+
+/// Adds all rows to the sums.
+fn add_all<T: Element>(
+    sums: &mut Sums<'_, T>,
+    task: &Task<'_>,
+    source: &mut dyn RowBlocks,
+    context: &Context<'_>,
+) -> Result<()> {
+    let (d, n) = (source.n_features(), task.n);
+    source.visit(&mut |block| {
+        if !task.is_checked {
+            check_block(block, d, sums.n)?;
+        }
+        context.report_fraction(sums.n as f64 / n as f64);
+        sums.add(block, context)
+    })?;
+    if sums.n != n {
+        return Err(Error::invalid("blocks", format!("the {n} rows of the first pass in the second"), sums.n));
+    }
+    if sums.explained().is_finite() { Ok(()) } else { Err(sums.overflow()) }
 }
 
 /// The matrix of the small problem as an operator.

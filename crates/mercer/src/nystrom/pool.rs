@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use faer::Mat;
 
 use crate::data::{Points, sample_rows};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gram::{Cross, diagonal, square_matrix};
 use crate::kernel::Kernel;
 use crate::scalar::Precision;
@@ -51,10 +51,16 @@ impl Pool {
     ) -> Result<Self> {
         let rows = sample_rows(points.n_samples(), size, seed);
         let sample = if rows.len() == points.n_samples() { points.clone() } else { points.select(&rows) };
+        // By their numbers among all points.
+        let in_points = |error: Error| error.with_row(|row| rows[row]);
         let entries = match (kernel, precision) {
             (Kernel::Precomputed, _) => Entries::Given(points.clone()),
-            (_, Precision::F32) => Entries::F32(context.threads.run(|| Cross::new(&sample, kernel))?),
-            (_, Precision::F64) => Entries::F64(context.threads.run(|| Cross::new(&sample, kernel))?),
+            (_, Precision::F32) => {
+                Entries::F32(context.threads.run(|| Cross::new(&sample, kernel)).map_err(in_points)?)
+            }
+            (_, Precision::F64) => {
+                Entries::F64(context.threads.run(|| Cross::new(&sample, kernel)).map_err(in_points)?)
+            }
         };
         Ok(Self { rows, points: sample, kernel: kernel.clone(), precision, entries, computed: AtomicU64::new(0) })
     }
@@ -99,6 +105,7 @@ impl Pool {
             return Ok(Mat::from_fn(places.len(), places.len(), |i, j| 0.5 * (at(i, j) + at(j, i))));
         }
         self.computed.fetch_add((places.len() * places.len()) as u64, Ordering::Relaxed);
-        square_matrix(&self.kernel, &self.points.select(places), context)
+        let square = square_matrix(&self.kernel, &self.points.select(places), context);
+        square.map_err(|error| error.with_row(|row| self.rows[places[row]]))
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::map::FeatureMap;
 use super::{choose, map, room};
 use crate::choices::MemoryBudget;
-use crate::data::Points;
+use crate::data::{Points, Scaling};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::model::KernelChoice;
@@ -52,6 +52,26 @@ impl Landmarks {
             Self::Leverage => "leverage",
             Self::Given(_) | Self::Rows(_) => "given",
         }
+    }
+
+    /// The same among points that go through a scaling first: those that are given as points go through it with them.
+    ///
+    /// ```
+    /// use mercer::{Points, data::Scaling, nystrom::Landmarks};
+    ///
+    /// let given = Landmarks::Given(Points::from_f64(vec![1.0, 3.0], 2, 1)?);
+    /// let Landmarks::Given(scaled) = given.scaled_by(&Scaling::uniform(2.0, 1)?)? else { panic!("points stay points") };
+    /// assert_eq!((scaled.row(0), scaled.row(1)), (vec![2.0], vec![6.0]));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If they are points with another number of columns than the scaling, or with numbers that are not finite.
+    pub fn scaled_by(self, scaling: &Scaling) -> Result<Self> {
+        let Self::Given(landmarks) = &self else { return Ok(self) };
+        choose::check_given(landmarks, scaling.n_features())?;
+        Ok(Self::Given(scaling.apply(landmarks)?))
     }
 
     /// How many there are, if that is part of the choice.
@@ -184,6 +204,28 @@ impl Nystrom {
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self
+    }
+
+    /// The same among points that go through a scaling first: landmarks that are given as points go through it with them.
+    ///
+    /// ```
+    /// use mercer::nystrom::{Landmarks, Nystrom};
+    /// use mercer::{Kernel, Points, data::Scaling};
+    ///
+    /// let points = Points::from_f64(vec![0.0, 1.0, 3.0], 3, 1)?;
+    /// let given = Nystrom::new(Kernel::gaussian(0.5)?).landmarks(Landmarks::Given(points.slice(1..3)));
+    /// let double = Scaling::uniform(2.0, 1)?;
+    /// let map = given.scaled_by(&double)?.map(&double.apply(&points)?)?;
+    /// assert_eq!((map.landmarks().row(0), map.landmarks().row(1)), (vec![2.0], vec![6.0]));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If such landmarks have another number of columns than the scaling, or numbers that are not finite.
+    pub fn scaled_by(mut self, scaling: &Scaling) -> Result<Self> {
+        self.landmarks = self.landmarks.scaled_by(scaling)?;
+        Ok(self)
     }
 
     /// The same landmarks of another kernel.

@@ -5,12 +5,13 @@ use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Accum, Mat, Par};
 use rayon::prelude::*;
 
+use super::choose::overflows;
 use super::factor::Factor;
 use super::limits::Kept;
 use super::residuals::Probe;
 use crate::data::Points;
-use crate::error::Result;
-use crate::gram::{Cross, Element, diagonal};
+use crate::error::{Error, Result};
+use crate::gram::{Cross, Element, diagonal, each_below};
 use crate::kernel::Kernel;
 use crate::watch::Context;
 
@@ -41,6 +42,8 @@ pub(super) struct Sums<'a, T> {
     pub(super) total: Vec<f64>,
     /// `Σ k(x, x)`.
     pub(super) trace: f64,
+    /// The row that has the largest of these by modulus, and it.
+    largest: (usize, f64),
     pub(super) n: usize,
     pub(super) probe: Probe<T>,
     pub(super) kept: Kept<T>,
@@ -65,6 +68,7 @@ impl<'a, T: Element> Sums<'a, T> {
             scatter: Mat::zeros(r, r),
             total: vec![0.0; r],
             trace: 0.0,
+            largest: (0, 0.0),
             n: 0,
             probe,
             kept,
@@ -80,9 +84,12 @@ impl<'a, T: Element> Sums<'a, T> {
     }
 
     fn add_block(&mut self, points: &Points, context: &Context<'_>) -> Result<()> {
-        let count = points.n_samples();
+        let (first, count) = (self.n, points.n_samples());
+        let diagonal = diagonal(self.kernel, points)?;
+        self.note_largest(&diagonal)?;
         let mut values = self.values.as_mut().subcols_mut(0, count);
-        self.cross.fill(points, values.as_mut(), context)?;
+        let filled = self.cross.fill(points, values.as_mut(), context);
+        filled.map_err(|error| error.with_row(|row| first + row))?;
         let (mut features, sampled) = values.split_at_row_mut(self.lower.nrows());
         let (lower, r) = (self.lower.as_ref(), self.lower.nrows());
         let totals: Vec<Vec<f64>> = context.threads.run(|| {
@@ -120,11 +127,27 @@ impl<'a, T: Element> Sums<'a, T> {
             self.total.iter_mut().zip(total).for_each(|(sum, part)| *sum += part);
         }
         self.probe.add(sampled.as_ref(), features, context);
-        let diagonal = diagonal(self.kernel, points)?;
-        self.kept.add(self.n, features, &diagonal);
+        self.kept.add(first, features, &diagonal);
         self.trace += diagonal.iter().sum::<f64>();
         self.n += count;
         Ok(())
+    }
+
+    /// Takes note of the largest of the next rows' kernel values with themselves, and refuses one that overflows.
+    fn note_largest(&mut self, diagonal: &[f64]) -> Result<()> {
+        for (i, &value) in diagonal.iter().enumerate() {
+            // A polynomial with a negative `coef0` has negative ones.
+            if value.is_nan() || value.abs() > self.largest.1.abs() {
+                self.largest = (self.n + i, value);
+            }
+        }
+        if overflows(self.largest.1, T::PRECISION) { Err(self.overflow()) } else { Ok(()) }
+    }
+
+    /// That sums overflow, told by the row whose kernel with itself is the largest.
+    pub(super) fn overflow(&self) -> Error {
+        let (kernel, (row, value)) = (self.kernel.name().to_owned(), self.largest);
+        Error::KernelOverflow { kernel, row, value, precision: T::PRECISION, n_samples: self.kept.n }
     }
 
     /// The mean of the features.
@@ -141,6 +164,11 @@ impl<'a, T: Element> Sums<'a, T> {
     pub(super) fn second_moments(&self, center: Option<&[f64]>) -> Mat<f64> {
         let (r, n) = (self.scatter.nrows(), self.n as f64);
         let away = |i: usize, j: usize| center.map_or(0.0, |center| n * center[i] * center[j]);
-        Mat::from_fn(r, r, |i, j| self.scatter[(i.max(j), i.min(j))] - away(i, j))
+        let mut moments = Mat::zeros(r, r);
+        each_below(r, |i, j| {
+            let sum = self.scatter[(i, j)];
+            (moments[(i, j)], moments[(j, i)]) = (sum - away(i, j), sum - away(j, i));
+        });
+        moments
     }
 }

@@ -85,8 +85,9 @@ impl Learner {
     pub(super) fn directions(&self) -> Result<(&Memory, Directions)> {
         let p = self.settings.n_components;
         let memory = match &self.memory {
-            Some(memory) if self.started == p || (self.started > 0 && self.n_counted() >= p) => memory,
-            _ if self.n_counted() < p => return Err(Error::TooFewRows { needed: p, found: self.n_counted() }),
+            _ if self.n_counted() == 0 => return Err(Error::TooFewRows { needed: 1, found: 0 }),
+            // There are as many directions as components have begun, however few rows that are.
+            Some(memory) if self.started > 0 => memory,
             _ => {
                 let requirement = format!(
                     "at most the number of different rows so far whose kernel with themselves is positive ({})",

@@ -260,7 +260,7 @@ impl Learner {
     ///
     /// # Errors
     ///
-    /// If the row has no numbers, another width than those before, a number that is not finite, or kernel values that overflow.
+    /// If the row has no numbers, another width than those before, a number that is not finite, or kernel values or a squared norm that overflow.
     pub fn learn_row(&mut self, x: &[f64]) -> Result<Seen> {
         self.check(x, self.n_seen)?;
         self.prepare(x.len())?;

@@ -8,6 +8,7 @@ use super::span::Span;
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Parameter};
+use crate::tile::can_be_packed;
 
 /// What the square of an output may be: sums of those of the last rows stay finite.
 const LARGEST_OUTPUT_SQUARED: f64 = f64::MAX / 4096.0;
@@ -185,17 +186,27 @@ impl Learner {
             let advice = "the model that components began as scales rows, and this one is far from its points";
             return Err(Error::TooLargeToLearn { row, product: "scaled value", advice });
         }
-        let square = self.settings.kernel.evaluate(x, x)?;
-        if square.abs() <= LARGEST_SQUARE {
-            return Ok(square);
-        }
         let kernel = &self.settings.kernel;
+        let square = kernel.evaluate(x, x)?;
+        if square.abs() <= LARGEST_SQUARE {
+            return self.check_distance(x, row).map(|()| square);
+        }
         if matches!(kernel, Kernel::Custom(_)) && !square.is_finite() {
             return Err(Error::CustomKernel { kernel: kernel.name().to_owned(), row, column: row, value: square });
         }
         let has_width = kernel.parameter(Parameter::Gamma).is_some();
         let advice = if has_width { "scale the data, or use a smaller gamma" } else { "scale the data" };
         Err(Error::TooLargeToLearn { row, product: "kernel with itself", advice })
+    }
+
+    /// Refuses a row that a model could not be used with, though the kernel of the row with itself is a number, as that of any row is where kernels are of
+    /// distances.
+    fn check_distance(&self, x: &[f64], row: usize) -> Result<()> {
+        if can_be_packed(&self.settings.kernel, x) {
+            return Ok(());
+        }
+        let advice = "scale the data, or use a smaller gamma";
+        Err(Error::TooLargeToLearn { row, product: "squared norm", advice })
     }
 
     /// Refuses a row whose inner products with components are too large to be squared.

@@ -42,7 +42,8 @@ impl Learner {
     /// rows in memory have no room for is measured on the last 512 rows, and counts as far as the component has been learned anew since. A component that keeps a length of about one is never further
     /// away than its own length and one.
     ///
-    /// It is a rough guide, of the right size within a factor of a few (DESIGN.md has trials).
+    /// It is a rough guide, of the right size within a factor of a few (DESIGN.md has trials). Where rows are dropped it is mostly too large: their parts
+    /// do not all point the same way.
     ///
     /// ```
     /// use mercer::Kernel;
@@ -87,7 +88,7 @@ impl Learner {
     ///     for row in 0..2000 {
     ///         learner.learn_row(&[f64::from(row * 7 % 101) * 0.1])?;
     ///     }
-    ///     learner.mean_error()
+    ///     learner.mean_drift()
     /// };
     /// // The images of these rows span about ten directions.
     /// assert!(learned(2)? > 0.2);
@@ -98,7 +99,7 @@ impl Learner {
     /// # Errors
     ///
     /// If the kernel is a function that fails.
-    pub fn mean_error(&self) -> Result<f64> {
+    pub fn mean_drift(&self) -> Result<f64> {
         let last = match self.memory.as_ref().filter(|_| self.is_centered()) {
             Some(memory) => LastRows::of(self, memory, None)?,
             None => None,

@@ -40,7 +40,7 @@ impl Learner {
     ///
     /// # Errors
     ///
-    /// If fewer rows than components have been seen, or no component has a length in feature space.
+    /// If no row has been seen, or no component has a length in feature space.
     pub fn model(&self) -> Result<Model> {
         let (memory, directions) = self.directions()?;
         let mut coefficients = directions.coefficients(memory);

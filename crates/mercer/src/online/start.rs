@@ -9,7 +9,8 @@ use super::passes;
 use super::settings::Rule;
 use super::update::Place;
 use crate::data::Points;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, short};
+use crate::tile::can_be_packed;
 
 impl Learner {
     /// A learner whose components so far stand still while one more, which starts at `start`, learns what they leave, by the rule APEX: for
@@ -101,6 +102,11 @@ impl Learner {
                 "points whose kernel with themselves is positive",
                 format!("one with {square} (point {})", component + 1),
             ));
+        }
+        if !can_be_packed(&self.settings.kernel, x) {
+            let largest = x.iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+            let value = format!("one with {} (point {})", short(largest), component + 1);
+            return Err(Error::invalid("start", "points whose squared norms do not overflow f64", value));
         }
         let memory = self.memory.as_mut().expect("made before components start");
         let slot = if let Some(slot) = memory.place_of(x) {

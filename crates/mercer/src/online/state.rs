@@ -4,6 +4,8 @@
 //! went in, to the bit.
 
 mod consistency;
+#[cfg(test)]
+mod tests;
 
 use faer::Mat;
 use serde::{Deserialize, Serialize};
@@ -22,8 +24,11 @@ use crate::model::{digest, recorded_kernel};
 use crate::record::KernelRecord;
 
 /// Version of the layout: the last rows are in it since the second; since the third, the points that components start from, when each began, whether
-/// they take turns, and what comes from a model. The second is still read: it has nothing of that.
-const FORMAT_VERSION: u32 = 3;
+/// they take turns, and what comes from a model; since the fourth, how far components have been learned anew since they first lost something. The
+/// second and the third are still read: the second has nothing of that, and the third may have what the fourth has.
+const FORMAT_VERSION: u32 = 4;
+/// The layout since which start points and the beginnings of components are in it.
+const WITH_START: u32 = 3;
 /// The oldest layout that is read.
 const OLDEST_VERSION: u32 = 2;
 
@@ -293,8 +298,11 @@ impl State {
             )));
         }
         let mut state: Self = serde_json::from_str(json).map_err(wrong)?;
-        if found == OLDEST_VERSION {
-            state.complete();
+        if found < WITH_START {
+            state.complete_start();
+        }
+        if found < FORMAT_VERSION && state.unsettled.is_empty() {
+            state.complete_unsettled();
         }
         if !state.is_consistent() {
             return Err(unreadable("its parts do not fit together"));
@@ -328,8 +336,7 @@ impl State {
         learner.variances = self.variances;
         learner.total_variance = self.total_variance;
         learner.followed_error = self.budget_error;
-        // Older states do not say; most of them have settled.
-        learner.unsettled = if self.unsettled.is_empty() { vec![0.0; p] } else { self.unsettled };
+        learner.unsettled = self.unsettled;
         learner.n_shrunk = self.n_shrunk;
         learner.last_shrunk = self.last_shrunk;
         learner.given_up = self.given_up;
@@ -339,11 +346,17 @@ impl State {
     }
 
     /// Fills in what the second layout leaves to be known: components count all rows, and start points are those that stay in memory.
-    fn complete(&mut self) {
+    fn complete_start(&mut self) {
         self.began = vec![0; self.settings.n_components];
         let kept = self.memory.iter().flat_map(|memory| memory.rows.iter().zip(&memory.arrivals));
         let start: Vec<Vec<f64>> = kept.filter(|(_, arrival)| **arrival == 0).map(|(row, _)| row.clone()).collect();
         self.start = (start.len() == self.settings.n_components).then_some(start);
+    }
+
+    /// Fills in what states before the fourth layout may leave out: a component that has lost something counts as settled, which most have by the time
+    /// that somebody looks. One that has lost nothing is all that it was, as it would say itself.
+    fn complete_unsettled(&mut self) {
+        self.unsettled = self.budget_error.iter().map(|&lost| if lost > 0.0 { 0.0 } else { 1.0 }).collect();
     }
 }
 
@@ -381,48 +394,4 @@ fn checksum(json: &str) -> String {
 
 fn unreadable(why: &str) -> Error {
     Error::invalid("state", "that of an online learner", format!("not readable ({why})"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::online::OnlineLearner as _;
-
-    fn bytes(json: &str) -> Vec<u8> {
-        format!("{MAGIC} {}\n{json}", checksum(json)).into_bytes()
-    }
-
-    #[test]
-    fn whole_bytes_of_another_version_or_of_parts_that_do_not_fit_are_refused() {
-        let rows =
-            crate::Points::from_f64((0..24).map(f64::from).collect::<Vec<_>>(), 12, 2).expect("twelve rows of two");
-        let settings = OnlineKernelPca::new(Kernel::gaussian(0.1).expect("positive")).budget(5);
-        let mut learner = settings.learner().expect("the settings fit together");
-        learner.learn(&rows).expect("finite rows");
-        let whole = String::from_utf8(learner.to_bytes().expect("no function")).expect("JSON");
-        let (_, json) = whole.split_once('\n').expect("a line before the JSON");
-        assert!(Learner::from_bytes(&bytes(json), None).is_ok());
-        let say = |from: &str, to: &str| {
-            assert!(json.contains(from), "{from}");
-            Learner::from_bytes(&bytes(&json.replacen(from, to, 1)), None)
-                .err()
-                .map(|error| error.to_string())
-                .unwrap_or_default()
-        };
-        let refused = |why: &str| format!("`state` must be that of an online learner, but it is not readable ({why})");
-        assert_eq!(
-            say("\"format_version\":3", "\"format_version\":9"),
-            refused("it has format 9, but this version reads formats 2 to 3")
-        );
-        assert_eq!(say("\"n_components\":2", "\"n_components\":3"), refused("its parts do not fit together"));
-        assert_eq!(say("\"started\":2", "\"started\":5"), refused("its parts do not fit together"));
-        assert!(say("\"n_seen\"", "\"n_saw\"").contains("unknown field `n_saw`"));
-        // A factor that the policy needs and is not there, and one that is there without a use.
-        let (from, _) = json.split_once("\"factor\":").expect("there is one");
-        let (_, after) = json.split_once("]}},").expect("something comes after the memory");
-        let without = format!("{from}\"factor\":null}},{after}");
-        let refusal = Learner::from_bytes(&bytes(&without), None).err().map(|error| error.to_string());
-        assert_eq!(refusal, Some(refused("its parts do not fit together")), "{without}");
-        assert_eq!(say("\"policy\":null", "\"policy\":\"oldest\""), refused("its parts do not fit together"));
-    }
 }

@@ -71,7 +71,7 @@ fn what_is_measured_on_the_last_rows_goes_over_what_it_needs_once() {
     learner.learn(&points).expect("finite rows");
     let m = learner.memory.as_ref().expect("rows have come").rows.padded_len();
     let mean = cost_of(|| {
-        learner.mean_error().expect("no function");
+        learner.mean_drift().expect("no function");
     });
     assert_eq!(mean, 300 * m, "the mean asks for no component");
     let components = cost_of(|| drop(learner.budget_error().expect("no function")));

@@ -67,19 +67,33 @@ impl PreimageMethod {
         if matches!(kernel, Kernel::Precomputed) {
             return refuse("finding pre-images", "there are no points to combine");
         }
+        // Descent is advised only where it would not be refused, too.
+        let advise =
+            |with_slope: &'static str, without: &'static str| if has_slope(kernel) { with_slope } else { without };
         match self {
-            Self::FixedPoint if !matches!(kernel, Kernel::Gaussian(_)) => {
-                refuse("the fixed point of pre-images", "it is that of the gaussian kernel; use gradient")
-            }
-            Self::Distance if !has_distances(kernel) => {
-                refuse("finding pre-images by distances", "its values do not tell distances; use gradient or ridge")
-            }
+            Self::FixedPoint if !matches!(kernel, Kernel::Gaussian(_)) => refuse(
+                "the fixed point of pre-images",
+                advise(
+                    "it is that of the gaussian kernel; use gradient",
+                    "it is that of the gaussian kernel; use ridge",
+                ),
+            ),
+            Self::Distance if !has_distances(kernel) => refuse(
+                "finding pre-images by distances",
+                advise(
+                    "its values do not tell distances; use gradient or ridge",
+                    "its values do not tell distances; use ridge",
+                ),
+            ),
             Self::Gradient if !has_slope(kernel) => {
                 refuse("finding pre-images by descent", "it has no derivative that could be followed; use ridge")
             }
             Self::Polynomial if !is_quadratic(kernel) => refuse(
                 "finding pre-images by an eigenvector",
-                "it is for the polynomial kernel of degree 2 with coef0 = 0; use gradient",
+                advise(
+                    "it is for the polynomial kernel of degree 2 with coef0 = 0; use gradient",
+                    "it is for the polynomial kernel of degree 2 with coef0 = 0; use ridge",
+                ),
             ),
             _ => Ok(()),
         }

@@ -17,7 +17,7 @@ use super::grid::check_points;
 use super::spectrum::Sums;
 use crate::data::{Moments, Points};
 use crate::error::{Error, Result};
-use crate::gram::{KernelGram, SymmetricOperator};
+use crate::gram::{KernelGram, PackedCopy, SymmetricOperator};
 use crate::kernel::Kernel;
 use crate::watch::{Context, Phase, Threads, Watch};
 
@@ -48,7 +48,7 @@ pub struct ArdGradient {
 ///
 /// let points = Points::from_f64((0..60).map(|i| f64::from(i * i % 11)).collect::<Vec<_>>(), 30, 2)?;
 /// let found = tune_ard(&points, &[0.1, 0.1], 100, &Threads::new(1)?, &Watch::new())?;
-/// assert!(found.value > found.start_value && found.steps > 0);
+/// assert!(found.best_value > found.start_value && found.steps > 0);
 /// assert_eq!(found.gammas.len(), 2);
 /// # Ok::<(), mercer::Error>(())
 /// ```
@@ -60,7 +60,7 @@ pub struct ArdTuning {
     /// For each feature, whether its inverse width is held at the end of its range, a factor of ten thousand from the start: the criterion may grow beyond.
     pub is_at_bound: Vec<bool>,
     /// The criterion there.
-    pub value: f64,
+    pub best_value: f64,
     /// The criterion at the start.
     pub start_value: f64,
     /// Steps that were made.
@@ -109,7 +109,7 @@ pub fn ard_gradient(points: &Points, gammas: &[f64], threads: &Threads, watch: &
 /// let points = Points::from_f64(values, 40, 2)?;
 /// let found = tune_ard(&points, &[0.05, 0.05], 100, &Threads::new(1)?, &Watch::new())?;
 /// // The feature with two groups is what one component can explain; the other is ironed out.
-/// assert!(found.value > found.start_value && found.gammas[0] > found.gammas[1]);
+/// assert!(found.best_value > found.start_value && found.gammas[0] > found.gammas[1]);
 /// # Ok::<(), mercer::Error>(())
 /// ```
 pub fn tune_ard(
@@ -138,7 +138,7 @@ pub fn tune_ard(
     Ok(ArdTuning {
         is_at_bound: summit.held(&ends),
         gammas: summit.place.iter().map(|x| x.exp()).collect(),
-        value: summit.there.value,
+        best_value: summit.there.value,
         start_value: summit.start_value,
         steps: summit.steps,
         converged: summit.converged,
@@ -168,8 +168,8 @@ fn gradient(centred: &[f64], n: usize, gammas: &[f64], context: &Context<'_>) ->
     let roots: Vec<f64> = gammas.iter().map(|x| x.sqrt()).collect();
     let scaled: Vec<f64> = centred.chunks_exact(d).flat_map(|row| row.iter().zip(&roots).map(|(x, r)| x * r)).collect();
     let scaled = Points::from_f64(scaled, n, d)?;
-    let once = context.threads.run(|| KernelGram::<f64>::new(&scaled, &Kernel::gaussian(1.0)?, None))?;
-    let twice = context.threads.run(|| KernelGram::<f64>::new(&scaled, &Kernel::gaussian(2.0)?, None))?;
+    let gram = |gamma| KernelGram::<f64>::watched(PackedCopy::Kept, &scaled, &Kernel::gaussian(gamma)?, None, context);
+    let (once, twice) = (gram(1.0)?, gram(2.0)?);
     let product = |gram: &KernelGram<f64>, vectors: Mat<f64>| {
         let mut out = Mat::zeros(n, vectors.ncols());
         gram.apply(vectors.as_ref(), out.as_mut(), context).map(|()| out)

@@ -116,7 +116,7 @@ impl Ascent {
         let unit = distances.unit(&kernel);
         let mut context = Context::new(threads, watch, Phase::Tuning);
         context.progress.expected_passes = Some(self.steps);
-        let evaluator = threads.run(|| Evaluator::new(points, &kernel, unit, Precision::F64))?;
+        let evaluator = Evaluator::new(points, &kernel, unit, Precision::F64, &context)?;
         let share = match self.factor {
             StepFactor::Equation => 1.0,
             StepFactor::AlgorithmBox => 0.5,

@@ -15,7 +15,7 @@ use super::spectrum::{Slopes, Sums};
 use crate::data::Points;
 use crate::eigen::many::add;
 use crate::error::{Error, Result};
-use crate::gram::{Element, PairScalars, diagonal};
+use crate::gram::{Element, PairScalars, largest_on_diagonal};
 use crate::kernel::{Kernel, Pairing, Parameter, too_far_apart};
 use crate::scalar::Precision;
 use crate::tile::{Part, TileSums, gaussian_sums, kernel_sums};
@@ -44,8 +44,15 @@ impl Evaluator {
     ///
     /// # Errors
     ///
-    /// If the kernel is not a function of one scalar, or a point is too large.
-    pub(super) fn new(points: &Points, kernel: &Kernel, unit: f64, precision: Precision) -> Result<Self> {
+    /// If the kernel is not a function of one scalar, a point is too large, or the run was stopped.
+    pub(super) fn new(
+        points: &Points,
+        kernel: &Kernel,
+        unit: f64,
+        precision: Precision,
+        context: &Context<'_>,
+    ) -> Result<Self> {
+        context.check()?;
         let Some(pairing) = kernel.pairing() else {
             return Err(Error::UnsuitableKernel {
                 what: "a search for parameters",
@@ -54,10 +61,10 @@ impl Evaluator {
             });
         };
         let unit = if pairing.is_translation_invariant() { unit } else { 1.0 };
-        let scalars = match precision {
-            Precision::F32 => Packed::F32(PairScalars::new(points, pairing, 1.0 / unit)?),
-            Precision::F64 => Packed::F64(PairScalars::new(points, pairing, 1.0 / unit)?),
-        };
+        let scalars = context.threads.run(|| match precision {
+            Precision::F32 => PairScalars::new(points, pairing, 1.0 / unit, context.watch).map(Packed::F32),
+            Precision::F64 => PairScalars::new(points, pairing, 1.0 / unit, context.watch).map(Packed::F64),
+        })?;
         Ok(Self { points: points.clone(), pairing, unit, scalars, trust: Trust::DIRECT })
     }
 
@@ -77,8 +84,8 @@ impl Evaluator {
         gammas.iter().try_for_each(|&gamma| kernel.with(Parameter::Gamma, gamma).map(drop))?;
         let hard: Vec<f64> = gammas.iter().copied().filter(|&gamma| self.is_hard(gamma)).collect();
         if !hard.is_empty() {
-            let pack = || Self::new(&self.points, kernel, self.unit, Precision::F64);
-            let mut double = context.threads.run(pack)?.at_gammas(kernel, &hard, context)?.into_iter();
+            let double = Self::new(&self.points, kernel, self.unit, Precision::F64, context)?;
+            let mut double = double.at_gammas(kernel, &hard, context)?.into_iter();
             let easy: Vec<f64> = gammas.iter().copied().filter(|&gamma| !self.is_hard(gamma)).collect();
             let mut single =
                 if easy.is_empty() { Vec::new() } else { self.at_gammas(kernel, &easy, context)? }.into_iter();
@@ -144,9 +151,7 @@ impl Evaluator {
         if sums.is_finite() {
             return Ok(());
         }
-        let values = diagonal(kernel, &self.points)?;
-        let largest = values.into_iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
-        match largest {
+        match largest_on_diagonal(kernel, &self.points)? {
             Some((row, value)) if !self.pairing.is_translation_invariant() => {
                 let (kernel, precision) = (kernel.name().to_owned(), self.precision());
                 Err(Error::KernelOverflow { kernel, row, value, precision, n_samples: self.n() })
@@ -413,19 +418,22 @@ struct Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::{Phase, Threads, Watch};
 
     #[test]
     fn sums_that_do_not_fit_are_made_in_several_passes_which_are_counted() {
         assert_eq!([1000, 1_000_000, usize::MAX >> 8].map(|n| per_pass(n, GAUSSIAN)), [16_777, 16, 1]);
         let points = Points::from_f64(vec![0.0, 1.0, 3.0], 3, 1).expect("three rows");
         let kernel = Kernel::gaussian(1.0).expect("a width");
-        let evaluator = Evaluator::new(&points, &kernel, 1.0, Precision::F64).expect("points of ordinary size");
+        let (threads, watch) = (Threads::new(1).expect("one thread"), Watch::new());
+        let context = Context::new(&threads, &watch, Phase::Tuning);
+        let pack = |precision| Evaluator::new(&points, &kernel, 1.0, precision, &context).expect("ordinary points");
+        let evaluator = pack(Precision::F64);
         let most = per_pass(3, GAUSSIAN);
         let passes = |count: usize| evaluator.passes(&kernel, &vec![1.0; count]);
         assert_eq!([1, most, most + 1].map(passes), [1, 1, 2]);
         // What single precision is not trusted with takes a pass of its own.
-        let single = Evaluator::new(&points, &kernel, 1.0, Precision::F32).expect("points of ordinary size");
-        let single = single.trusting(Trust { between: (1.0, 0.0), single: (0.5, 2.0) });
+        let single = pack(Precision::F32).trusting(Trust { between: (1.0, 0.0), single: (0.5, 2.0) });
         assert_eq!([[1.0, 2.0], [0.1, 1.0], [0.1, 3.0]].map(|gammas| single.passes(&kernel, &gammas)), [1, 2, 1]);
     }
 }

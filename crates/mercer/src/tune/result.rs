@@ -83,6 +83,6 @@ pub struct Tuning {
     pub pairs: u64,
     /// Seconds that it took.
     pub seconds: f64,
-    /// What to be careful about.
+    /// What to be careful about: first, why the best bandwidth is not known as narrowly as was asked, if it is not.
     pub warnings: Vec<String>,
 }

@@ -62,7 +62,7 @@ impl Trust {
         context: &Context<'_>,
     ) -> Result<(Self, f64)> {
         let (n, some) = (points.n_samples(), sample(points));
-        let pack = |precision| context.threads.run(|| Evaluator::new(&some, kernel, unit, precision));
+        let pack = |precision| Evaluator::new(&some, kernel, unit, precision, context);
         let (single, double) = (pack(Precision::F32)?, pack(Precision::F64)?);
         let (between, gammas) = if matches!(kernel, Kernel::Gaussian(_)) {
             let (sums, gammas) = double.at_worst(low, high, context)?;
@@ -139,9 +139,8 @@ pub(super) fn of_single_precision(
     sums: impl Fn(&Evaluator) -> Result<Vec<Sums>>,
 ) -> Result<f64> {
     let some = sample(points);
-    let curve = |precision: Precision| -> Result<Vec<Sums>> {
-        sums(&context.threads.run(|| Evaluator::new(&some, kernel, unit, precision))?)
-    };
+    let curve =
+        |precision: Precision| -> Result<Vec<Sums>> { sums(&Evaluator::new(&some, kernel, unit, precision, context)?) };
     Ok(largest_change(&curve(Precision::F32)?, &curve(Precision::F64)?))
 }
 

@@ -375,7 +375,7 @@ impl<'a> Blocks<'a> {
 /// Some of the points, ready for sums over their pairs.
 fn pack(task: &Task<'_>, rows: &[usize], unit: f64) -> Result<Evaluator> {
     let points = task.points.select(rows);
-    let evaluator = task.context.threads.run(|| Evaluator::new(&points, &task.kernel, unit, task.precision))?;
+    let evaluator = Evaluator::new(&points, &task.kernel, unit, task.precision, &task.context)?;
     Ok(evaluator.trusting(task.trust))
 }
 

@@ -45,11 +45,12 @@ impl Scan {
         let kernel = kernel.clone().width(Width::Auto).resolve_directly(points)?;
         let distances = Distances::of(points, &kernel)?;
         let unit = distances.unit(&kernel);
-        let evaluator = threads.run(|| Evaluator::new(points, &kernel, unit, precision))?;
+        let watch = Watch::new();
+        let context = Context::new(threads, &watch, Phase::Tuning);
+        let evaluator = Evaluator::new(points, &kernel, unit, precision, &context)?;
         let mut trust = Trust::DIRECT;
         if precision == Precision::F32 && matches!(kernel, Kernel::Gaussian(_)) {
-            let (watch, ends) = (Watch::new(), distances.ends(BEYOND, BEYOND));
-            let context = Context::new(threads, &watch, Phase::Tuning);
+            let ends = distances.ends(BEYOND, BEYOND);
             // Single precision was asked for; but nothing is interpolated where that would be wrong.
             trust.between = Trust::of(points, &kernel, unit, ends, &context)?.0.between;
         }

@@ -247,8 +247,8 @@ impl Task<'_> {
 
     /// The curve of a criterion over all pairs of some points.
     fn exact(&self, points: &Points, criterion: impl Fn(&Sums) -> Graded) -> Result<Curve> {
-        let pack = || Evaluator::new(points, &self.kernel, self.unit(), self.precision);
-        let evaluator = self.context.threads.run(pack)?.trusting(self.trust);
+        let evaluator = Evaluator::new(points, &self.kernel, self.unit(), self.precision, &self.context)?;
+        let evaluator = evaluator.trusting(self.trust);
         let (mut passes, n) = (0, points.n_samples());
         let mut at = |gammas: &[f64]| {
             passes += evaluator.passes(&self.kernel, gammas);
@@ -348,8 +348,7 @@ impl Task<'_> {
         // There is no estimate for kernels of another diagonal: of very many points, the value is that of some of them.
         let (points, method) = self.not_too_many();
         let n_used = points.n_samples();
-        let pack = || Evaluator::new(&points, &self.kernel, 1.0 / best, self.precision);
-        let evaluator = self.context.threads.run(pack)?;
+        let evaluator = Evaluator::new(&points, &self.kernel, 1.0 / best, self.precision, &self.context)?;
         let sums = evaluator.finite_at_gammas(&self.kernel, &[best], &self.context)?;
         let curve = Curve {
             positions: vec![bandwidth(best).ln()],

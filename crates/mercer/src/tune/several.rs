@@ -81,7 +81,7 @@ pub struct ParameterTuning {
     /// The kernel with the best parameters.
     pub kernel: Kernel,
     /// The criterion there.
-    pub value: f64,
+    pub best_value: f64,
     /// The criterion at the start.
     pub start_value: f64,
     /// Its derivatives by the parameters, in the order of their ranges.
@@ -122,7 +122,7 @@ pub fn evaluate(
     let context = Context::new(threads, watch, Phase::Tuning);
     let unit = unit(points, kernel)?;
     let precision = rounding::precision(points, kernel, &[], unit, &context)?;
-    let evaluator = Evaluator::new(points, kernel, unit, precision)?;
+    let evaluator = Evaluator::new(points, kernel, unit, precision, &context)?;
     let sums = evaluator.finite_at(kernel, parameters, &context)?;
     Ok(Parameters { value: sums.variance(), gradient: gradient(&sums, parameters) })
 }
@@ -175,7 +175,7 @@ pub fn tune_parameters(
     let ends: Vec<(f64, f64)> = axes.iter().map(|axis| axis.ends).collect();
     let at_corners = corners(&ends).iter().map(|corner| kernel_at(corner)).collect::<Result<Vec<_>>>()?;
     let precision = rounding::precision(points, &kernel_at(&start)?, &at_corners, unit, &context)?;
-    let evaluator = threads.run(|| Evaluator::new(points, kernel, unit, precision))?;
+    let evaluator = Evaluator::new(points, kernel, unit, precision, &context)?;
     let summit = climb(&start, &ends, TOLERANCE, max_steps, |place| {
         let sums = evaluator.finite_at(&kernel_at(place)?, &parameters, &context)?;
         let slopes = gradient(&sums, &parameters).into_iter().zip(&axes).zip(place);
@@ -186,7 +186,7 @@ pub fn tune_parameters(
     let by_parameter = slopes.map(|((slope, axis), &x)| slope / axis.speed(x)).collect();
     Ok(ParameterTuning {
         kernel: kernel_at(&summit.place)?,
-        value: summit.there.value,
+        best_value: summit.there.value,
         start_value: summit.start_value,
         gradient: by_parameter,
         is_at_bound: summit.held(&ends),

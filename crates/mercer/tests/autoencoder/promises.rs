@@ -415,6 +415,9 @@ fn the_decay_that_is_left_out_is_a_quarter_of_all_updates() {
     let first = settings.clone().epochs(4).epochs_now(1).fit(&points).unwrap();
     assert_eq!((first.n_updates(), first.history().len(), first.decay()), (6, 2, Some(6.0)));
     assert_eq!(settings.clone().epochs_now(1).fit(&points).unwrap().decay(), Some(30.0));
+    // After none at all, those to come are as many as if nothing had been said.
+    assert_eq!(settings.clone().epochs(0).fit(&points).unwrap().decay(), Some(30.0));
+    assert_eq!(settings.clone().epochs(0).epochs_now(1).fit(&points).unwrap().decay(), Some(30.0));
     // However many epochs there are.
     let stop = AtomicBool::new(true);
     let endless = settings

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets a surprise should stop there and say where")]
 
 mod fourier;
+mod overflow;
 
 use faer::{Mat, MatRef};
 use mercer::kernel::{Kernel, PairFunction};
@@ -448,6 +449,11 @@ fn what_is_not_allowed_is_named() {
     assert!((1e-3..=1.0).contains(ratio), "{ratio}");
     assert!(sigmoid.to_string().starts_with("the sigmoid kernel has significant negative eigenvalues"), "{sigmoid}");
     assert!(FourierFeatures::new(&Kernel::linear(), 3, 10, 0).is_err());
+    // More rows of kernel values than the matrix has: they have no diagonal.
+    let map =
+        Nystrom::new(Kernel::Precomputed).landmarks(Landmarks::Uniform).n_landmarks(2).map(&points(4, 4)).unwrap();
+    let error = map.trace_error(&points(6, 4)).unwrap_err();
+    assert!(matches!(error, mercer::Error::NotSquare { rows: 6, columns: 4 }), "{error}");
 }
 
 #[test]

@@ -111,6 +111,52 @@ fn rows_whose_kernel_values_overflow_are_refused_by_their_number_and_nothing_cha
     }
 }
 
+#[test]
+fn rows_that_a_model_could_not_be_used_with_are_refused_and_nothing_changes() {
+    let text = |row: usize| {
+        format!("row {row} is too large: its squared norm overflows f64; scale the data, or use a smaller gamma")
+    };
+    for kernel in [
+        Kernel::gaussian(0.5).unwrap(),
+        Kernel::matern32(0.5).unwrap(),
+        Kernel::laplacian(0.5).unwrap(),
+        Kernel::sigmoid(0.5, 0.1).unwrap(),
+    ] {
+        let mut learner = OnlineKernelPca::new(kernel.clone()).learner().unwrap();
+        let rows = Points::from_f64(vec![1.0, 2.0, 0.5, 1.0, 1e200, -1e200], 3, 2).unwrap();
+        assert_eq!(refusal(learner.look_at_rows(&rows)), text(2), "{kernel:?}, before any row");
+        learner.learn(&plane(20, 50)).unwrap();
+        assert_eq!(refusal(learner.check_rows(&rows)), text(2), "{kernel:?}");
+        assert_eq!(refusal(learner.learn(&rows)), text(22), "{kernel:?}, by its number in the stream");
+        let before = learner.to_bytes().unwrap();
+        assert_eq!(refusal(learner.learn_row(&rows.row(2))), text(22), "{kernel:?}");
+        assert_eq!(learner.to_bytes().unwrap(), before, "{kernel:?}: nothing is learned of it");
+    }
+    let start = Points::from_f64(vec![1e200, 0.0], 1, 2).unwrap();
+    let settings = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(1).start(start);
+    assert_eq!(
+        refusal(settings.learner()),
+        "`start` must be points whose squared norms do not overflow f64, but it is one with 1e200 (point 1)"
+    );
+}
+
+#[test]
+fn every_row_that_is_learned_can_be_transformed_by_the_model() {
+    // Below the limit, about it and above it. One row lies on the other side of the origin, and farther from the middle of all than from there.
+    for size in [1e150, 1e152, 3e152, 1e153, 3e153, 6e153, 1e154] {
+        let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(1).learner().unwrap();
+        let values: Vec<f64> =
+            (0..10).map(|i| if i == 3 { -size } else { size * (1.0 - 0.01 * f64::from(i)) }).collect();
+        let rows = Points::from_f64(values, 10, 1).unwrap();
+        if learner.check_rows(&rows).is_ok() {
+            learner.learn(&rows).unwrap();
+            assert!(learner.model().unwrap().transform(&rows).is_ok(), "{size:e}");
+        } else {
+            assert!(size > 1e153, "{size:e} is small enough");
+        }
+    }
+}
+
 /// A learner whose next row makes a component so long that the row after it overflows, though its kernel with itself does not.
 fn about_to_overflow() -> (Learner, Points) {
     let start = Points::from_f64(vec![1.0, 0.0], 1, 2).unwrap();
@@ -151,8 +197,8 @@ fn there_is_a_copy_wherever_a_row_may_fail_after_others_were_learned() {
     // A row by itself leaves all as it was; usual rows do not fail.
     assert!(copy.copy_before(&rows.slice(1..2)).unwrap().is_none());
     assert!(copy.copy_before(&plane(50, 62)).unwrap().is_none());
-    // However far rows are, kernels of distances do not fail.
-    let far = Points::from_f64(vec![1.0, 2.0, 1e200, -1e200, 3.0, 4.0], 3, 2).unwrap();
+    // However far rows are whose distances are numbers, kernels of distances do not fail.
+    let far = Points::from_f64(vec![1.0, 2.0, 1e150, -1e150, 3.0, 4.0], 3, 2).unwrap();
     for kernel in [Kernel::matern32(0.5).unwrap(), Kernel::matern52(0.5).unwrap(), Kernel::gaussian(0.5).unwrap()] {
         let mut learner = OnlineKernelPca::new(kernel.clone()).budget(8).learner().unwrap();
         learner.learn(&plane(20, 63)).unwrap();

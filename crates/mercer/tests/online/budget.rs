@@ -58,6 +58,26 @@ fn the_error_of_the_budget_is_that_against_a_learner_without_one() {
     }
 }
 
+/// Lengths of dropped parts are added up, as if all pointed the same way: what is said is too much rather than too little. Without centring, as the
+/// running mean, which forgets with the rows, moves a component, too.
+#[test]
+fn what_dropped_parts_have_cost_is_not_understated() {
+    let (points, kernel) = (plane(400, 43), Kernel::gaussian(0.5).unwrap());
+    let settings = OnlineKernelPca::new(kernel.clone()).n_components(1).center(Center::No).learning_rate(0.1);
+    let mut whole = settings.learner().unwrap();
+    whole.learn(&points).unwrap();
+    for (policy, budget) in
+        [(Policy::Oldest, 50), (Policy::Oldest, 100), (Policy::Smallest, 50), (Policy::Smallest, 100)]
+    {
+        let mut learner = settings.clone().budget(budget).policy(policy).learner().unwrap();
+        learner.learn(&points).unwrap();
+        let (estimate, distance) =
+            (learner.budget_error().unwrap()[0], distances(&learner, &whole, &points, &kernel)[0]);
+        let ratio = estimate / distance;
+        assert!((1.0..8.0).contains(&ratio), "{policy}, {budget} rows: {estimate} for {distance}");
+    }
+}
+
 /// What memory has no room for is missing from a component only as far as it has been learned.
 #[test]
 fn the_error_of_the_budget_is_small_where_little_has_been_learned() {
@@ -191,7 +211,7 @@ fn a_long_stream_does_not_wear_the_mean_away() {
         let share = captured(&learner, &probes, &kernel);
         assert!(share > 0.8, "{p} components: {share}");
         // As it is measured on the last 512 rows.
-        let (said, found) = (learner.mean_error().unwrap(), apart[4].sqrt());
+        let (said, found) = (learner.mean_drift().unwrap(), apart[4].sqrt());
         assert!((said - found).abs() < 0.05, "{p} components: {said} for {found}");
     }
 }
@@ -202,7 +222,7 @@ fn a_mean_that_the_budget_has_no_room_for_is_measured_and_said() {
     let probes = gaussian_cloud(500, 8, 77).points(Format::F64);
     let mut learner = OnlineKernelPca::new(kernel.clone()).n_components(1).budget(3).learner().unwrap();
     learner.learn(&gaussian_cloud(3000, 8, 90).points(Format::F64)).unwrap();
-    let (said, found) = (learner.mean_error().unwrap(), mean_apart(&learner, &probes, &kernel).sqrt());
+    let (said, found) = (learner.mean_drift().unwrap(), mean_apart(&learner, &probes, &kernel).sqrt());
     assert!((said - found).abs() < 0.15 && found > 0.3, "{said} for {found}");
     let warnings = learner.budget_warnings();
     assert!(warnings.iter().any(|text| text.starts_with("the running mean is 0.")), "{warnings:?}");
@@ -213,7 +233,7 @@ fn a_mean_that_the_budget_has_no_room_for_is_measured_and_said() {
     ] {
         let mut learner = settings.learner().unwrap();
         learner.learn(&gaussian_cloud(400, 8, 91).points(Format::F64)).unwrap();
-        assert!(learner.mean_error().unwrap() < f64::MIN_POSITIVE);
+        assert!(learner.mean_drift().unwrap() < f64::MIN_POSITIVE);
     }
 }
 

@@ -189,11 +189,21 @@ fn variances_are_those_of_the_last_rows_under_the_components_of_today() {
 }
 
 #[test]
-fn there_is_no_model_before_all_components_have_begun() {
-    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(3).learner().unwrap();
-    assert_eq!(refusal(learner.model()), "kernel PCA needs at least 3 rows, but there are 0");
-    learner.learn(&plane(2, 1)).unwrap();
-    assert_eq!(refusal(learner.model()), "kernel PCA needs at least 3 rows, but there are 2");
+fn a_model_of_fewer_rows_than_components_has_a_direction_for_each_row() {
+    let mut learner = OnlineKernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(4).learner().unwrap();
+    assert_eq!(refusal(learner.model()), "kernel PCA needs at least 1 row, but there are 0");
+    let rows = plane(3, 1);
+    for n in 1..=3 {
+        learner.learn(&rows.slice(n - 1..n)).unwrap();
+        let model = Model::from_bytes(&learner.model().unwrap().to_bytes().unwrap(), None).unwrap();
+        assert_eq!((model.n_components(), learner.captured().unwrap().variances.len()), (n, n));
+        let warnings = &model.record().warnings;
+        assert!(warnings[0].starts_with(&format!("{n} of 4 components ha")), "{warnings:?}");
+        let (seen, scores) = (learner.outputs(&rows).unwrap(), model.transform(&rows).unwrap());
+        assert_eq!((seen.ncols(), scores.ncols()), (4, n));
+        let expected = learner.scores_of_outputs(seen.as_ref()).unwrap();
+        assert!((&scores - &expected).norm_max() < 1e-9, "{n} rows: {scores:?} and {expected:?}");
+    }
 }
 
 #[test]

@@ -77,6 +77,40 @@ fn schedules_are_the_printed_rates() {
 }
 
 #[test]
+fn forgetting_is_the_share_of_mean_and_variance_that_a_row_replaces_at_least() {
+    let (rows, kernel) = (plane(30, 8), Kernel::gaussian(0.5).unwrap());
+    for forgetting in [None, Some(0.1)] {
+        let settings = OnlineKernelPca::new(kernel.clone());
+        let mut learner = forgetting.into_iter().fold(settings, OnlineKernelPca::forgetting).learner().unwrap();
+        let (mut mean, mut variance): (Vec<f64>, f64) = (Vec::new(), 0.0);
+        for i in 0..rows.n_samples() {
+            learner.learn_row(&rows.row(i)).unwrap();
+            let share = (1.0 / (i + 1) as f64).max(forgetting.unwrap_or(0.0));
+            for weight in &mut mean {
+                *weight *= 1.0 - share;
+            }
+            mean.push(share);
+            // The row less the mean, which has taken it in.
+            let apart: Vec<f64> =
+                mean.iter().enumerate().map(|(j, weight)| if j == i { 1.0 - weight } else { -weight }).collect();
+            let mut squared = 0.0;
+            for (a, x) in apart.iter().enumerate() {
+                for (b, y) in apart.iter().enumerate() {
+                    squared += x * y * kernel.evaluate(&rows.row(a), &rows.row(b)).unwrap();
+                }
+            }
+            variance += share * (squared - variance);
+            let (found, total) = (learner.mean_coefficients(), learner.total_variance());
+            assert_eq!(found.len(), i + 1);
+            for (got, want) in found.iter().zip(&mean) {
+                assert!((got - want).abs() < 1e-12, "{forgetting:?}, row {i}: {got} instead of {want}");
+            }
+            assert!((total - variance).abs() < 1e-12, "{forgetting:?}, row {i}: {total} instead of {variance}");
+        }
+    }
+}
+
+#[test]
 fn components_start_from_the_first_rows_that_differ() {
     let rows = plane(3, 7);
     // The first two rows are one; the third component starts at the last row.

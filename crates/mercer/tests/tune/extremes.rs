@@ -146,7 +146,7 @@ fn values_beyond_single_precision_at_the_end_of_a_range_are_computed_in_double()
     let climb = |points: &Points| tune_parameters(points, &start, &range, 100, &threads, &watch).unwrap();
     let (found, exact) = (climb(&single), climb(&double));
     assert!(found.converged && found.is_at_bound == [true], "{found:?}");
-    assert!((found.value / exact.value - 1.0).abs() < 1e-9, "{} is not {}", found.value, exact.value);
+    assert!((found.best_value / exact.best_value - 1.0).abs() < 1e-9, "{found:?} is not {exact:?}");
     // A search over bandwidths, of which the narrowest has such values at one row, which a sample need not hold.
     let one =
         |format| Cloud::from_fn(2100, 1, |i, _| if i == 1234 { 40.0 } else { 0.01 * (i % 97) as f64 }).points(format);

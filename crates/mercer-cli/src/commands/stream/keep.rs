@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use mercer::Model;
 use mercer::online::{Learner, OnlineKernelPca};
+use mercer::{Model, StateFile};
 use serde::{Deserialize, Serialize};
 
 use super::super::session::is_same_file;
@@ -179,6 +179,12 @@ pub(super) fn read(path: &Path) -> Result<(Learner, Note)> {
     let (learner, note) = Learner::from_bytes_with_note(&bytes, None).map_err(|error| match error {
         _ if mercer::AnyModel::load(path).is_ok() => {
             refuse("this is a model and not the state of a learner: name it as MODEL".to_owned())
+        }
+        // Of another version, or damaged.
+        mercer::Error::InvalidParameter { name: "state", value, .. }
+            if StateFile::at(path) == Some(StateFile::Stream) =>
+        {
+            refuse(format!("this state of a learner is {value}"))
         }
         mercer::Error::InvalidParameter { name: "state", value, .. } => {
             refuse(format!("this is not the state of a learner: {value}"))

@@ -418,7 +418,7 @@ impl<'a> Stream<'a> {
 
     fn body(&self, model: Option<String>, end: End, session: &Session<'_>) -> StreamBody {
         let learner = self.learner.as_ref();
-        // Before all components have begun there are no directions to speak of.
+        // Before a component has begun there are no directions to speak of.
         let captured = learner.and_then(|learner| learner.captured().ok());
         let total = learner.map_or(0.0, Learner::total_variance);
         StreamBody {
@@ -436,7 +436,7 @@ impl<'a> Stream<'a> {
             total_variance: captured.as_ref().map_or(total, |captured| captured.total_variance),
             variances: captured.map_or_else(Vec::new, |captured| captured.variances),
             budget_error: learner.and_then(|learner| learner.budget_error().ok()).unwrap_or_default(),
-            mean_drift: learner.and_then(|learner| learner.mean_error().ok()),
+            mean_drift: learner.and_then(|learner| learner.mean_drift().ok()),
             n_shrunk: learner.map_or(0, Learner::n_shrunk),
             began_with: self.began_with(),
             n_before: learner.map_or(0, Learner::n_before),

@@ -88,7 +88,7 @@ pub(super) fn run(args: &TuneArgs, mut session: Session<'_>, threads: &Threads) 
     let table = if ranges.is_empty() {
         let (found, told) = session.timed("tune", |session| per_column(args, &data, threads, session))?;
         tell(&mut session, told);
-        (body.best_value, body.start_value) = (found.value, found.start_value);
+        (body.best_value, body.start_value) = (found.best_value, found.start_value);
         (body.steps, body.converged) = (found.steps, found.converged);
         let columns = columns(&data, &found);
         let held = columns.iter().filter(|column| column.at_bound).count();
@@ -108,7 +108,7 @@ pub(super) fn run(args: &TuneArgs, mut session: Session<'_>, threads: &Threads) 
     } else {
         let (found, told) = session.timed("tune", |session| several(args, &ranges, &data, threads, session))?;
         tell(&mut session, told);
-        (body.best_value, body.start_value) = (found.value, found.start_value);
+        (body.best_value, body.start_value) = (found.best_value, found.start_value);
         (body.steps, body.converged) = (found.steps, found.converged);
         body.kernel = KernelRecord::from(&found.kernel);
         let parameters = parameters(&ranges, &found);

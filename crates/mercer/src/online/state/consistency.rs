@@ -7,7 +7,7 @@ impl State {
     /// Whether all numbers can be written down.
     pub(super) fn is_finite(&self) -> bool {
         let expansions = self.memory.iter().flat_map(|memory| memory.components.iter().chain([&memory.mean]));
-        let lists = [&self.with_mean, &self.variances, &self.budget_error];
+        let lists = [&self.with_mean, &self.variances, &self.budget_error, &self.unsettled];
         let mut lists = lists.into_iter().chain(&self.inner).chain(&self.lateral).chain(expansions);
         lists.all(|list| list.iter().all(|x| x.is_finite()))
             && self.mean_squared.is_finite()
@@ -56,9 +56,8 @@ impl State {
     pub(super) fn is_consistent(&self) -> bool {
         let p = self.settings.n_components;
         let square = |rows: &[Vec<f64>]| rows.len() == p && rows.iter().all(|row| row.len() == p);
-        let each = [&self.with_mean, &self.variances, &self.budget_error];
+        let each = [&self.with_mean, &self.variances, &self.budget_error, &self.unsettled];
         each.iter().all(|numbers| numbers.len() == p)
-            && (self.unsettled.is_empty() || self.unsettled.len() == p)
             && self.unsettled.iter().all(|share| (0.0..=1.0).contains(share))
             && square(&self.inner)
             && self.lateral.len() == p
