@@ -3,7 +3,8 @@
     python bench/python_vs_sklearn.py --data DIR --commit HASH [--sizes 500,2000,5000,10000] [--components 2,10,50] [--rounds 5]
 
 The folder holds `mnist.npz` (array `X`, 60000 x 28 x 28 bytes). Contenders take turns within a round, `fit` and `fit_transform` in the
-same one, and count with their best round: other work on the machine only ever makes one slower. Fits of a few milliseconds need more
+same one, and count with their best round: other work on the machine only ever makes one slower. Which of the two comes first changes from
+round to round: the first one finds memory and caches as another contender left them, the second one as its own kind did. Fits of a few milliseconds need more
 chances than long ones to meet a quiet moment, so rounds go on until they have taken some seconds. A machine that was busy before, and
 a `fit` that seems to take longer than the `fit_transform` around it, are noted in the record. Answers are compared before times are.
 Writes bench/records/python_vs_sklearn.json in the layout of the other benchmarks, from which `scripts/bench table` makes its section of
@@ -12,6 +13,7 @@ the page. `--quick` shows on random points and in seconds that it works, and wri
 
 import argparse
 import datetime
+import gc
 import json
 import os
 import pathlib
@@ -107,6 +109,16 @@ def seconds(work):
     return time.perf_counter() - start, result
 
 
+def run(make, work, X):
+    """The seconds that one of the two works takes, what it returns, and the model."""
+    # What the run before has left behind is given back before this one, and not within it.
+    gc.collect()
+    model = make()
+    # Nothing of the run before, as threads that wait for more to do, is to be timed with this one.
+    time.sleep(REST)
+    return *seconds(lambda: getattr(model, work)(X)), model
+
+
 def bar_at(n):
     """What a fit of n points has to reach against scikit-learn's fastest."""
     if n == NEVER_SLOWER_AT:
@@ -122,16 +134,17 @@ def compare(findings, X, k, rounds, spell=SECONDS):
     eigenvalues, scores = {}, {}
     start, done = time.perf_counter(), 0
     while done < rounds or (done < MOST_ROUNDS and time.perf_counter() - start < spell):
+        # Neither of the two works is always the first after another contender.
+        works = list(taken)[:: 1 if done % 2 == 0 else -1]
         for name, make in named.items():
-            for work, times in taken.items():
-                model = make()
-                # Nothing of the run before, as threads that wait for more to do, is to be timed with this one.
-                time.sleep(REST)
-                taken_now, result = seconds(lambda model=model, work=work: getattr(model, work)(X))
-                times[name].append(taken_now)
+            for work in works:
+                taken_now, result, model = run(make, work, X)
+                taken[work][name].append(taken_now)
                 if work == "fit_transform":
                     scores[name] = np.asarray(result, dtype=float)
                 eigenvalues[name] = np.asarray(model.eigenvalues_, dtype=float)
+                # A fit returns its model: nothing of this run is to be there during the next one.
+                del result, model
         done += 1
     ours = eigenvalues.pop("mercer")
     for name, theirs in eigenvalues.items():

@@ -100,10 +100,15 @@ def in_type(values: Any, dtype: Any, what: str) -> Any:
         made = values.astype(dtype, copy=False)
     if not np.isfinite(made).all():
         # Numbers on the way to them may be the ones that are too large, so they need not be infinite.
-        larger = "fit to points in float64 or with precision='float64', or " if made.dtype == np.float32 else ""
-        largest = float(np.finfo(made.dtype).max)
-        raise ValueError(f"the {what} are too large for {made.dtype}, which ends at {largest:.1e}: {larger}scale the points")
+        raise too_large(what, made.dtype)
     return made
+
+
+def too_large(what: str, dtype: Any) -> ValueError:
+    """What is said of results that their type has no room for."""
+    dtype = np.dtype(dtype)
+    larger = "fit to points in float64 or with precision='float64', or " if dtype == np.float32 else ""
+    return ValueError(f"the {what} are too large for {dtype}, which ends at {float(np.finfo(dtype).max):.1e}: {larger}scale the points")
 
 
 def by_blocks(X: Any, work: Callable[[Any, Any], Any], report: Any = None, *, is_scaled: bool = False) -> Any:

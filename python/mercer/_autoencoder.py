@@ -2,16 +2,18 @@
 
 import json
 import os
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from . import _checks, _mercer, _progress
 from ._arrays import DTYPES, Room, by_blocks, dense, vectors
+from ._autoencoder_settings import cut_into_epochs, rate
 from ._base import Estimator, check_is_fitted, convergence_warning, validate_data, warn
 
 _STARTS = ("kernel-pca", "random")
+# A mean of less than this share of the largest number decoded says nothing about signs: it is rounding, in single precision, too.
+_TELLS = 1e-6
 # Parameters that partial_fit after a fit goes by, as they were when learning began.
 _LEARNS_WITH = (
     "n_components",
@@ -19,6 +21,7 @@ _LEARNS_WITH = (
     "optimizer",
     "learning_rate",
     "decay",
+    "epochs",
     "batch_size",
     "gradient",
     "sign",
@@ -52,24 +55,27 @@ class AutoencoderKernelPCA(Estimator):
     learning_rate : float or "auto", default="auto"
         Step ``eta0`` of the first update, for points whose largest norm is one. ``"auto"`` is found by trying on a sample, and halved when an
         epoch makes things worse. The best epoch is kept, of which the start is one; a step that was given and ends with a loss of more than 1.02 times
-        that of the start is a ``ConvergenceWarning``.
+        that of the start is a ``ConvergenceWarning``, with an ``order``, too.
     decay : float, default=None
-        Updates ``tau`` after which the step ``eta0 * tau / (tau + t)`` has halved; ``None``: a quarter of all updates with ``"sgd"``, a step that
-        stays with ``"svrg"``.
+        Updates ``tau`` after which the step ``eta0 * tau / (tau + t)`` has halved; ``None``: a quarter of all updates with ``"sgd"`` (of 20 epochs
+        where ``epochs`` is 0), a step that stays with ``"svrg"``.
     epochs : int, default=None
         Passes over the points; ``None`` is 20. With 0 the start is what is learned.
     batch_size : int, default=None
         Samples that are averaged in an update; ``None``: one of 64 rows, at least 2 and at most 128.
     start : {"kernel-pca", "random"} or pair of arrays, default="kernel-pca"
-        Where learning starts; ``(A0, B0)`` of shape (k, d, d), or (k, m) with ``span="data"``.
+        Where learning starts; ``(A0, B0)`` of shape (k, d, d), or (k, m) with ``span="data"``. Of components that the points do not have, because
+        ``n_components`` is above the rank of the kernel matrix, kernel PCA starts with small random forms.
     order : array-like of int, default=None
         Samples in the order in which they are learned from, instead of random permutations: one row per epoch, or one row in all, which
-        ``epochs``, if given, cuts into equal parts. With a ``learning_rate`` that is given, what is kept is where they have led.
+        ``epochs``, if given, cuts into equal parts. With a ``learning_rate`` that is given, what is kept is where they have led, unless
+        an epoch ends with ten times the loss of the start, or the mean squared norm if that is more.
     gradient : {"functional", "plain"}, default="functional"
         With ``span="data"``: the gradient that moves the forms as it would with full span, or that of the coefficients.
     sign : {"nearest", "nonnegative"}, default="nearest"
         ``x`` and ``-x`` have the same code. A decoded point is the one nearer to a reference (the mean of the points learned from, if there is
-        none), or the one whose sum is not negative.
+        none), or the one whose sum is not negative. Without a reference that is right for points on one side of the origin, as pictures are; of
+        points around it, such as standardized ones, about half are decoded with the wrong sign (a ``UserWarning`` where their mean is zero).
     random_state : int, RandomState, Generator or None, default=None
         Where everything random comes from; ``None`` is 0.
     landmarks : int, default=None
@@ -90,14 +96,15 @@ class AutoencoderKernelPCA(Estimator):
         Whether to show a bar, or a function ``f(phase, epoch, epochs, fraction, loss)`` to call instead.
     time_limit : float, default=None
         Seconds after which what has been learned so far is returned, with ``converged_ = False`` and a ``ConvergenceWarning``; before the
-        first epoch that is where learning starts.
+        first epoch that is where learning starts. Out of time before kernel PCA has found that start, there is nothing to return: ``ConvergenceError``.
 
     Attributes
     ----------
     encoder_, decoder_ : ndarray of shape (n_components, n_features, n_features) or (n_components, n_span)
         The forms ``A_j`` and ``B_j``, or the coefficients ``H`` and ``G`` over ``span_points_``.
     loss_history_ : ndarray
-        Mean loss of the points learned from (of 1000 of them if there are more) at the start and after every epoch.
+        Mean loss of the points learned from (of 1000 of them if there are more) at the start and after every epoch; that of the start is of fewer
+        points if there was no time for more.
     history_ : list of dict
         The same with ``epoch``, ``updates``, ``rate``, ``seconds``, and ``validation_loss`` if points were held out.
     span_points_ : ndarray of shape (n_span, n_features) or None
@@ -181,7 +188,7 @@ class AutoencoderKernelPCA(Estimator):
         """Learns from the rows of ``X``, anew.
 
         Ctrl-C raises ``KeyboardInterrupt``; what was learned until then is in the fitted attributes, if there is anything. A learning rate that was
-        given and diverges is a ``ConvergenceWarning``, and the best there was is kept; so is a search for one that ends with nothing learned.
+        given and diverges is a ``ConvergenceWarning``, and the best there was is kept (but see ``order``); so is a search for one that ends with nothing learned.
 
         Parameters
         ----------
@@ -210,7 +217,9 @@ class AutoencoderKernelPCA(Estimator):
                 points, settings, time_limit=time_limit, progress=report, on_partial=self._adopt
             )
         self._adopt(model)
-        self._warn()
+        order = settings["order"]
+        advice = "use a smaller one, or 'auto'" if epochs_now is None else "fit begins anew with a smaller one, or 'auto'"
+        self._warn(order is not None and len(self.history_) > len(order), advice)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> "AutoencoderKernelPCA":
@@ -219,8 +228,11 @@ class AutoencoderKernelPCA(Estimator):
         With ``span="data"`` the span stays that of the first call; new points are learned from by what of them lies in it. Before a fit these are the
         first points, and this is a fit of one epoch, whose step falls as it would over ``epochs`` of them (20 if that is ``None``). On an error everything stays as it was; after Ctrl-C or a time limit, updates until then are kept,
         unless there are none or they have made things much worse, and ``converged_`` is ``False``. Parameters of learning have to stay as they were. A step that was found by trying is divided by the square of
-        how much longer these points are than those it was found with, and halved while it makes their loss much larger; if that does not help, or the
-        step was given, what was known is kept, with a ``ConvergenceWarning``.
+        how much longer these points are than those it was found with, and halved while it makes their loss much larger; if that does not help,
+        what was known is kept, with a ``ConvergenceWarning`` and ``converged_ = False``. So it is if the step was given and ends with more than 1.02 times the
+        loss that these points had before, as in a fit that ended there; the same call again changes nothing then, since steps fall by the updates that are kept: a
+        fit with a smaller ``learning_rate`` does. But up to ten points with ``batch_size=1`` are for the iterates of the textbook, which are kept up to
+        ten times that loss, or the points' mean squared norm if that is more.
 
         Parameters
         ----------
@@ -235,7 +247,6 @@ class AutoencoderKernelPCA(Estimator):
         if "_model" not in self.__dict__:
             return self._fit(X, 1 if self.order is None else None)
         _checks.unchanged(self.get_params(deep=False), self._learns_with)
-        _checks.integer(owner, "epochs", self.epochs, 0, optional=True)
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
         threads = _checks.threads(owner, self.n_jobs)
         room = Room(_checks.memory_limit(owner, self.memory_limit))
@@ -245,8 +256,11 @@ class AutoencoderKernelPCA(Estimator):
             model = self._model.partial_fit(
                 points, threads=threads, time_limit=time_limit, progress=report, on_partial=self._adopt
             )
+        updates = self.n_updates_
         self._adopt(model)
-        self._warn()
+        # Coefficients of a span are those of its own points, which another fit would not have.
+        start = " and start=(encoder_, decoder_)" if self.span == "full" else ""
+        self._warn(self.n_updates_ > updates, f"fit goes on with a smaller learning_rate{start}")
         return self
 
     def _settings(self, points: Any) -> dict[str, Any]:
@@ -260,14 +274,14 @@ class AutoencoderKernelPCA(Estimator):
             "n_components": k,
             "span": span,
             "optimizer": _checks.choice(owner, "optimizer", self.optimizer, _mercer.OPTIMIZERS),
-            "learning_rate": _rate(owner, self.learning_rate),
+            "learning_rate": rate(owner, self.learning_rate),
             "decay": _checks.real(owner, "decay", self.decay, 0, above=True, optional=True),
             "epochs": epochs,
             "batch_size": _checks.integer(owner, "batch_size", self.batch_size, 1, optional=True),
             "start": start,
             "encoder": encoder,
             "decoder": decoder,
-            "order": None if self.order is None else _order(self.order, points.shape[0], epochs),
+            "order": None if self.order is None else cut_into_epochs(self.order, points.shape[0], epochs),
             "gradient": _checks.choice(owner, "gradient", self.gradient, _mercer.GRADIENTS),
             "sign": _checks.choice(owner, "sign", self.sign, _mercer.SIGNS),
             "landmarks": _checks.integer(owner, "landmarks", self.landmarks, 1, optional=True),
@@ -324,7 +338,8 @@ class AutoencoderKernelPCA(Estimator):
         self.n_halved_ = model.n_halved
         self.converged_ = model.converged
 
-    def _warn(self) -> None:
+    def _warn(self, is_kept: bool, advice: str) -> None:
+        """Says what went wrong, if anything did: whether where learning has led is kept all the same, and what would help against a given step."""
         if self._model.is_stuck or (self._model.diverged and self._model.rate_was_found):
             message = (
                 "nothing was learned from these points: every step made their loss larger, though it was halved "
@@ -332,7 +347,8 @@ class AutoencoderKernelPCA(Estimator):
             )
             warn(message, convergence_warning())
         elif self._model.diverged:
-            message = f"learning diverged with learning_rate={self.learning_rate_}: the best there was is kept; use a smaller one, or 'auto'"
+            kept = "where the samples in their order have led is kept" if is_kept else "the best there was is kept"
+            message = f"learning diverged with learning_rate={self.learning_rate_}: {kept}; {advice}"
             warn(message, convergence_warning())
         elif self._model.was_stopped:
             message = f"learning was stopped by its time limit after {self.n_updates_} updates; partial_fit goes on"
@@ -397,7 +413,19 @@ class AutoencoderKernelPCA(Estimator):
         if n_missed:
             message = f"{n_missed} of {len(points)} codes were decoded by eigenpairs that have not converged: their points have fewer digits"
             warn(message, convergence_warning())
+        if reference is None:
+            self._warn_of_signs(points)
         return points
+
+    def _warn_of_signs(self, points: Any) -> None:
+        """Says that decoded points may have the wrong sign, where the mean of those learned from is zero but for rounding, or on the other side."""
+        is_nearest = self.sign == "nearest"
+        tells = np.abs(self.mean_).max() if is_nearest else self.mean_.sum()
+        largest = float(np.abs(points).max(initial=0.0))
+        if largest > 0 and tells <= _TELLS * largest:
+            advice = "give a reference" if is_nearest else "fit with sign='nearest', and give a reference"
+            message = f"x and -x have the same code, and the mean of the points learned from does not tell which of them is meant: many may have the wrong sign; {advice}"
+            warn(message, UserWarning)
 
     def loss(self, X: Any) -> float:
         """The mean over the rows of ``X`` of the spectral norm of ``sum_j code_j * B_j - outer(x, x)``."""
@@ -408,7 +436,10 @@ class AutoencoderKernelPCA(Estimator):
     # Files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the autoencoder to a file that :func:`mercer.load` reads."""
+        """Writes the autoencoder to a file that :func:`mercer.load` reads.
+
+        What is read has the parameters that ``partial_fit`` goes on with. A ``fit`` of it is another: it makes 20 epochs, from kernel PCA, with the ``decay_`` of this one.
+        """
         check_is_fitted(self)
         self._model.save(os.fspath(path), self._feature_names())
 
@@ -444,46 +475,6 @@ class AutoencoderKernelPCA(Estimator):
     def _n_features_out(self) -> int:
         return int(self._model.n_components)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
 
 def _precision(X: Any) -> str:
     return "float64" if X.dtype == np.float64 else "float32"
-
-
-def _rate(owner: str, value: Any) -> float | None:
-    """A learning rate; ``None`` for one that is found by trying."""
-    if isinstance(value, str) and value == "auto":
-        return None
-    if isinstance(value, str) or not isinstance(value, Real):
-        raise _checks.refuse(owner, "learning_rate", "'auto' or a float in the range (0, inf)", value)
-    return _checks.real(owner, "learning_rate", value, 0, above=True)
-
-
-def _order(order: Any, n_samples: int, epochs: int | None) -> list[list[int]]:
-    """Samples of each epoch."""
-    array = np.asarray(order)
-    if array.ndim not in (1, 2):
-        raise ValueError(f"order must be a 1D or 2D array, but it has {array.ndim} dimension(s)")
-    if array.size and array.dtype.kind not in "iu":
-        raise TypeError(f"order must hold integers, but its dtype is {array.dtype}")
-    wrong = np.argwhere((array < 0) | (array >= n_samples))
-    if wrong.size:
-        place = tuple(int(index) for index in wrong[0])
-        raise ValueError(
-            f"order must hold indices of samples from 0 to {n_samples - 1}, but at position {place} it is {array[place]}"
-        )
-    if array.ndim == 1:
-        if epochs is None or epochs == 0:
-            array = array.reshape(1, -1)
-        elif array.size % epochs:
-            raise ValueError(f"order must fall into {epochs} epochs of equal length, but it has {array.size} samples")
-        else:
-            array = array.reshape(epochs, -1)
-    elif epochs is not None and epochs != array.shape[0]:
-        raise ValueError(f"order must have one row per epoch ({epochs}), but it has {array.shape[0]}")
-    return [[int(sample) for sample in row] for row in array]

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -49,6 +49,9 @@ class Fitted(_estimator):  # type: ignore[misc]
     A fitted estimator keeps its model, an object of the extension module, in ``_model``. In pickles it is the bytes of its file.
     """
 
+    # The parameter that is ``"precomputed"`` where rows are those of a kernel matrix, if there is such a parameter.
+    _kernel_named_by: ClassVar[str | None] = None
+
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         if "_model" in state:
@@ -67,6 +70,18 @@ class Fitted(_estimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        # The stand-in answers with all of it done already; done twice, it is the same.
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+    def _is_precomputed(self) -> bool:
+        """Whether rows are those of a kernel matrix, and not points."""
+        kernel = None if self._kernel_named_by is None else getattr(self, self._kernel_named_by)
+        return isinstance(kernel, str) and kernel == "precomputed"
 
     def _model_from_bytes(self, data: bytes) -> Any:
         """The model with these bytes."""
@@ -99,6 +114,14 @@ class Fitted(_estimator):  # type: ignore[misc]
 
 class Estimator(_with_names, _transformer, Fitted):  # type: ignore[misc]
     """What estimators share that transform points."""
+
+    # Types that results have where the data has them.
+    _types_kept: ClassVar[tuple[str, ...]] = ("float64", "float32")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = list(self._types_kept)
+        return tags
 
 
 class Clusterer(_clusterer, Fitted):  # type: ignore[misc]

@@ -13,6 +13,8 @@ from ._mercer import MOST_THREADS
 
 # The largest integer that the extension module takes, on any machine that it is built for.
 _LARGEST = 2**63 - 1
+# What is compared as it is.
+_PLAIN = (int, float, str, np.integer)
 
 
 class InvalidParameterError(ValueError, TypeError):
@@ -176,6 +178,10 @@ def as_given(params: dict[str, Any]) -> dict[str, Any]:
 def _copied(value: Any) -> Any:
     if isinstance(value, dict):
         return as_given(value)
+    if type(value) in (list, tuple):
+        return type(value)(map(_copied, value))
+    if isinstance(value, np.ndarray):
+        return value.copy()
     # Such as scikit-learn's kernels of Gaussian processes, whose parameters are set by set_params(kernel__length_scale=...).
     return copy.deepcopy(value) if hasattr(value, "get_params") else value
 
@@ -183,11 +189,19 @@ def _copied(value: Any) -> Any:
 def _are_same(now: Any, then: Any) -> bool:
     if now is then:
         return True
+    if isinstance(now, _PLAIN) and isinstance(then, _PLAIN):
+        # As numpy would say, without arrays of one: an order may have a million of them.
+        return bool(now == then)
     if isinstance(now, dict) and isinstance(then, dict):
         return now.keys() == then.keys() and all(_are_same(now[name], then[name]) for name in now)
+    if isinstance(now, (list, tuple)) and isinstance(then, (list, tuple)):
+        # One by one: arrays of different shapes are not the rows of one.
+        return len(now) == len(then) and all(map(_are_same, now, then))
     if type(now) is type(then) and hasattr(now, "get_params"):
         return _are_same(now.get_params(deep=False), then.get_params(deep=False))
-    return bool(np.array_equal(now, then))
+    # A copy of what is not a number is not equal to it, but the same.
+    may_have_gaps = all(isinstance(value, np.ndarray) and value.dtype.kind in "fc" for value in (now, then))
+    return bool(np.array_equal(now, then, equal_nan=may_have_gaps))
 
 
 def unchanged(now: dict[str, Any], then: dict[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """More than a width: several parameters of a kernel, or a width for every feature, by gradient."""
 
 import json
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from . import _checks, _mercer
 from ._arrays import rows
-from ._base import convergence_warning
+from ._base import convergence_warning, warn
 from ._kernels import describe
 
 _PARAMETERS = ("gamma", "coef0", "alpha")
@@ -17,23 +16,13 @@ _PARAMETERS = ("gamma", "coef0", "alpha")
 
 @dataclass(frozen=True)
 class _Climb:
-    """What results of climbs have in common, under the names of records of the command, too."""
+    """What results of climbs have in common."""
 
-    value: float
+    best_value: float
     start_value: float
-    n_iter: int
+    steps: int
     converged: bool
     warnings: list[str]
-
-    @property
-    def best_value(self) -> float:
-        """The same as ``value``, as records and :class:`TuneResult` call it."""
-        return self.value
-
-    @property
-    def steps(self) -> int:
-        """The same as ``n_iter``, as records call it."""
-        return self.n_iter
 
 
 @dataclass(frozen=True)
@@ -45,13 +34,13 @@ class ParameterResult(_Climb):
     parameters : dict of str to float
         What was found for each parameter that has a range.
     gradient : dict of str to float
-        The derivative of ``value`` by each of them: zero but for those at an end of their range.
+        The derivative of ``best_value`` by each of them: zero but for those at an end of their range.
     at_bound : list of str
         Parameters at an end of their range: the criterion may be larger beyond it.
-    value, start_value : float
-        The variance of the components' variances, here and at the start; ``value`` is ``best_value``, too.
-    n_iter : int
-        Steps that were made; ``steps`` is the same.
+    best_value, start_value : float
+        The variance of the components' variances, here and at the start.
+    steps : int
+        Steps that were made.
     converged : bool
         Whether nothing within the ranges leads up any more.
     warnings : list of str
@@ -84,10 +73,10 @@ class ArdResult(_Climb):
         Widths, ``gammas = 1 / (2 bandwidths**2)``: the wider, the less a feature matters.
     at_bound : list of int
         Features whose ``gammas`` are held a factor of ten thousand from the start: the criterion may be larger beyond it.
-    value, start_value : float
-        The variance of the components' variances, here and at the start; ``value`` is ``best_value``, too.
-    n_iter : int
-        Steps that were made; ``steps`` is the same.
+    best_value, start_value : float
+        The variance of the components' variances, here and at the start.
+    steps : int
+        Steps that were made.
     converged : bool
         Whether nothing within a factor of ten thousand of the start leads up any more.
     warnings : list of str
@@ -99,7 +88,7 @@ class ArdResult(_Climb):
     >>> from mercer import tune_ard
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> result = tune_ard(X, [0.1, 0.1, 0.1])
-    >>> result.gammas.shape, result.value > result.start_value
+    >>> result.gammas.shape, result.best_value > result.start_value
     ((3,), True)
     """
 
@@ -117,7 +106,7 @@ def tune_parameters(
     degree: int = 3,
     coef0: float = 1,
     kernel_params: dict[str, Any] | None = None,
-    max_iter: int = 500,
+    max_steps: int = 500,
     n_jobs: int | None = None,
     random_state: Any = None,
 ) -> ParameterResult:
@@ -134,7 +123,7 @@ def tune_parameters(
         As in :class:`KernelPCA`: where the climb starts (at the nearest end, if that is outside of the range), and what parameters without a range
         are. ``gamma=None`` is what :func:`tune_kernel` finds for kernels of a distance, ``1 / n_features`` for others. The degree is a whole
         number, which has no gradient.
-    max_iter : int, default=500
+    max_steps : int, default=500
         Steps, at most.
     n_jobs : int, default=None
         Threads; ``None`` and -1 are all processors.
@@ -158,7 +147,7 @@ def tune_parameters(
     settings = {
         "kernel": describe(owner, kernel, gamma=gamma, degree=degree, coef0=coef0, kernel_params=kernel_params),
         "ranges": _ranges(owner, ranges),
-        "max_steps": _checks.integer(owner, "max_iter", max_iter, 1),
+        "max_steps": _checks.integer(owner, "max_steps", max_steps, 1),
         "threads": _checks.threads(owner, n_jobs),
         "seed": _checks.seed(owner, random_state),
     }
@@ -176,9 +165,9 @@ def tune_parameters(
 def _say_if_cut_short(fields: dict[str, Any]) -> None:
     """Warns of a climb that has ended before its summit."""
     if not fields["converged"]:
-        steps = "1 step" if fields["n_iter"] == 1 else f"{fields['n_iter']} steps"
-        message = f"the climb ended after {steps}, before a maximum: a larger max_iter, or a start nearer to one, may reach it"
-        warnings.warn(message, convergence_warning(), stacklevel=3)
+        steps = "1 step" if fields["steps"] == 1 else f"{fields['steps']} steps"
+        message = f"the climb ended after {steps}, before a maximum: a larger max_steps, or a start nearer to one, may reach it"
+        warn(message, convergence_warning())
 
 
 def _ranges(owner: str, ranges: Any) -> list[tuple[str, float, float]]:
@@ -200,7 +189,7 @@ def _ranges(owner: str, ranges: Any) -> list[tuple[str, float, float]]:
 
 
 def tune_ard(
-    X: Any, gammas: Any = None, *, max_iter: int = 500, n_jobs: int | None = None, random_state: Any = None
+    X: Any, gammas: Any = None, *, max_steps: int = 500, n_jobs: int | None = None, random_state: Any = None
 ) -> ArdResult:
     """Climbs in one width per feature of the Gaussian kernel to a maximum of the variance of the components' variances.
 
@@ -209,7 +198,7 @@ def tune_ard(
     X : array-like of shape (n_samples, n_features)
     gammas : array-like of shape (n_features,), default=None
         Inverse widths to start from; by default what :func:`tune_kernel` finds, for every feature.
-    max_iter : int, default=500
+    max_steps : int, default=500
         Steps, at most.
     n_jobs : int, default=None
         Threads; ``None`` and -1 are all processors.
@@ -236,7 +225,7 @@ def tune_ard(
     owner = "tune_ard"
     settings = {
         "gammas": _checks.numbers(owner, "gammas", gammas, "one positive number per feature, or None"),
-        "max_steps": _checks.integer(owner, "max_iter", max_iter, 1),
+        "max_steps": _checks.integer(owner, "max_steps", max_steps, 1),
         "threads": _checks.threads(owner, n_jobs),
         "seed": _checks.seed(owner, random_state),
     }

@@ -77,7 +77,7 @@ class SpectralClustering(Clusterer):
         Width sigma in place of ``gamma``: ``gamma = 1 / (2 sigma**2)``.
     scaling : "standardize", float or None, default=None
         What is done to the columns before the kernel sees them, here and in ``predict``, as in :class:`KernelPCA`. It belongs to the model and
-        its file, as ``--standardize`` and ``--scale`` do.
+        its file, as ``--standardize`` and ``--scale`` do. ``landmarks`` that are given go through it with the points.
     landmarks : {"rpcholesky", "uniform", "kmeans", "leverage"} or array-like of shape (n_landmarks, n_features), default=None
         With ``gram="nystrom"``, how landmarks are chosen, or they themselves; ``None`` is ``"rpcholesky"``.
     n_landmarks : int, default=None
@@ -116,6 +116,8 @@ class SpectralClustering(Clusterer):
     >>> clusters.predict([[0.0, 1.1], [-3.9, 0.0]])
     array([0, 1], dtype=int32)
     """
+
+    _kernel_named_by = "affinity"
 
     def __init__(
         self,
@@ -267,8 +269,6 @@ class SpectralClustering(Clusterer):
         landmarks = "rpcholesky" if self.landmarks is None else self.landmarks
         if isinstance(landmarks, str):
             _checks.choice(owner, "landmarks", landmarks, _mercer.LANDMARKS)
-        elif self.scaling is not None:
-            raise ValueError("scaling is not for landmarks that are given: scale them and X alike, and leave it out")
         else:
             landmarks = rows(landmarks, "landmarks")
         count = _checks.integer(owner, "n_landmarks", self.n_landmarks, 1, optional=True)
@@ -309,7 +309,7 @@ class SpectralClustering(Clusterer):
             return _checks.real(owner, "scaling", self.scaling, 0, above=True, optional=True)
         if self.scaling != "standardize":
             raise _checks.refuse(owner, "scaling", "'standardize', a float in the range (0, inf), or None", self.scaling)
-        if isinstance(self.affinity, str) and self.affinity == "precomputed":
+        if self._is_precomputed():
             raise ValueError("scaling='standardize' is not for affinity='precomputed': its columns are points")
         return self.scaling
 
@@ -395,14 +395,6 @@ class SpectralClustering(Clusterer):
 
     def _model_from_bytes(self, data: bytes) -> _mercer.ClusterModel:
         return _mercer.ClusterModel.from_bytes(data, self.__dict__.get("_function"))
-
-    # What scikit-learn asks
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.affinity, str) and self.affinity == "precomputed"
-        return tags
 
 
 def _landmarks_of(record: dict[str, Any]) -> dict[str, Any]:

@@ -11,12 +11,18 @@ from ._kernel_pca_preimages import Preimages
 class Components(Preimages):
     """Results in the type of the data, the points learned from, the width of the kernel, and what scikit-learn asks."""
 
+    _kernel_named_by = "kernel"
+
     def _type_of_results(self, points: Any) -> str:
         """The type that results have: that of the data, even where a fit has to be made in double precision."""
         return str(self.precision or ("float64" if points.dtype == np.float64 else "float32"))
 
+    def _result_type(self) -> str:
+        """The type that results of what was learned have."""
+        return str(self.__dict__.get("_dtype") or self._searched_model().precision)
+
     def _results(self, values: Any, what: str) -> Any:
-        return in_type(values, self.__dict__.get("_dtype") or self._searched_model().precision, what)
+        return in_type(values, self._result_type(), what)
 
     def _width(self, kernel: dict[str, Any]) -> Any:
         """The inverse width of a kernel as a record tells it; as in scikit-learn, kernels without a width have one, too."""
@@ -38,10 +44,3 @@ class Components(Preimages):
     @property
     def _n_features_out(self) -> int:
         return int(self.eigenvalues_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

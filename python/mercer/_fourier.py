@@ -137,9 +137,3 @@ class FourierFeatures(Estimator):
     @property
     def _n_features_out(self) -> int:
         return int(self.random_weights_.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -67,8 +67,8 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
         if copy:
             room.take("a copy of X", (n_samples, n_features), dtype, f"{without} needs none")
         room.take_scaled((n_samples, n_features), dtype, scaling)
-        kind: Any = scaled_type(dtype, scaling)
-        data: Any = (n_samples, n_features, kind.name)
+        kind: Any = np.dtype(dtype)
+        data: Any = (n_samples, n_features, scaled_type(dtype, scaling).name)
     else:
         if dtype is not None:
             raise ValueError(f"dtype={dtype!r} is for a shape: the rows of X have a type of their own")
@@ -77,6 +77,9 @@ def plan(X: Any, *, dtype: str | None = None, **params: Any) -> Plan:
         n_samples, kind = data.shape[0], data.dtype
     with room.told():
         exact, rough = estimator._wanted_fits(n_samples, kind, room.limit)
+        if isinstance(data, tuple) and rough is not None and not isinstance(rough["landmarks"], str):
+            # Without points there is no scaling that would make them so.
+            rough["landmarks"] = rough["landmarks"].astype(scaled_type(rough["landmarks"].dtype, scaling), copy=False)
         fields, text = _mercer.plan(data, exact, rough, learns_inverse=learns_inverse, copied=room.copied)
     return Plan(json.loads(fields), text)
 

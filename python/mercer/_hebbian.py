@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import _base, _checks, _mercer, _progress
-from ._arrays import AS_IT_IS, DTYPES, Room, by_blocks, dense, indices
+from ._arrays import AS_IT_IS, DTYPES, Room, by_blocks, dense, indices, too_large
 from ._base import check_is_fitted, validate_data
 from ._hebbian_files import Files
 from ._hebbian_metrics import Metrics, model_of
@@ -328,17 +328,21 @@ class KernelHebbianPCA(Metrics, Files):
             if own != "uint8" and points.dtype != own:
                 room.take(f"X as {own}", points.shape, own, f"points of {own} need none")
                 points = np.require(points, dtype=own)
+        results = self._result_type()
         with room.told(), _progress.bar(self.progress) as report:
-            self._model.partial_fit(
+            finished, refused = self._model.partial_fit(
                 points,
                 count,
                 updates,
                 taken=room.copied,
+                results=results,
                 time_limit=time_limit,
                 progress=report,
-                on_partial=lambda: self._adopt(self._model),
+                on_partial=lambda finished: self._adopt(self._model, finished),
             )
-        self._adopt(self._model)
+        if refused is not None:
+            raise too_large(refused, results)
+        self._adopt(self._model, finished)
         self._warn()
         return self
 
@@ -401,9 +405,9 @@ class KernelHebbianPCA(Metrics, Files):
             kernel_params=self.kernel_params,
         )
 
-    def _adopt(self, learner: _mercer.HebbianLearner) -> None:
-        """Makes what was learned this estimator's own."""
-        finished = learner.model()
+    def _adopt(self, learner: _mercer.HebbianLearner, finished: _mercer.Model | None = None) -> None:
+        """Makes what was learned this estimator's own; its finished model, if it is there already."""
+        finished = learner.model() if finished is None else finished
         record = json.loads(finished.record())
         eta0, tau, mu = learner.gain_parameters()
         # Before anything is this estimator's own: they may be too large for their type.

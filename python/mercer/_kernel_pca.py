@@ -123,7 +123,7 @@ class KernelPCA(Files):
     scaling : "standardize", float or None, default=None
         What is done to the columns before the kernel sees them, here and in ``transform``: ``"standardize"`` gives each mean 0 and
         variance 1, a number multiplies all of them. It belongs to the model and its file, as ``--standardize`` and ``--scale`` do.
-        Not for ``landmarks`` that are given.
+        ``landmarks`` that are given go through it with the points.
     negative : {"error", "clip", "flip"}, default=None
         What significant negative eigenvalues of a kernel that is not positive semi-definite are: an error if there is one, zero,
         or counted with their absolute value. By default they are an error if they are among the components asked for.

@@ -35,6 +35,8 @@ class Files(Inverse):
         tail, tolerance = kernel.get("alpha"), record["tolerance"]
         is_solved = over is not None or record["solver"] in _mercer.SOLVERS
         landmarks = None if over is None else over["landmarks"]
+        # Of those that are given, the model keeps what is no combination of others: they say themselves how many they are.
+        is_given = landmarks == "given"
         estimator = cls(
             n_components=max(record["n_components"], 1),
             kernel=kernel["name"],
@@ -50,8 +52,8 @@ class Files(Inverse):
             negative="flip" if min(record["eigenvalues"], default=0) < 0 else None,
             scaling=model.scaling,
             gram="auto" if over is None else "nystrom",
-            landmarks=model.points() if landmarks == "given" else landmarks,
-            n_landmarks=None if over is None else over["n_landmarks"],
+            landmarks=model.points() if is_given else landmarks,
+            n_landmarks=None if over is None or is_given else over["n_landmarks"],
         )
         estimator.n_features_in_ = model.n_features
         estimator._adopt_feature_names(model.feature_names)

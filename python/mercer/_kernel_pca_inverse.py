@@ -18,7 +18,7 @@ class Inverse(Components, Settings):
         """Whether a fit learns the way back from scores."""
         owner = type(self).__name__
         wanted = _checks.boolean(owner, "fit_inverse_transform", self.fit_inverse_transform)
-        if wanted and isinstance(self.kernel, str) and self.kernel == "precomputed":
+        if wanted and self._is_precomputed():
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         method, _ = self._wanted_inverse()
         return method == "ridge" and wanted

@@ -41,9 +41,10 @@ class Settings(Estimator):
                 n_landmarks = min(_mercer.DEFAULT_LANDMARKS, n_samples) if n_landmarks is None else n_landmarks
                 count = min(n_landmarks, n_samples)
         else:
-            if self.scaling is not None:
-                raise ValueError("scaling is not for landmarks that are given: scale them and X alike, and leave it out")
-            landmarks = rows(landmarks, "landmarks").astype(dtype, order="C", copy=False)
+            landmarks = rows(landmarks, "landmarks")
+            if dtype.kind == "f":
+                # Bytes would not hold what lies between them.
+                landmarks = landmarks.astype(dtype, order="C", copy=False)
             count = landmarks.shape[0] if count is None else count
         return {
             "kernel": self._kernel_settings(self.gamma, self.bandwidth),
@@ -142,7 +143,7 @@ class Settings(Estimator):
             allowed = "'standardize', a float in the range (0, inf), or None"
             if self.scaling != "standardize":
                 raise _checks.refuse(type(self).__name__, "scaling", allowed, self.scaling)
-            if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            if self._is_precomputed():
                 raise ValueError("scaling='standardize' is not for kernel='precomputed': its columns are points")
             return self.scaling
         return _checks.real(type(self).__name__, "scaling", self.scaling, 0, above=True, optional=True)

@@ -76,6 +76,8 @@ class Nystroem(Estimator):
     True
     """
 
+    _kernel_named_by = "kernel"
+
     def __init__(
         self,
         kernel: Any = "rbf",
@@ -267,13 +269,12 @@ class Nystroem(Estimator):
         return float(_mercer.nystrom_trace_error(dense(X), self._map(), threads=threads))
 
     def _map(self) -> dict[str, Any]:
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
         indices = self.component_indices_
         widths = (self.gamma, self.bandwidth) if self._gamma is None else (self._gamma, None)
         return {
             "kernel": self._kernel_settings(*widths),
             "landmarks": dense(self.components_),
-            "rows": [int(row) for row in indices] if precomputed and indices is not None else None,
+            "rows": [int(row) for row in indices] if self._is_precomputed() and indices is not None else None,
             "normalization": np.require(self.normalization_, dtype=np.float64, requirements=["A"]),
             "precision": self.normalization_.dtype.name,
         }
@@ -286,10 +287,3 @@ class Nystroem(Estimator):
     @property
     def _n_features_out(self) -> int:
         return int(self.normalization_.shape[0])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

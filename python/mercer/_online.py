@@ -93,9 +93,10 @@ class OnlineKernelPCA(Preimages, Start):
     budget_error_ : ndarray of shape (n_components,)
         Estimate of the distance of each component, whose length is about one, from what the same updates would have made of it if no row had been
         given up: the larger of two numbers. Lengths of lost parts are followed row by row; an update leaves ``1 - eta * y**2`` of older ones; squares
-        add up for the policy ``"project"``, lengths for the others. And for ``"project"``, what the rows in memory have no room for is measured on the last
+        add up for the policy ``"project"``, lengths for the others, where it is mostly too large, but can be too small where rows are centred: that the running mean forgets with the rows moves
+        components, too, and is not in it. And for ``"project"``, what the rows in memory have no room for is measured on the last
         512 rows. ``fit`` and ``save`` warn where the budget has cost much.
-    mean_error_ : float
+    mean_drift_ : float
         Distance of the running mean from the mean of the last 512 rows; one is the root of their variance. Large where the budget has no room for a mean, or rows have changed that all count alike.
     variances_ : ndarray of shape (n_components,)
         Mean of the squared outputs of each component, over the rows since it began, each with the output that it had when it was learned.
@@ -120,6 +121,9 @@ class OnlineKernelPCA(Preimages, Start):
     >>> learner.transform(rows).shape, learner.n_seen_
     ((500, 2), 500)
     """
+
+    # Rows are learned in double precision, whatever they come in.
+    _types_kept = ("float64",)
 
     def __init__(
         self,
@@ -206,14 +210,13 @@ class OnlineKernelPCA(Preimages, Start):
     def _learn(self, X: Any, depth: int = 3) -> Any:
         begins = "_model" not in self.__dict__
         rows = self._rows(X, reset=begins)
-        params = self._parameters_of_learning()
         # What has no part in learning is refused before it, too.
         self._wanted_inverse()
         if begins:
             learner = _mercer.OnlineLearner.create(rows, self._settings())
-            self._model, self._learns_with = learner, params
+            self._model, self._learns_with = learner, _checks.as_given(self._parameters_of_learning())
         else:
-            _checks.unchanged(params, self._learns_with)
+            _checks.unchanged(self._parameters_of_learning(), self._learns_with)
             learner = self._model
         before = learner.n_shrunk
         try:
@@ -332,7 +335,7 @@ class OnlineKernelPCA(Preimages, Start):
             if name in self.__dict__:
                 setattr(estimator, name, getattr(self, name))
         estimator._model = self._model.next_component(point)
-        estimator._learns_with = estimator._parameters_of_learning()
+        estimator._learns_with = _checks.as_given(estimator._parameters_of_learning())
         return estimator
 
     # What was learned
@@ -358,9 +361,9 @@ class OnlineKernelPCA(Preimages, Start):
         return self._fitted().budget_error()
 
     @property
-    def mean_error_(self) -> float:
+    def mean_drift_(self) -> float:
         """Distance of the running mean from the mean of the last rows; one is their spread."""
-        return float(self._fitted().mean_error())
+        return float(self._fitted().mean_drift())
 
     @property
     def variances_(self) -> Any:
@@ -439,8 +442,3 @@ class OnlineKernelPCA(Preimages, Start):
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -123,11 +123,11 @@ class Start(Estimator):
         self.n_features_in_ = learner.n_features
         self._adopt_feature_names(None if names is None else list(names))
         self._model = learner
-        self._learns_with = self._parameters_of_learning()
+        self._learns_with = _checks.as_given(self._parameters_of_learning())
 
     def _parameters_of_learning(self) -> dict[str, Any]:
-        """What has to stay as it is while learning goes on."""
-        return _checks.as_given({name: value for name, value in self.get_params(deep=False).items() if name not in _MAY_CHANGE})
+        """What has to stay as it is while learning goes on; not copied, which only its beginning needs."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in _MAY_CHANGE}
 
     def _learning(self) -> dict[str, Any]:
         """How components learn, as the extension module takes it. A setting that has no effect is refused, unless it is the default."""

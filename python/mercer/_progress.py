@@ -1,6 +1,7 @@
-"""A bar that shows how far a run is: tqdm's where it is installed, plain text otherwise."""
+"""A bar that shows how far a run is, on terminals and in notebooks: tqdm's where it is installed, plain text otherwise."""
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
@@ -18,7 +19,8 @@ def bar(progress: Any) -> Iterator[Report | None]:
     check(progress)
     if callable(progress):
         yield progress
-    elif not progress:
+    elif not progress or sys.stderr is None:
+        # A program without a console, as pythonw runs it, has nowhere to show a bar.
         yield None
     else:
         shown = _make_bar()
@@ -38,7 +40,10 @@ def check(progress: Any) -> None:
 
 def _make_bar() -> "_TqdmBar | _PlainBar":
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():
+            # In a notebook without widgets it warns that its bar will be text, which is a bar all the same.
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
     except ImportError:
         return _PlainBar(sys.stderr)
     return _TqdmBar(tqdm)
@@ -65,18 +70,18 @@ class _TqdmBar:
 
 
 class _PlainBar:
-    """One line of text that is written over itself on a terminal, and one line per pass elsewhere."""
+    """One line of text that is written over itself on a terminal and in a notebook, and one line per pass elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._terminal = stream.isatty()
+        self._is_one_line = _writes_over(stream)
         self._title = ""
         self._width = 0
 
     def report(self, phase: str, pass_: int, expected: int | None, fraction: float, residual: float | None) -> None:
         title = _title(phase, pass_, expected)
         accuracy = "" if residual is None else f", residual {residual:.1e}"
-        if self._terminal:
+        if self._is_one_line:
             line = f"{title} {100 * _share(pass_, expected, fraction):3.0f} %{accuracy}"
             self._stream.write("\r" + line.ljust(self._width))
             self._width = len(line)
@@ -86,11 +91,16 @@ class _PlainBar:
         self._stream.flush()
 
     def close(self, *, done: bool) -> None:
-        if self._terminal:
+        if self._is_one_line:
             self._stream.write("\r" + ("done" if done else "stopped").ljust(self._width) + "\n")
         else:
             self._stream.write("done\n" if done else "stopped\n")
         self._stream.flush()
+
+
+def _writes_over(stream: TextIO) -> bool:
+    """Whether what follows a return takes the place of the line before it. In notebooks it does, though their streams are no terminals."""
+    return stream.isatty() or any(made.__module__.partition(".")[0] == "ipykernel" for made in type(stream).__mro__)
 
 
 def _title(phase: str, pass_: int, expected: int | None) -> str:

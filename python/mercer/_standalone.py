@@ -30,6 +30,9 @@ class _Theirs:
     def __get__(self, instance: Any, owner: type) -> Any:
         if load() is None:
             raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r} without scikit-learn")
+        # A class that scikit-learn's do not stand in for, such as that of this attribute itself, would ask here again for ever.
+        if any(vars(base).get(self._name) is self for base in owner.__mro__):
+            raise AttributeError(f"{owner.__name__!r} has no attribute {self._name!r}: it is one of scikit-learn's classes")
         return getattr(owner if instance is None else instance, self._name)
 
 

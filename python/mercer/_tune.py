@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _checks, _mercer, _tune_picture
 from ._arrays import DTYPES, dense, rows
-from ._base import Estimator, check_is_fitted, validate_data
+from ._base import Estimator, check_is_fitted, convergence_warning, validate_data, warn
 from ._kernels import describe
 
 # Kernels in which gamma multiplies a distance and not its square.
@@ -41,7 +41,7 @@ class TuneResult:
         How narrow the interval of ``best_bandwidth`` had to be, relative to it; ``None`` for ``"median"`` and ``"scale"``, and for
         ``"reconstruction"`` if nothing was asked for.
     converged : bool
-        Whether ``best_bandwidth`` is known as narrowly as was asked.
+        Whether ``best_bandwidth`` is known as narrowly as was asked; if not, there is a ``ConvergenceWarning``.
     seconds : float
         Time that it took.
     kernel, criterion, method : str
@@ -120,6 +120,9 @@ def _search(owner: str, X: Any, kernel: Any, parameters: dict[str, Any]) -> Tune
         fields = json.loads(_mercer.tune_kernel(X, settings))
     # What is not a number is null in JSON.
     fields["gradients"] = [math.nan if slope is None else slope for slope in fields["gradients"]]
+    if not fields["converged"]:
+        # The first of them is the reason.
+        warn(f"the best bandwidth is not known as narrowly as was asked: {fields['warnings'][0]}", convergence_warning())
     return TuneResult(fields)
 
 
@@ -299,9 +302,3 @@ class KernelTuner(Estimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "result_" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 import mercer
-from mercer import AutoencoderKernelPCA
+from mercer import AutoencoderKernelPCA, _checks
 
 
 def case(name):
@@ -224,6 +224,7 @@ def test_parameters_of_learning_stay_as_they_were_while_it_goes_on(pictures):
         {"validation_fraction": 0.3},
         {"patience": -3},
         {"random_state": "x"},
+        {"epochs": 7},
     ):
         name = next(iter(changed))
         kept = model.get_params()[name]
@@ -231,7 +232,89 @@ def test_parameters_of_learning_stay_as_they_were_while_it_goes_on(pictures):
             model.set_params(**changed).partial_fit(pictures)
         model.set_params(**{name: kept})
     assert model.n_updates_ == updates
-    assert model.set_params(epochs=7, n_jobs=1).partial_fit(pictures).n_updates_ > updates
+    assert model.set_params(n_jobs=1).partial_fit(pictures).n_updates_ > updates
+
+
+def test_epochs_that_were_changed_after_the_first_points_are_refused(pictures, tmp_path):
+    # The step has been falling as over so many of them since the first call.
+    model = AutoencoderKernelPCA(2, epochs=10).partial_fit(pictures)
+    with pytest.raises(ValueError, match="epochs must stay 10 while learning goes on, but it is 30; fit begins anew"):
+        model.set_params(epochs=30).partial_fit(pictures)
+    # A file does not hold them, and its reader goes on without.
+    model.save(tmp_path / "codes.mercer")
+    again = mercer.load(tmp_path / "codes.mercer")
+    assert again.partial_fit(pictures).n_updates_ == 2 * model.n_updates_
+    with pytest.raises(ValueError, match="epochs must stay None"):
+        again.set_params(epochs=10).partial_fit(pictures)
+
+
+@pytest.mark.parametrize("of", [tuple, list])
+def test_arrays_that_were_changed_in_place_are_refused_while_learning_goes_on(pictures, of):
+    forms = np.random.default_rng(3).normal(size=(2, 2, 12, 12))
+    start, order = of(forms.copy()), np.arange(20)
+    given = {"start": start, "order": order, "learning_rate": 1e-3, "batch_size": 1}
+    model = AutoencoderKernelPCA(2, **given).fit(pictures).partial_fit(pictures[:5])
+    order[0] = 7
+    with pytest.raises(ValueError, match="order must stay .* while learning goes on"):
+        model.partial_fit(pictures[:5])
+    order[0] = 0
+    start[1][0, 3, 4] += 1
+    with pytest.raises(ValueError, match="start must stay as it was while learning goes on; fit begins anew"):
+        model.partial_fit(pictures[:5])
+    start[1][0, 3, 4] = forms[1, 0, 3, 4]
+    # Others with the same numbers are the same.
+    assert model.set_params(start=of(forms.copy()), order=order.tolist()).partial_fit(pictures[:5]).n_updates_ == 30
+
+
+def test_arrays_of_different_shapes_are_compared_one_by_one():
+    pair = (np.zeros((2, 3)), np.full((4, 3), np.nan))
+    then = _checks.as_given({"pair": pair, "lists": [[1, 2], [3]]})
+    _checks.unchanged({"pair": (np.zeros((2, 3)), np.full((4, 3), np.nan)), "lists": [[1, 2], [3]]}, then)
+    for changed in ({"lists": [[1, 2], [4]]}, {"pair": pair[::-1]}, {"pair": pair[:1]}):
+        with pytest.raises(ValueError, match=f"{next(iter(changed))} must stay"):
+            _checks.unchanged({"pair": pair, "lists": [[1, 2], [3]], **changed}, then)
+    pair[0][1, 2] = 1
+    with pytest.raises(ValueError, match="pair must stay"):
+        _checks.unchanged({"pair": pair, "lists": [[1, 2], [3]]}, then)
+
+
+def test_plain_numbers_and_words_are_compared_as_they_are(monkeypatch):
+    from mercer import _checks
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("an array was made")
+
+    monkeypatch.setattr(np, "array_equal", refuse)
+    then = _checks.as_given({"order": [list(range(50)), [1.5, "a", True]], "places": list(np.arange(3))})
+    _checks.unchanged({"order": (list(range(50)), [1.5, "a", 1]), "places": [0, 1, 2]}, then)
+    for name, changed in (("order", [list(range(50)), [1.5, "b", True]]), ("order", [list(range(50)), [float("nan"), "a", True]]), ("places", [0, 1, 3])):
+        with pytest.raises(ValueError, match=f"{name} must stay"):
+            _checks.unchanged({**then, name: changed}, then)
+    # What is not a number is equal to itself only.
+    with pytest.raises(ValueError, match="rate must stay"):
+        _checks.unchanged({"rate": float("nan")}, {"rate": float("nan")})
+
+
+def test_more_points_whose_loss_a_given_rate_makes_larger_are_a_warning(pictures):
+    # One update of all points: steps that grow by a quarter cannot leap from a loss that has fallen to one that is ten times as large.
+    told = 0
+    for power in range(60):
+        settings = {"learning_rate": 0.1 * 1.25**power, "batch_size": 150}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            if len(AutoencoderKernelPCA(2, epochs=1, **settings).fit(pictures).history_) == 1:
+                break
+        is_worse = any("learning diverged" in str(warning.message) for warning in caught)
+        model = AutoencoderKernelPCA(2, epochs=0, **settings).fit(pictures)
+        encoder = model.encoder_
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model.partial_fit(pictures)
+        assert any("learning diverged" in str(warning.message) for warning in caught) is is_worse
+        assert model.converged_ is not is_worse
+        assert np.array_equal(model.encoder_, encoder) is is_worse
+        told += is_worse
+    assert told > 0
 
 
 def test_a_budget_holds_for_more_points_too(pictures):

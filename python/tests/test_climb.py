@@ -29,20 +29,20 @@ def grouped():
 def test_two_parameters_are_where_eigenvalues_have_their_maximum(points):
     ranges = {"gamma": (1e-3, 1e3), "alpha": (0.2, 3.0)}
     result = tune_parameters(points, "rational-quadratic", ranges)
-    assert isinstance(result, ParameterResult) and result.converged and result.n_iter > 0
+    assert isinstance(result, ParameterResult) and result.converged and result.steps > 0
     D = squared_distances(points)
 
     def at(gamma, alpha):
         return criterion((1 + gamma * D / alpha) ** -alpha)
 
     gamma, alpha = result.parameters["gamma"], result.parameters["alpha"]
-    assert result.value == pytest.approx(at(gamma, alpha), rel=1e-9)
+    assert result.best_value == pytest.approx(at(gamma, alpha), rel=1e-9)
     for name, (low, high) in ranges.items():
         for factor in (0.99, 1.01):
             moved = {**result.parameters, name: min(max(factor * result.parameters[name], low), high)}
-            assert at(**moved) <= result.value * (1 + 1e-9), (name, factor)
+            assert at(**moved) <= result.best_value * (1 + 1e-9), (name, factor)
     numeric = (at(gamma, alpha * (1 + 1e-5)) - at(gamma, alpha * (1 - 1e-5))) / (2e-5 * alpha)
-    assert result.gradient["alpha"] == pytest.approx(numeric, rel=1e-3, abs=1e-8 * result.value)
+    assert result.gradient["alpha"] == pytest.approx(numeric, rel=1e-3, abs=1e-8 * result.best_value)
     assert result.at_bound == [name for name in ranges if result.parameters[name] in ranges[name]]
 
 
@@ -52,19 +52,19 @@ def test_one_parameter_is_what_the_search_for_a_width_finds(points):
     assert not result.at_bound
 
 
-def test_a_climb_tells_where_it_began_and_answers_to_the_names_of_records(points, grouped):
+def test_a_climb_tells_where_it_began_and_how_many_steps_it_took(points, grouped):
     found = tune_parameters(points, "rbf", {"gamma": (1e-4, 1e4)}, gamma=1.0)
     assert found.start_value == pytest.approx(criterion(np.exp(-squared_distances(points))), rel=1e-9)
-    assert found.start_value < found.value
+    assert found.start_value < found.best_value
     for result in (found, tune_ard(grouped)):
-        assert result.best_value == result.value and result.steps == result.n_iter > 0
+        assert result.best_value > result.start_value and result.steps > 0
 
 
 def test_a_polynomial_kernel_grows_to_the_ends_of_its_ranges(points):
     result = tune_parameters(points, "poly", {"gamma": (0.01, 1.0), "coef0": (0.0, 2.0)}, degree=2)
     assert result.converged and result.at_bound and result.parameters["gamma"] == pytest.approx(1.0)
     expected = criterion((result.parameters["gamma"] * points @ points.T + result.parameters["coef0"]) ** 2)
-    assert result.value == pytest.approx(expected, rel=1e-9)
+    assert result.best_value == pytest.approx(expected, rel=1e-9)
 
 
 def test_widths_per_feature_iron_out_noise(grouped):
@@ -73,9 +73,9 @@ def test_widths_per_feature_iron_out_noise(grouped):
     assert result.gammas[2:].max() < 0.1 * result.gammas[:2].max()
     np.testing.assert_allclose(result.gammas, 0.5 / result.bandwidths**2)
     X = grouped * np.sqrt(result.gammas)
-    assert result.value == pytest.approx(criterion(np.exp(-squared_distances(X))), rel=1e-9)
+    assert result.best_value == pytest.approx(criterion(np.exp(-squared_distances(X))), rel=1e-9)
     start = tune_kernel(grouped)
-    assert result.start_value == pytest.approx(start.best_value, rel=1e-9) and result.value > start.best_value
+    assert result.start_value == pytest.approx(start.best_value, rel=1e-9) and result.best_value > start.best_value
     # Such a kernel is the common one of scaled features.
     assert KernelPCA(2, kernel="rbf", gamma=1.0).fit(X).eigenvalues_.sum() > 0
 
@@ -83,9 +83,9 @@ def test_widths_per_feature_iron_out_noise(grouped):
 def test_the_width_to_start_from_is_searched_with_the_seed():
     # More rows than all pairs are looked at of.
     X = np.random.default_rng(4).normal(size=(10_500, 2))
-    starts = [tune_ard(X, max_iter=1, random_state=seed).start_value for seed in (None, 0, 1)]
+    starts = [tune_ard(X, max_steps=1, random_state=seed).start_value for seed in (None, 0, 1)]
     assert starts[0] == starts[1] and starts[1] != starts[2]
-    found = [tune_parameters(X, "rbf", {"gamma": (1e-3, 1e3)}, max_iter=1, random_state=seed) for seed in (0, 1)]
+    found = [tune_parameters(X, "rbf", {"gamma": (1e-3, 1e3)}, max_steps=1, random_state=seed) for seed in (0, 1)]
     assert found[0].parameters != found[1].parameters
     with pytest.raises(ValueError, match="seed|random_state"):
         tune_ard(X[:10], random_state="now")
@@ -93,10 +93,10 @@ def test_the_width_to_start_from_is_searched_with_the_seed():
 
 def test_widths_per_feature_start_where_they_are_told_to(grouped):
     with pytest.warns(ConvergenceWarning, match="the climb ended after 1 step, before a maximum"):
-        short = tune_ard(grouped, [0.1, 0.2, 0.3, 0.4], max_iter=1)
+        short = tune_ard(grouped, [0.1, 0.2, 0.3, 0.4], max_steps=1)
     X = grouped * np.sqrt([0.1, 0.2, 0.3, 0.4])
     assert short.start_value == pytest.approx(criterion(np.exp(-squared_distances(X))), rel=1e-9)
-    assert short.n_iter == 1 and not short.converged
+    assert short.steps == 1 and not short.converged
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_widths_per_feature_start_where_they_are_told_to(grouped):
         ("linear", {"gamma": (1, 2)}, {}, "linear"),
         ("no such", {"gamma": (1, 2)}, {}, "no such"),
         (lambda x, y: 1.0, {"gamma": (1, 2)}, {}, "function"),
-        ("rbf", {"gamma": (1, 2)}, {"max_iter": 0}, "max_iter"),
+        ("rbf", {"gamma": (1, 2)}, {"max_steps": 0}, "max_steps"),
     ],
 )
 def test_ranges_that_make_no_sense(kernel, ranges, arguments, words):

@@ -180,6 +180,15 @@ def test_over_all_rows_as_landmarks_nothing_is_lost(heaps):
     assert max(found.record_["residuals"]) < 1e-6
 
 
+def test_landmarks_that_are_given_go_through_the_scaling_of_the_rows(heaps):
+    X, _ = heaps
+    given = X[::4]
+    found = SpectralClustering(4, gamma=0.2, gram="nystrom", landmarks=given, scaling=0.5).fit(X)
+    by_hand = SpectralClustering(4, gamma=0.2, gram="nystrom", landmarks=given * 0.5).fit(X * 0.5)
+    np.testing.assert_array_equal(found.labels_, by_hand.labels_)
+    np.testing.assert_allclose(found.eigenvalues_, by_hand.eigenvalues_, rtol=1e-12)
+
+
 def test_the_number_of_threads_changes_nothing(heaps):
     one, two = (SpectralClustering(4, gamma=0.05, n_jobs=jobs).fit(heaps[0]) for jobs in (1, 2))
     np.testing.assert_array_equal(one.labels_, two.labels_)

@@ -183,6 +183,28 @@ def test_a_plan_over_landmarks_says_what_a_fit_does(params):
     assert f"{plan['n_landmarks']} landmarks" in str(plan)
 
 
+@pytest.mark.parametrize("scaling", [None, "standardize"])
+@pytest.mark.parametrize(("own", "planned"), [(np.float64, np.float64), (np.float32, np.float32), (np.uint8, None)])
+def test_landmarks_for_a_shape_of_bytes_have_the_type_that_a_fit_gives_them(monkeypatch, scaling, own, planned):
+    from mercer import _mercer
+
+    seen, plan = [], _mercer.plan
+
+    def looked_at(data, exact, rough, **more):
+        seen.append(rough["landmarks"])
+        return plan(data, exact, rough, **more)
+
+    monkeypatch.setattr(_mercer, "plan", looked_at)
+    X = np.random.default_rng(0).integers(0, 256, size=(200, 5)).astype(np.uint8)
+    settings = {"gram": "nystrom", "landmarks": X[:30].astype(own), "n_components": 3, "kernel": "rbf", "scaling": scaling}
+    mercer.plan(X, **settings)
+    mercer.plan(X.shape, dtype="uint8", **settings)
+    of_points, of_shape = seen
+    assert of_points.dtype == own
+    # Bytes become single precision when they are standardized, points and landmarks alike.
+    assert of_shape.dtype == (planned or (np.uint8 if scaling is None else np.float32))
+
+
 def test_a_plan_approximates_only_what_may_be_and_is_worth_it():
     X = np.random.default_rng(3).normal(size=(2500, 3))
     given = {"n_components": 2, "kernel": "rbf", "gamma": 0.1}

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem as Theirs
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from mercer import KernelPCA, MemoryBudgetError, Nystroem, load
+from mercer import KernelPCA, MemoryBudgetError, Nystroem, load, plan
 
 RULES = ["uniform", "kmeans", "rpcholesky", "leverage"]
 
@@ -191,8 +191,45 @@ def test_there_are_ten_landmarks_for_each_component_and_at_least_a_hundred(point
     assert landmarks(points, n_components=12) == 120
     assert landmarks(points, n_components=40) == 150
     assert landmarks(points) == 100 and landmarks(points[:60]) == 60
-    with pytest.raises(ValueError, match="scaling is not for landmarks that are given"):
-        KernelPCA(2, gram="nystrom", landmarks=points[:20], scaling=2.0).fit(points)
+
+
+@pytest.mark.parametrize("scaling", ["standardize", 0.5])
+def test_landmarks_that_are_given_go_through_the_scaling_of_the_points(points, scaling, tmp_path, command):
+    given = points[:40]
+    shift, factor = (points.mean(axis=0), 1 / points.std(axis=0)) if scaling == "standardize" else (0.0, scaling)
+    by_hand = KernelPCA(3, kernel="rbf", gamma=0.02, gram="nystrom", landmarks=(given - shift) * factor)
+    scores = by_hand.fit_transform((points - shift) * factor)
+    pca = KernelPCA(3, kernel="rbf", gamma=0.02, gram="nystrom", landmarks=given, scaling=scaling).fit(points)
+    np.testing.assert_allclose(pca.transform(points), scores, atol=1e-9)
+    np.testing.assert_allclose(pca.X_fit_, given, atol=1e-12 * np.abs(given).max())
+    assert plan(points, n_components=3, kernel="rbf", gram="nystrom", landmarks=given, scaling=scaling)["n_landmarks"] == 40
+
+    # The command does the same, and what it has learned can be learned again here.
+    np.save(tmp_path / "x.npy", points)
+    np.save(tmp_path / "given.npy", given)
+    flags = ["--standardize"] if scaling == "standardize" else ["--scale", str(scaling)]
+    flags += ["--kernel", "gaussian", "--gamma", "0.02", "--gram", "nystrom", "--landmarks", tmp_path / "given.npy", "-n", "3"]
+    line = [command, "fit", tmp_path / "x.npy", *flags, "-o", tmp_path / "m.mercer"]
+    finished = subprocess.run([str(word) for word in line], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    model = load(tmp_path / "m.mercer")
+    np.testing.assert_allclose(model.transform(points), scores, atol=1e-9)
+    np.testing.assert_allclose(model.fit(points).transform(points), scores, atol=1e-9)
+
+
+def test_landmarks_with_copies_among_them_come_back_from_a_file(points, tmp_path):
+    pca = KernelPCA(3, kernel="rbf", gamma=0.02, gram="nystrom", landmarks=np.vstack([points[:30], points[:5]]))
+    pca.fit(points).save(tmp_path / "copies.mercer")
+    again = load(tmp_path / "copies.mercer")
+    np.testing.assert_array_equal(again.landmarks, points[:30])
+    np.testing.assert_allclose(again.fit(points).transform(points), pca.transform(points), atol=1e-9)
+
+
+def test_landmarks_between_bytes_stay_where_they_are():
+    X = np.random.default_rng(0).integers(0, 256, (60, 5)).astype(np.uint8)
+    given = X[:20] + 0.5
+    pca = KernelPCA(2, kernel="rbf", gamma=1e-4, gram="nystrom", landmarks=given).fit(X)
+    np.testing.assert_array_equal(pca.X_fit_, given)
 
 
 def test_kernel_pca_over_all_rows_is_exact_and_can_be_inverted(points):

@@ -164,6 +164,8 @@ def test_what_only_scikit_learn_can_do_imports_it(run_python):
         "assert 'KernelPCA' in pca._repr_html_()",
         "assert KernelPCA.set_output.__name__ == 'set_output'",
         "assert pca.__sklearn_tags__().input_tags.sparse",
+        "assert pca.__sklearn_tags__().transformer_tags.preserves_dtype == ['float64', 'float32']",
+        "assert mercer.SpectralClustering(affinity='precomputed').__sklearn_tags__().input_tags.pairwise",
         "assert 'ConvergenceWarning' in dir(mercer) and mercer.ConvergenceWarning.__module__ == 'sklearn.exceptions'",
         "import pandas; assert list(pca.fit(pandas.DataFrame(X, columns=list('abcd'))).feature_names_in_) == list('abcd')",
         "import scipy.sparse; assert pca.fit(scipy.sparse.csr_array(X)).n_features_in_ == 4",
@@ -318,6 +320,25 @@ def test_without_scikit_learn_everything_of_ours_works(run_python):
     print("fine")
     """
     assert run_python(program) == "fine\n"
+
+
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_help_is_there_before_anything_has_imported_scikit_learn(run_python, is_installed):
+    program = """
+    import sys
+    class Absent:
+        def find_spec(self, name, *_):
+            if name.split(".")[0] == "sklearn":
+                raise ModuleNotFoundError("No module named 'sklearn'", name="sklearn")
+    if not {is_installed}:
+        sys.meta_path.insert(0, Absent())
+    import pydoc, mercer
+    text = pydoc.plain(pydoc.render_doc(mercer.{name}))
+    assert "{name}" in text and "get_params" in text, text
+    print("fine")
+    """
+    for name in ("OnlineKernelPCA", "KernelPCA", "SpectralClustering", "Nystroem"):
+        assert run_python(program.format(is_installed=is_installed, name=name)) == "fine\n"
 
 
 def test_stubs_are_those_of_the_extension_module():

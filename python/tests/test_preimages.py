@@ -28,6 +28,15 @@ def test_the_stored_fixed_points_come_out(from_points):
     np.testing.assert_allclose(found, stored["out_z"], rtol=0, atol=1e-8 * np.abs(stored["out_z"]).max())
 
 
+@pytest.mark.parametrize("center", [True, False])
+def test_the_linear_kernel_gives_the_projections_of_pca_centred_or_not(points, center):
+    pca = KernelPCA(2, kernel="linear", center=center, inverse="gradient").fit(points)
+    mean = points.mean(axis=0) if center else 0
+    directions = np.linalg.svd(points - mean, full_matrices=False)[2][:2]
+    expected = (points - mean) @ directions.T @ directions + mean
+    np.testing.assert_allclose(pca.inverse_transform(pca.transform(points)), expected, rtol=0, atol=1e-8 * np.abs(points).max())
+
+
 @pytest.mark.parametrize("inverse", ["fixed-point", "distance", "gradient"])
 def test_points_come_back_from_many_components_with_their_errors(points, inverse):
     pca = KernelPCA(140, kernel="rbf", gamma=0.02, inverse=inverse).fit(points)

@@ -14,6 +14,7 @@ from mercer import (
     KernelPCA,
     KernelTuner,
     Nystroem,
+    OnlineKernelPCA,
     SpectralClustering,
 )
 
@@ -60,3 +61,27 @@ def test_set_output_gives_frames_with_names(container, points):
 def test_html_and_text_show_what_differs_from_the_defaults():
     assert repr(KernelPCA(3, kernel="rbf")) == "KernelPCA(kernel='rbf', n_components=3)"
     assert "KernelPCA" in KernelPCA(3)._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "made, named_by",
+    [
+        (KernelPCA, "kernel"),
+        (KernelHebbianPCA, "kernel"),
+        (Nystroem, "kernel"),
+        (SpectralClustering, "affinity"),
+        (AutoencoderKernelPCA, None),
+        (FourierFeatures, None),
+        (KernelTuner, None),
+        (OnlineKernelPCA, None),
+    ],
+)
+def test_tags_say_what_an_estimator_takes_and_gives(made, named_by):
+    tags = made().__sklearn_tags__()
+    assert tags.input_tags.sparse and not tags.input_tags.pairwise
+    if made is not SpectralClustering:
+        # Streams are learned in double precision.
+        kept = ["float64"] if made is OnlineKernelPCA else ["float64", "float32"]
+        assert tags.transformer_tags.preserves_dtype == kept
+    if named_by is not None:
+        assert made(**{named_by: "precomputed"}).__sklearn_tags__().input_tags.pairwise

@@ -1,5 +1,6 @@
 """The width of a kernel from the spectrum."""
 
+import json
 import pathlib
 import pickle
 import xml.etree.ElementTree
@@ -7,6 +8,7 @@ import xml.etree.ElementTree
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -111,6 +113,32 @@ def test_sampling_agrees_with_all_pairs_within_its_error():
     again = tune_kernel(X, method="sampled", random_state=1)
     assert again.best_bandwidth == result.best_bandwidth
     assert tune_kernel(X, method="sampled", random_state=2).best_bandwidth != result.best_bandwidth
+
+
+@pytest.mark.parametrize("search", [tune_kernel, lambda X, **settings: KernelTuner(**settings).fit(X).result_])
+def test_an_interval_that_samples_leave_too_wide_is_a_warning(search):
+    X = np.random.default_rng(5).normal(size=(2000, 2))
+    with pytest.warns(ConvergenceWarning, match="could not be made as narrow as"):
+        result = search(X, method="sampled", tolerance=1e-6)
+    assert not result.converged and result.warnings
+
+
+def test_what_else_is_to_be_said_of_a_search_is_not_given_as_its_reason(monkeypatch):
+    from mercer import _mercer
+
+    search = _mercer.tune_kernel
+
+    def told_more(X, settings):
+        fields = json.loads(search(X, settings))
+        return json.dumps({**fields, "warnings": [*fields["warnings"], "something else"]})
+
+    monkeypatch.setattr(_mercer, "tune_kernel", told_more)
+    X = np.random.default_rng(5).normal(size=(2000, 2))
+    with pytest.warns(ConvergenceWarning) as caught:
+        result = tune_kernel(X, method="sampled", tolerance=1e-6)
+    assert result.warnings[-1] == "something else"
+    message = f"the best bandwidth is not known as narrowly as was asked: {result.warnings[0]}"
+    assert [str(warning.message) for warning in caught] == [message]
 
 
 @pytest.mark.parametrize("criterion", ["variance", "median", "scale", "leading", "effective-rank", "reconstruction"])

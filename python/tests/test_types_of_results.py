@@ -57,3 +57,22 @@ def test_single_precision_stays_that_where_a_hebbian_fit_goes_to_double(points, 
     assert learner.coefficients_.dtype == np.float64
     assert learner.partial_fit(X[:20], passes=1).transform(X).dtype == np.float32
     assert learner.set_params(precision="float64").fit(X).transform(X).dtype == np.float64
+
+
+def test_results_that_overflow_when_learning_goes_on_leave_the_learner_as_it_was():
+    # Far from the origin the fit is made in double precision, so that only the results are too large: variances add up.
+    X = (2e18 * (np.random.default_rng(0).normal(size=(210, 5)) + 10_000)).astype(np.float32)
+    learner, twin = (KernelHebbianPCA(2, passes=3).fit(X[:10]) for _ in range(2))
+    model = learner._model
+    with pytest.raises(ValueError, match=re.escape(f"the eigenvalues are too large for float32, which ends at 3.4e+38: {ADVICE}")):
+        learner.partial_fit(X[10:])
+    assert learner.n_updates_ == 30 and learner.X_fit_.shape == (10, 5)
+    # It is the same learner, which has forgotten nothing that it computed, and not one that was read from its bytes.
+    assert learner._model is model and model.n_updates == 30
+    # It goes on from there, to the same bits as if nothing had been.
+    for learned in (learner, twin):
+        learned.partial_fit(passes=2)
+    assert learner.n_updates_ == 50
+    assert learner.record_["kernel_entries"] >= twin.record_["kernel_entries"]
+    np.testing.assert_array_equal(learner.coefficients_, twin.coefficients_)
+    np.testing.assert_array_equal(learner.transform(X[:10]), twin.transform(X[:10]))
