@@ -13,7 +13,7 @@ use crate::error::{Error, Result, bytes};
 use crate::gram::{Basis, Element, PackedCopy, StoreFormat, block_size};
 use crate::kernel::Kernel;
 use crate::model::{Prepared, SpeedsFrom, out_of_range};
-use crate::plan::Plan;
+use crate::plan::{Plan, Speeds};
 use crate::record::{KernelRecord, PlanRecord, RECORD_VERSION};
 use crate::scalar::Precision;
 use crate::simd::Isa;
@@ -173,7 +173,7 @@ impl KernelHebbianPca {
         let room = self.room(&prepared, points.into(), Beside::default())?;
         let mut plan = self.plan_of(&prepared, points.n_samples(), room.store_bytes, room.needed + room.store_bytes);
         plan.stored_share = room.store_bytes as f64 / room.whole as f64;
-        plan.expected_seconds = self.expected_seconds(&prepared, points.n_samples(), plan.stored_share);
+        plan.expected_seconds = self.expected_seconds(prepared.speeds(), points.n_samples(), plan.stored_share);
         plan.reasons.extend(room.reason(self.common.gram, points.n_features()));
         plan.reasons.extend(self.reason_of_errors(points.n_samples()));
         if self.tunes() {
@@ -237,10 +237,10 @@ impl KernelHebbianPca {
     }
 
     /// Seconds that a fit will probably take.
-    fn expected_seconds(&self, prepared: &Prepared, n_samples: usize, stored_share: f64) -> f64 {
+    fn expected_seconds(&self, speeds: &Speeds, n_samples: usize, stored_share: f64) -> f64 {
         /// Values that are tried before one does not diverge, mostly.
         const TRIALS: f64 = 8.0;
-        let (speeds, n) = (prepared.speeds(), n_samples as f64);
+        let n = n_samples as f64;
         let entries = n * n / speeds.entries;
         let followed = if self.follows() { 0.5 * self.batch(n_samples) as f64 } else { 0.0 };
         let products = n * n * (self.width() as f64 + followed) / speeds.multiply_adds;
@@ -379,4 +379,25 @@ pub(super) fn engine_of(prepared: &Prepared, points: &Points, store_bytes: u64) 
             Precision::F64 => Box::new(TileEngine::<f64>::new(points, kernel, store_bytes)?),
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choices::GainRule;
+
+    #[test]
+    fn every_error_that_is_recorded_counts_half_a_pass() {
+        // On one and the same machine: speeds that are measured differ from time to time.
+        let speeds = Speeds::typical(5, 2);
+        let seconds = |record_error: RecordError| {
+            let kernel = Kernel::gaussian(0.3).expect("positive");
+            let settings = KernelHebbianPca::new(kernel).n_components(3).gain(GainRule::EigenvalueStar).eta0(0.05);
+            settings.passes(4).record_every(9).record_error(record_error).expected_seconds(&speeds, 90, 0.0)
+        };
+        let (n, r) = (90.0, 3.0);
+        let half = 0.5 * n * n * (1.0 / speeds.entries + r / speeds.multiply_adds);
+        let (yes, no) = (seconds(RecordError::Yes), seconds(RecordError::No));
+        assert!(((yes - no) / half - 44.0).abs() < 1e-9, "{} halves of a pass", (yes - no) / half);
+    }
 }

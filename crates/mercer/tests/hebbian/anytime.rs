@@ -232,9 +232,9 @@ fn a_plan_counts_the_errors_that_were_asked_for() {
         settings.plan_record(&points()).unwrap().plan
     };
     let (yes, no) = (plan(RecordError::Yes), plan(RecordError::No));
-    assert!(yes.expected_seconds > 2.0 * no.expected_seconds, "{} {}", yes.expected_seconds, no.expected_seconds);
     let told = "the reconstruction error is recorded 44 times, as asked for: half a pass over the matrix each";
     assert!(yes.reasons.iter().any(|reason| reason == told), "{:?}", yes.reasons);
+    assert!(!no.reasons.iter().any(|reason| reason.contains("error")), "{:?}", no.reasons);
     let halves = small(GainRule::EigenvalueStar).updates(N + 1).plan_record(&points()).unwrap().plan;
     assert_eq!(halves.expected_passes, 2);
 }
