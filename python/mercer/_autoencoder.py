@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from . import _checks, _mercer, _progress
-from ._arrays import DTYPES, Room, by_blocks, dense, vectors
+from ._arrays import DTYPES, Room, by_blocks, dense, in_type, vectors
 from ._autoencoder_settings import cut_into_epochs, rate
 from ._base import Estimator, check_is_fitted, convergence_warning, validate_data, warn
 
 _STARTS = ("kernel-pca", "random")
-# A mean of less than this share of the largest number decoded says nothing about signs: it is rounding, in single precision, too.
+# A mean of less than this share of the longest point learned from says nothing about signs: it is rounding, in single precision, too.
 _TELLS = 1e-6
 # Parameters that partial_fit after a fit goes by, as they were when learning began.
 _LEARNS_WITH = (
@@ -120,7 +120,7 @@ class AutoencoderKernelPCA(Estimator):
     n_updates_ : int
         Updates so far.
     converged_ : bool
-        Whether learning went on to its end: ``False`` if it was stopped, has diverged, or no epoch made the loss smaller, however small the step.
+        Whether learning went on to its end: ``False`` if it was stopped, has diverged, or no epoch made the loss (of points held out, if there are any) smaller.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
 
@@ -188,7 +188,8 @@ class AutoencoderKernelPCA(Estimator):
         """Learns from the rows of ``X``, anew.
 
         Ctrl-C raises ``KeyboardInterrupt``; what was learned until then is in the fitted attributes, if there is anything. A learning rate that was
-        given and diverges is a ``ConvergenceWarning``, and the best there was is kept (but see ``order``); so is a search for one that ends with nothing learned.
+        given and diverges is a ``ConvergenceWarning``, and the best there was is kept (but see ``order``); so is a fit in which no epoch made the loss smaller, which
+        keeps where it started.
 
         Parameters
         ----------
@@ -232,7 +233,9 @@ class AutoencoderKernelPCA(Estimator):
         what was known is kept, with a ``ConvergenceWarning`` and ``converged_ = False``. So it is if the step was given and ends with more than 1.02 times the
         loss that these points had before, as in a fit that ended there; the same call again changes nothing then, since steps fall by the updates that are kept: a
         fit with a smaller ``learning_rate`` does. But up to ten points with ``batch_size=1`` are for the iterates of the textbook, which are kept up to
-        ten times that loss, or the points' mean squared norm if that is more.
+        ten times the loss that the fit started with, or the points' mean squared norm if that is more. Over several such calls, with more than ten points in
+        all, it is a ``ConvergenceWarning`` and ``converged_ = False`` if the losses that points had when they came are more than 1.02 times what they would
+        have been before the first of these calls.
 
         Parameters
         ----------
@@ -341,9 +344,11 @@ class AutoencoderKernelPCA(Estimator):
     def _warn(self, is_kept: bool, advice: str) -> None:
         """Says what went wrong, if anything did: whether where learning has led is kept all the same, and what would help against a given step."""
         if self._model.is_stuck or (self._model.diverged and self._model.rate_was_found):
+            whose = "the loss of points held out" if self._model.is_stuck and self.validation_fraction else "their loss"
+            halved = f", though the step was halved {self.n_halved_} times" if self.n_halved_ else ""
             message = (
-                "nothing was learned from these points: every step made their loss larger, though it was halved "
-                f"{self.n_halved_} times, and what was known is kept; more epochs, or a learning_rate, may help"
+                f"nothing was learned from these points: no epoch made {whose} smaller{halved}, and what was known is kept; "
+                "more epochs, another learning_rate or another start may help"
             )
             warn(message, convergence_warning())
         elif self._model.diverged:
@@ -369,9 +374,14 @@ class AutoencoderKernelPCA(Estimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False)
-        wanted: Any = {"dtype": _precision(X), "threads": _checks.threads(type(self).__name__, self.n_jobs)}
+        precision, threads = _precision(X), _checks.threads(type(self).__name__, self.n_jobs)
+
+        def encode(rows: Any, report: Any) -> Any:
+            codes = self._model.encode(rows, dtype="float64", threads=threads, progress=report)
+            return in_type(codes, precision, "codes", "give points in float64")
+
         with _progress.bar(self.progress) as report:
-            return by_blocks(X, lambda rows, report: self._model.encode(rows, **wanted, progress=report), report)
+            return by_blocks(X, encode, report)
 
     def inverse_transform(self, X: Any, reference: Any = None) -> Any:
         """Points that codes are decoded to.
@@ -406,10 +416,11 @@ class AutoencoderKernelPCA(Estimator):
             points, n_missed = self._model.decode(
                 codes,
                 reference,
-                dtype=precision,
+                dtype="float64",
                 threads=_checks.threads(type(self).__name__, self.n_jobs),
                 progress=report,
             )
+        points = in_type(points, precision, "points", "give codes in float64")
         if n_missed:
             message = f"{n_missed} of {len(points)} codes were decoded by eigenpairs that have not converged: their points have fewer digits"
             warn(message, convergence_warning())
@@ -421,8 +432,7 @@ class AutoencoderKernelPCA(Estimator):
         """Says that decoded points may have the wrong sign, where the mean of those learned from is zero but for rounding, or on the other side."""
         is_nearest = self.sign == "nearest"
         tells = np.abs(self.mean_).max() if is_nearest else self.mean_.sum()
-        largest = float(np.abs(points).max(initial=0.0))
-        if largest > 0 and tells <= _TELLS * largest:
+        if points.any() and tells <= _TELLS * self._model.longest:
             advice = "give a reference" if is_nearest else "fit with sign='nearest', and give a reference"
             message = f"x and -x have the same code, and the mean of the points learned from does not tell which of them is meant: many may have the wrong sign; {advice}"
             warn(message, UserWarning)

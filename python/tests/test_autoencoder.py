@@ -352,15 +352,37 @@ def test_learning_that_was_all_in_vain_is_a_warning():
     X = np.random.default_rng(0).random(size=(1600, 5))
     X[0] *= 100
     for seed in range(6):
+        settings = {"batch_size": 16, "random_state": seed}
+        start = AutoencoderKernelPCA(2, epochs=0, **settings).fit(X)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            model = AutoencoderKernelPCA(2, epochs=1, batch_size=16, random_state=seed).fit(X)
-        is_vain = len(model.loss_history_) == 1
+            model = AutoencoderKernelPCA(2, epochs=1, **settings).fit(X)
+        messages = [str(warning.message) for warning in caught]
+        is_vain = np.array_equal(model.encoder_, start.encoder_)
         assert model.converged_ is not is_vain
-        assert any("nothing was learned" in str(warning.message) for warning in caught) is is_vain
-        assert (model.n_halved_ > 0) is is_vain
+        assert any("nothing was learned from these points: no epoch made their loss smaller" in said for said in messages) is is_vain
+        assert any("though the step was halved" in said for said in messages) is (is_vain and model.n_halved_ > 0)
         told += is_vain
     assert told > 0
+
+
+def test_codes_and_losses_that_are_too_large_are_refused(pictures):
+    model = AutoencoderKernelPCA(2, epochs=1).fit(pictures)
+    for X in (1e160 * pictures, sparse.csr_matrix(1e160 * pictures)):
+        for use in (model.transform, model.loss):
+            with pytest.raises(ValueError, match="ow 0 is too large for codes, which are squares of points"):
+                use(X)
+    single = (1e25 * pictures).astype(np.float32)
+    with pytest.raises(ValueError, match=r"the codes are too large for float32, which ends at 3.4e\+38: give points in float64, or scale the points"):
+        model.transform(single)
+    assert np.isfinite(model.transform(single.astype(np.float64))).all()
+    # Points go with the root of codes.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        own = model.inverse_transform([[3.0, 3.0]])
+        single = model.inverse_transform(np.full((1, 2), 3e38, dtype=np.float32))
+        np.testing.assert_allclose(single / np.float32(1e19), own, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(model.inverse_transform([[3e300, 3e300]]) / 1e150, own, rtol=0, atol=1e-9)
 
 
 def test_signs(pictures):

@@ -68,6 +68,21 @@ def test_a_few_points_one_at_a_time_are_for_the_iterates_of_the_textbook(picture
     assert n_grown > 0
 
 
+def test_points_one_at_a_time_do_not_blow_a_model_up_unnoticed(pictures):
+    for rate, diverges in ((0.01, False), (3.0, True)):
+        model = AutoencoderKernelPCA(2, learning_rate=rate, batch_size=1, decay=1e9, epochs=0).fit(pictures)
+        before = model.loss(pictures)
+        messages = [told(lambda i=i, model=model: model.partial_fit(pictures[i : i + 1])) for i in range(len(pictures))]
+        # Of ten points nothing follows.
+        assert all(bool(said) is diverges for said in messages[20:])
+        assert model.converged_ is not diverges
+        if diverges:
+            assert model.loss(pictures) < 100 * model.scale_**2
+            assert "learning diverged with learning_rate=3.0" in messages[-1][0]
+        else:
+            assert model.loss(pictures) < before
+
+
 def test_what_more_points_that_diverge_are_advised_is_not_refused(pictures):
     model = AutoencoderKernelPCA(2, epochs=2, learning_rate=0.1).fit(pictures)
     with pytest.warns(ConvergenceWarning, match=r"fit goes on with a smaller learning_rate and start=\(encoder_, decoder_\)"):
@@ -100,3 +115,24 @@ def test_signs_that_the_mean_does_not_tell_are_a_warning(pictures, sign, dtype):
             model.inverse_transform(codes, reference=centred)
         told_by_mean = AutoencoderKernelPCA(4, epochs=1, sign=sign).fit(pictures)
         told_by_mean.inverse_transform(told_by_mean.transform(pictures))
+
+
+def test_signs_of_points_that_are_longer_than_those_of_the_fit_are_told_by_their_mean(pictures):
+    for settings in ({}, {"scale": False}):
+        model = AutoencoderKernelPCA(4, epochs=1, **settings).fit(pictures)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            points = model.inverse_transform(model.transform(1e7 * pictures))
+        expected = model.inverse_transform(model.transform(1e7 * pictures), reference=1e7 * pictures)
+        np.testing.assert_allclose(points, expected, rtol=0, atol=1.0)
+    # Whatever the units of points that are not divided by their largest norm.
+    for factor in (1e-9, 1e9):
+        sized = factor * pictures
+        told_by_mean = AutoencoderKernelPCA(4, epochs=0, scale=False).fit(sized)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            told_by_mean.inverse_transform(told_by_mean.transform(sized))
+        centred = sized - sized.mean(axis=0)
+        model = AutoencoderKernelPCA(4, epochs=0, scale=False).fit(centred)
+        with pytest.warns(UserWarning, match="x and -x have the same code"):
+            model.inverse_transform(model.transform(centred))

@@ -296,6 +296,12 @@ impl Autoencoder {
         self.0.is_scaled()
     }
 
+    /// The largest norm of a point of the fit.
+    #[getter]
+    fn longest(&self) -> f64 {
+        self.0.longest()
+    }
+
     /// The step of the first update, as given, or as found and halved since.
     #[getter]
     fn learning_rate(&self) -> f64 {
@@ -356,7 +362,7 @@ impl Autoencoder {
         self.0.diverged()
     }
 
-    /// Whether every epoch was taken back, however often the step was halved.
+    /// Whether no epoch made the loss smaller.
     #[getter]
     fn is_stuck(&self) -> bool {
         self.0.is_stuck()

@@ -19,7 +19,7 @@ scores stand for; and converged, 1 if the method found what it looks for. An aut
 norm by which the decoded form misses the row.
 
 Example:
-  mercer reconstruct digits.mercer new.csv --label digit --scale 1/16 \\
+  mercer reconstruct digits.mercer new.csv --label digit \\
       --method distance -o clean.csv")]
 pub(crate) struct ReconstructArgs {
     /// Model that `mercer fit` saved
@@ -29,7 +29,8 @@ pub(crate) struct ReconstructArgs {
     /// standard input
     #[arg(value_name = "DATA")]
     pub(crate) points: PathBuf,
-    /// How points are found [default: fixed-point for the gaussian kernel, gradient where there is one, else ridge]
+    /// How points are found [default: fixed-point for the gaussian kernel, polynomial where it is exact, gradient where there is one, else
+    /// ridge]
     #[arg(long, value_name = "METHOD", value_parser = choice::<PreimageMethod>(PreimageMethod::NAMES))]
     pub(crate) method: Option<PreimageMethod>,
     /// Steps after which a point has not converged, for fixed-point and gradient [default: 1000]

@@ -173,9 +173,13 @@ pub(super) fn run(args: &FitArgs, output: &Path, session: &mut Session<'_>) -> R
         };
         session.warn(format!("{why}: {} holds {what}", output.display()));
     } else if model.is_stuck() {
+        let whose = if has_held_out(&model) { "the loss of rows held out" } else { "the loss" };
+        let halved = match model.n_halved() {
+            0 => String::new(),
+            times => format!(", though the step was halved {times} times"),
+        };
         session.warn(format!(
-            "nothing was learned: every epoch made the loss larger, though the step was halved {} times; {} holds what learning starts from, and more --epochs, or a --learning-rate, may help",
-            model.n_halved(),
+            "nothing was learned: no epoch made {whose} smaller{halved}; {} holds what learning starts from, and more --epochs, another --learning-rate or another --start may help",
             output.display()
         ));
     }
@@ -253,7 +257,7 @@ fn table(model: &Autoencoder) -> String {
     if let Some(epoch) = kept(model) {
         let _ = writeln!(text, "kept        epoch {epoch}, the best for rows held out");
     }
-    let has_held_out = model.history().iter().any(|entry| entry.validation_loss.is_some());
+    let has_held_out = has_held_out(model);
     let held_out = |text: &str| if has_held_out { format!("  {text:>8}") } else { String::new() };
     let _ = writeln!(text, "\nepoch      loss{}  seconds", held_out("held out"));
     for entry in model.history() {
@@ -261,6 +265,11 @@ fn table(model: &Autoencoder) -> String {
         let _ = writeln!(text, "{:>5}  {:>8}{validation}  {:>7.1}", entry.epoch, short(entry.loss), entry.seconds);
     }
     text
+}
+
+/// Whether rows were held out.
+fn has_held_out(model: &Autoencoder) -> bool {
+    model.history().iter().any(|entry| entry.validation_loss.is_some())
 }
 
 /// The epoch that was best for rows held out, which is the one that is kept; none if no rows were held out, or more points were learned from afterwards.

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use faer::Mat;
 use mercer::autoencoder::{Autoencoder, Codec, Sign};
-use mercer::kernel::Pairing;
 use mercer::preimage::{Preimage, PreimageMethod};
-use mercer::{AnyModel, Kernel, Model};
+use mercer::{AnyModel, Model};
 use serde::Serialize;
 
 use super::blocks::{Rows, Written, scale_of_bytes};
@@ -86,7 +85,7 @@ pub(super) fn run(args: &ReconstructArgs) -> Result<ExitStatus> {
 }
 
 fn of_kernel_pca(args: &ReconstructArgs, model: &Model, mut session: Session<'_>) -> Result<ExitStatus> {
-    let method = args.method.unwrap_or_else(|| default_method(model.kernel()));
+    let method = args.method.unwrap_or_else(|| PreimageMethod::for_kernel(model.kernel()));
     let settings = settings(args, method);
     let known = model.basis().n_samples();
     if let Some(asked) = args.neighbors.filter(|&asked| method == PreimageMethod::Distance && asked > known) {
@@ -142,15 +141,6 @@ fn of_autoencoder(args: &ReconstructArgs, model: &Autoencoder, mut session: Sess
         ));
     }
     finish(args, written, &session, (model.n_components(), None), tally)
-}
-
-/// The method that suits a kernel, if none was asked for.
-fn default_method(kernel: &Kernel) -> PreimageMethod {
-    match kernel.pairing() {
-        _ if matches!(kernel, Kernel::Gaussian(_)) => PreimageMethod::FixedPoint,
-        Some(Pairing::InnerProduct | Pairing::SquaredDistance | Pairing::Cosine) => PreimageMethod::Gradient,
-        _ => PreimageMethod::Ridge,
-    }
 }
 
 fn settings(args: &ReconstructArgs, method: PreimageMethod) -> Preimage {

@@ -47,6 +47,11 @@ fn the_method_is_chosen_for_the_kernel_and_labels_stay() {
     let outcome = directory.run("reconstruct linear.mercer new.csv -o out.csv --json").done();
     let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(record["method"], "gradient");
+    let quadratic = "fit points.csv --label half --kernel polynomial --degree 2 --coef0 0 -o quadratic.mercer --quiet";
+    directory.run(quadratic).done();
+    let outcome = directory.run("reconstruct quadratic.mercer new.csv -o out.csv --json").done();
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(record["method"], "polynomial");
 }
 
 #[test]
@@ -140,6 +145,20 @@ fn codes_whose_eigenpairs_have_not_converged_end_with_code_one() {
 }
 
 #[test]
+fn a_row_that_is_too_large_for_codes_is_told_by_its_line() {
+    let directory = fitted();
+    directory.run("fit points.csv --label half --method autoencoder --epochs 1 -o codes.mercer --quiet").done();
+    directory.write("large.csv", "x,y\n0.1,0\n1e160,1e160\n");
+    for command in ["transform", "reconstruct"] {
+        let outcome = directory.run(&format!("{command} codes.mercer large.csv -o out.csv"));
+        assert_eq!(outcome.code, Some(2), "{command}: {}", outcome.stderr);
+        let said = "large.csv, line 3: the row is too large for codes, which are squares of points";
+        assert!(outcome.stderr.contains(said), "{command}: {}", outcome.stderr);
+        assert!(!directory.files().contains(&"out.csv".to_owned()), "{command}");
+    }
+}
+
+#[test]
 fn flags_of_other_methods_are_refused() {
     let directory = fitted();
     for (flags, message) in [
@@ -219,7 +238,7 @@ fn an_autoencoder_that_is_out_of_time_before_its_first_epoch_is_saved() {
 fn rows_held_out_have_their_loss_shown_and_the_epoch_that_is_kept() {
     let directory = fitted();
     let fit = "fit points.csv --label half -n 2 --method autoencoder --epochs 2";
-    let held_out = directory.run(&format!("{fit} --validation 0.3 -o codes.mercer --json")).done().stdout;
+    let held_out = directory.run(&format!("{fit} --validation 0.3 --seed 3 -o codes.mercer --json")).done().stdout;
     let record: Value = serde_json::from_str(&held_out).unwrap();
     let history = record["autoencoder"]["history"].as_array().unwrap();
     let losses: Vec<f64> = history.iter().map(|entry| entry["validation_loss"].as_f64().unwrap()).collect();
@@ -246,6 +265,27 @@ fn a_rate_that_is_to_be_found_can_be_asked_for_by_name() {
     assert_eq!(learned("--learning-rate auto"), by_default);
     let outcome = directory.run(&format!("{fit} --learning-rate fast -o codes.mercer"));
     assert!(outcome.code == Some(2) && outcome.stderr.contains("give a number, or auto"), "{}", outcome.stderr);
+}
+
+/// Steps of nothing, and rows held out for which every epoch is worse than the start: nothing is taken back.
+#[test]
+fn learning_that_was_in_vain_ends_with_code_one_and_the_start() {
+    let directory = fitted();
+    for (flags, whose) in [("--learning-rate 1e-300", "the loss"), ("--validation 0.3", "the loss of rows held out")] {
+        let fit = "fit points.csv --label half -n 2 --method autoencoder --epochs 2";
+        let outcome = directory.run(&format!("{fit} {flags} -o codes.mercer --json"));
+        assert_eq!(outcome.code, Some(1), "{flags}: {}", outcome.stderr);
+        let said =
+            format!("nothing was learned: no epoch made {whose} smaller; codes.mercer holds what learning starts from");
+        assert!(outcome.stderr.contains(&said), "{flags}: {}", outcome.stderr);
+        let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+        assert_eq!(
+            (&record["converged"], &record["autoencoder"]["is_stuck"]),
+            (&false.into(), &true.into()),
+            "{flags}"
+        );
+        assert_eq!(record["autoencoder"]["n_halved"], 0, "{flags}");
+    }
 }
 
 #[test]

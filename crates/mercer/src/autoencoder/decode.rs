@@ -15,6 +15,8 @@ use crate::watch::{Context, Phase, Threads, Watch};
 
 /// How exact the eigenpairs of decoded points are.
 const DECODED: Until = Until { tolerance: 1e-10, max_steps: 300 };
+/// Codes that are larger, relative to the square of the scale, are divided by their size: squares of them would overflow on the way to an eigenpair.
+const LARGE: f64 = 1e100;
 
 /// Points of codes, and whether what they are made of was found.
 ///
@@ -47,6 +49,12 @@ impl Decoded {
     }
 }
 
+/// What a code is divided by before it is decoded: the square of the scale, as points are by the scale, or its own size.
+fn unit(codes: MatRef<'_, f64>, row: usize, scale: f64) -> f64 {
+    let size = (0..codes.ncols()).fold(0.0, |largest: f64, j| largest.max(codes[(row, j)].abs()));
+    if size > LARGE * scale * scale { size } else { scale * scale }
+}
+
 impl Autoencoder {
     /// Points of codes, as [`Codec::decode`], and whether their eigenpairs have converged, with somebody looking on who may stop it.
     ///
@@ -70,11 +78,13 @@ impl Autoencoder {
                 Some(reference) => columns(reference, first, count, 1.0),
                 None => Mat::from_fn(d, count, |k, _| self.mean()[k]),
             };
-            let scaled = Mat::from_fn(codes.ncols(), count, |j, c| codes[(first + c, j)] / (scale * scale));
+            let units: Vec<f64> = (first..first + count).map(|row| unit(codes, row, scale)).collect();
+            let scaled = Mat::from_fn(codes.ncols(), count, |j, c| codes[(first + c, j)] / units[c]);
             let start = start_vectors(&near);
             let pairs = parameters.decode(forms.as_ref(), scaled.as_ref(), start.as_ref(), DECODED);
             let points = Mat::from_fn(d, count, |k, c| {
-                pairs.vectors[(k, c)] * scale * pairs.values[c].max(0.0).sqrt() * self.side(&pairs.vectors, &near, c)
+                let side = self.side(&pairs.vectors, &near, c);
+                pairs.vectors[(k, c)] * units[c].sqrt() * pairs.values[c].max(0.0).sqrt() * side
             });
             (points, pairs.converged)
         })?;

@@ -15,7 +15,7 @@ use super::train::{Ended, Progressed, Trainer};
 use super::tune;
 use crate::data::{Moments, Points, sample_rows};
 use crate::eigen::many::Until;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, bytes_at_least};
 use crate::watch::{Context, Stopwatch, Watch};
 
 /// Rows over which the loss of an epoch is computed, at most: their mean is off by a hundredth or so, and the same ones are looked at after every epoch.
@@ -33,13 +33,15 @@ pub(super) const HALVINGS: usize = 12;
 pub(super) const DIVERGED: f64 = 10.0;
 /// A start whose loss is this share of that of no parameters at all is as good as any: steps can only make it worse.
 const PERFECT: f64 = 1e-9;
+/// Losses that differ by this share are the same: eigenvectors that are searched for from elsewhere are known to rounding.
+const ROUNDING: f64 = 1e-12;
 
 /// Learns from points.
 pub(super) fn fit(settings: &AutoencoderKernelPca, points: &Points, watch: &Watch<'_>) -> Result<Autoencoder> {
     let (n, d) = (points.n_samples(), points.n_features());
     settings.validate(n, d)?;
     points.check_finite()?;
-    let scale = scale(settings, points)?;
+    let (scale, square) = scale(settings, points)?;
     check_memory(settings, n, d)?;
     let threads = settings.thread_pool()?;
     let stopwatch = Stopwatch::start();
@@ -51,7 +53,7 @@ pub(super) fn fit(settings: &AutoencoderKernelPca, points: &Points, watch: &Watc
         LearningRate::Auto => 0.0,
     };
     let decay = decay(settings, rows.len(), batch_size);
-    let state = Progressed { parameters, updates: 0, rate, decay, divisor: 1.0 };
+    let state = Progressed { parameters, updates: 0, rate, decay, square, divisor: 1.0 };
     let monitored = sample_rows(rows.len(), MONITORED, settings.seed).into_iter().map(|at| rows[at]).collect();
     let work = (settings.optimizer, batch_size, until(batch_size, settings.tolerance));
     let mut trainer = Trainer::new(points, scale, work, rows, &threads, watch);
@@ -109,6 +111,9 @@ impl Run<'_> {
         let mut context = self.trainer.context();
         context.progress.expected_passes = Some(n_epochs);
         let first = self.look_at_start();
+        if !(first.loss.is_finite() && first.judged().is_finite()) {
+            return Err(Error::invalid("start", "small enough for finite losses", "one whose losses are not"));
+        }
         self.history.push(first);
         // A start is a model, too: kernel PCA with a decoder.
         if self.trainer.watch.is_stopped() {
@@ -178,11 +183,15 @@ impl Run<'_> {
                 break;
             }
         }
-        // Samples in an order of one's own are for the iterates that they lead to.
-        if is_ours || self.settings.order.is_none() {
+        if self.keeps_the_best() {
             self.state.parameters = best.1;
         }
         Ok(if !is_ours && !self.is_of_few() && self.has_grown() { Ended::Diverged } else { Ended::Done })
+    }
+
+    /// Whether the best epoch is kept. Samples in an order of one's own, with a step that was given, are for the iterates that they lead to.
+    fn keeps_the_best(&self) -> bool {
+        self.settings.learning_rate == LearningRate::Auto || self.settings.order.is_none()
     }
 
     /// Whether there are too few samples in an order of one's own for their losses to tell anything.
@@ -218,10 +227,13 @@ impl Run<'_> {
         HistoryEntry { epoch, updates, rate, loss, validation_loss, seconds: self.stopwatch.seconds() }
     }
 
-    /// Whether every epoch was taken back, however small the step: all that is kept is the start, which leaves something to learn.
+    /// Whether no epoch made the loss smaller: all that is kept is the start, which leaves something to learn.
     fn is_stuck(&self, outcome: Ended) -> bool {
-        let (start_loss, of_zero) = (self.history[0].loss / self.units(), self.trainer.loss_of_zero(&self.monitored));
-        outcome == Ended::Done && self.n_halved > 0 && self.history.len() == 1 && start_loss > PERFECT * of_zero
+        let [start, later @ ..] = self.history.as_slice() else { return false };
+        let was_tried = self.n_halved > 0 || !later.is_empty();
+        let is_best = later.iter().all(|entry| entry.judged() >= (1.0 - ROUNDING) * start.judged());
+        let leaves_something = start.loss / self.units() > PERFECT * self.trainer.loss_of_zero(&self.monitored);
+        outcome == Ended::Done && self.keeps_the_best() && was_tried && is_best && leaves_something
     }
 
     /// What was learned from `n_samples` rows, and how.
@@ -244,6 +256,7 @@ impl Run<'_> {
             was_stopped: outcome == Ended::Stopped,
             is_stuck,
             divides_by_one: settings.scale && is_one(self.trainer.scale),
+            square: state.square,
             n_halved: self.n_halved,
             history: self.history,
         };
@@ -286,8 +299,8 @@ fn stream(seed: u64, stream: u64) -> ChaCha8Rng {
     random
 }
 
-/// The largest norm of a point; one if points are taken as they are.
-fn scale(settings: &AutoencoderKernelPca, points: &Points) -> Result<f64> {
+/// The largest norm of a point, or one if points are taken as they are; and the largest squared norm of a point that is divided by it.
+fn scale(settings: &AutoencoderKernelPca, points: &Points) -> Result<(f64, f64)> {
     let largest = largest_square(points)?;
     // Codes are squares of points, and kernel values squares of squares, which are never made of points that are divided by their norm.
     let (power, smallest) = if settings.scale { (2, largest) } else { (4, largest * largest) };
@@ -301,7 +314,7 @@ fn scale(settings: &AutoencoderKernelPca, points: &Points) -> Result<f64> {
             Error::CodeUnderflow { n_samples, largest, power }
         });
     }
-    Ok(if settings.scale { largest.sqrt() } else { 1.0 })
+    Ok(if settings.scale { (largest.sqrt(), 1.0) } else { (1.0, largest) })
 }
 
 /// Whether a scale leaves points as they are.
@@ -336,38 +349,50 @@ fn split(settings: &AutoencoderKernelPca, n: usize) -> Result<(Vec<usize>, Vec<u
     Ok(((0..n).filter(|&row| !is_held[row]).collect(), held_out))
 }
 
-/// Refuses what does not fit the budget, before anything is made.
+/// Refuses what does not fit the budget, before anything is made, with what would.
 fn check_memory(settings: &AutoencoderKernelPca, n: usize, d: usize) -> Result<()> {
+    let (k, span) = (settings.n_components, settings.span);
+    let m = settings.landmarks.unwrap_or(super::settings::LANDMARKS).min(n);
+    let (needed, budget) = (memory_needed(settings, (n, d), span, k, m), settings.memory.bytes());
+    if needed <= budget {
+        return Ok(());
+    }
+    let fits = |span, k, m| memory_needed(settings, (n, d), span, k, m) <= budget;
+    let ways = [
+        ("learn over a span of the data (span = \"data\")", span == SpanChoice::Full && fits(SpanChoice::Data, k, m)),
+        ("make the span of fewer points", span == SpanChoice::Data && fits(span, k, 1)),
+        ("learn fewer components", fits(span, 1, m)),
+    ];
+    let ways: Vec<&str> = ways.into_iter().filter_map(|(way, would_do)| would_do.then_some(way)).collect();
+    let advice =
+        if ways.is_empty() { format!("a budget of {} would do", bytes_at_least(needed)) } else { ways.join(", or ") };
+    let what = match span {
+        SpanChoice::Full => format!("{k} forms of {d} columns"),
+        SpanChoice::Data => format!("a span of {m} points"),
+    };
+    Err(Error::OverBudget { what, needed, budget, advice })
+}
+
+/// Bytes that learning `k` components takes, over a span of `m` points of the data if it is over one.
+fn memory_needed(settings: &AutoencoderKernelPca, (n, d): (usize, usize), span: SpanChoice, k: usize, m: usize) -> u64 {
     let product = |factors: &[usize]| factors.iter().fold(8, |all: u64, &one| all.saturating_mul(one as u64));
-    let k = settings.n_components;
     // Parameters now and at their best; for reduced variance those of the epoch's start and the mean gradient; with rows held out those to go back to.
     let copies = if settings.optimizer == Optimizer::Svrg { 4 } else { 2 } + usize::from(settings.validation > 0.0);
-    let (what, parts) = match settings.span {
+    let parts = match span {
         SpanChoice::Full => {
             let numbers = match &settings.start {
                 StartFrom::Given(given) if !given.is_symmetric(d) => d.saturating_mul(d),
                 _ => d.saturating_mul(d.saturating_add(1)) / 2,
             };
-            (format!("{k} forms of {d} columns"), vec![product(&[2, copies, k, numbers])])
+            vec![product(&[2, copies, k, numbers])]
         }
+        // Beside the coefficients the kernel matrix and its factor, and the points, in single precision, too.
         SpanChoice::Data => {
-            let m = settings.landmarks.unwrap_or(super::settings::LANDMARKS).min(n);
-            // Beside the coefficients the kernel matrix and its factor, and the points, in single precision, too.
-            let parts = vec![product(&[2, copies, k, m]), product(&[2, m, m]), product(&[m, d]), product(&[m, d]) / 2];
-            (format!("a span of {m} points"), parts)
+            vec![product(&[2, copies, k, m]), product(&[2, m, m]), product(&[m, d]), product(&[m, d]) / 2]
         }
     };
     // The eigenvectors of all rows in single precision.
-    let needed = parts.into_iter().fold(product(&[n, d]) / 2, u64::saturating_add);
-    let budget = settings.memory.bytes();
-    if needed <= budget {
-        return Ok(());
-    }
-    let advice = match settings.span {
-        SpanChoice::Full => "learn over a span of the data (span = \"data\"), or fewer components",
-        SpanChoice::Data => "make the span of fewer points, or learn fewer components",
-    };
-    Err(Error::OverBudget { what, needed, budget, advice: advice.to_owned() })
+    parts.into_iter().fold(product(&[n, d]) / 2, u64::saturating_add)
 }
 
 /// Points as columns, divided by a scale.

@@ -61,12 +61,16 @@ pub(super) struct Info {
     pub(super) seed: u64,
     pub(super) diverged: bool,
     pub(super) was_stopped: bool,
-    /// Whether every epoch of the fit was taken back; not known of older files.
+    /// Whether no epoch of the fit made the loss smaller; not known of older files, or known only where every epoch was taken back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_stuck: bool,
     /// Whether points were divided by their largest norm although that is one; not known of older files, where a scale of one says that they were not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) divides_by_one: bool,
+    /// The largest squared norm of the points of the fit as they were learned from, which a step that was found is for: one, unless they were not divided by their
+    /// largest norm; then not known of older files.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub(super) square: f64,
     pub(super) n_halved: usize,
     pub(super) history: Vec<HistoryEntry>,
 }
@@ -79,5 +83,15 @@ impl Info {
             && positive(self.tolerance)
             && (self.learning_rate == 0.0 || positive(self.learning_rate))
             && self.decay.is_none_or(positive)
+            && positive(self.square)
     }
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Whether it is one to the bit.
+fn is_one(square: &f64) -> bool {
+    super::fit::is_one(*square)
 }

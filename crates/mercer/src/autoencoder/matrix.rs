@@ -73,7 +73,8 @@ impl<'a> One<'a> {
             return Leading { value, left: right.clone(), right };
         }
         let mut left: Vec<f64> = self.multiply(pair.vectors.as_ref(), false).col(0).iter().copied().collect();
-        let loss = dot(&left, &left).sqrt();
+        // Where nothing was found there is a vector of zeros, whose image has a length.
+        let loss = if value.is_nan() { value } else { dot(&left, &left).sqrt() };
         if loss > 0.0 {
             for u in &mut left {
                 *u /= loss;

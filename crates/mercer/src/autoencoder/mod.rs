@@ -85,7 +85,7 @@ pub trait Codec {
     ///
     /// # Errors
     ///
-    /// If the points have another width than those learned from, or hold values that are not finite.
+    /// If the points have another width than those learned from, or hold values that are not finite or whose codes overflow.
     fn encode(&self, points: &Points) -> Result<Mat<f64>>;
 
     /// Points of codes: one row each. Where a code does not tell a point's sign, that nearer to its reference is taken.

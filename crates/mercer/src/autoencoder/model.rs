@@ -7,7 +7,7 @@ use super::Codec;
 use super::choices::{Gradient, Optimizer, Sign, SpanChoice};
 use super::fit::{columns, is_one};
 use super::info::{HistoryEntry, Info};
-use super::more::go_on;
+use super::more::{Few, Next, go_on};
 use super::parameters::Parameters;
 use super::train::{AT_ONCE, REPORTED, start_vectors};
 use crate::data::{Moments, Points};
@@ -53,11 +53,13 @@ pub struct Autoencoder {
     /// What the columns of points are called, if they had names.
     feature_names: Option<Vec<String>>,
     threads: Option<usize>,
+    /// Rows that came a few at a time since it was learned or read.
+    few: Option<Few>,
 }
 
 impl Autoencoder {
     pub(super) fn new(parameters: Parameters, scale: f64, mean: Vec<f64>, sign: Sign, info: Info) -> Self {
-        Self { parameters, scale, mean, sign, info, feature_names: None, threads: None }
+        Self { parameters, scale, mean, sign, info, feature_names: None, threads: None, few: None }
     }
 
     /// Sets the number of threads (default: one per processor). Answers do not depend on it.
@@ -109,7 +111,7 @@ impl Autoencoder {
     /// // What it was learned from: points are divided by the largest norm among them.
     /// let norm = |i: usize| points.row(i).iter().map(|x| x * x).sum::<f64>().sqrt();
     /// assert!((model.scale() - (0..20).map(norm).fold(0.0, f64::max)).abs() < 1e-12);
-    /// assert!(model.is_scaled());
+    /// assert!(model.is_scaled() && model.longest().to_bits() == model.scale().to_bits());
     /// let mean = (0..20).map(|i| points.row(i)[1]).sum::<f64>() / 20.0;
     /// assert!(model.n_samples() == 20 && (model.mean()[1] - mean).abs() < 1e-12);
     ///
@@ -154,6 +156,11 @@ impl Autoencoder {
         self.info.divides_by_one || !is_one(self.scale)
     }
 
+    /// The largest norm of a point of the fit, whether points were divided by it or not; of older files one, if they were not.
+    pub fn longest(&self) -> f64 {
+        self.scale * self.info.square.sqrt()
+    }
+
     /// The mean of the points learned from.
     pub fn mean(&self) -> &[f64] {
         &self.mean
@@ -185,8 +192,8 @@ impl Autoencoder {
     }
 
     /// Whether the learning rate was too large: the best there was is what is kept. But samples in an order of one's own, and up to ten more points that are learned
-    /// one at a time, are for the iterates that they lead to: those are kept up to ten times the loss before, or the mean squared
-    /// norm if that is more, and of more than ten samples it is said if their loss has grown.
+    /// one at a time, are for the iterates that they lead to: those are kept up to ten times the loss of the start, or the mean squared
+    /// norm if that is more, and of more than ten samples, in one call or in several, it is said if their loss has grown.
     pub fn diverged(&self) -> bool {
         self.info.diverged
     }
@@ -196,7 +203,8 @@ impl Autoencoder {
         self.info.was_stopped
     }
 
-    /// Whether every epoch was taken back because it made the loss larger, however often the step was halved: what is kept is what learning started from.
+    /// Whether no epoch of the fit made the loss (of rows held out, if there are any) smaller, though something was left to learn: what is kept is what learning started
+    /// from. That is not said of samples in an order of one's own with a step that was given, which are for where they lead.
     pub fn is_stuck(&self) -> bool {
         self.info.is_stuck
     }
@@ -273,7 +281,7 @@ impl Autoencoder {
     ///
     /// # Errors
     ///
-    /// If the points have another width than those learned from, or hold values that are not finite.
+    /// If the points have another width than those learned from, or hold values that are not finite or whose losses overflow.
     pub fn losses(&self, points: &Points) -> Result<Vec<f64>> {
         self.losses_watched(points, &self.threads()?, &Watch::new())
     }
@@ -298,7 +306,11 @@ impl Autoencoder {
         for loss in &mut losses {
             *loss *= self.scale * self.scale;
         }
-        Ok(losses)
+        // Rows may be too large beside those that were learned from, which were looked at then.
+        match losses.iter().position(|loss| !loss.is_finite()) {
+            Some(row) => Err(Error::CodeOverflow { row }),
+            None => Ok(losses),
+        }
     }
 
     /// Learns from more points, in their order: one epoch, with the step that is due. On an error, everything stays as it was. If the run is stopped, the updates until
@@ -309,7 +321,9 @@ impl Autoencoder {
     /// their loss much larger. If nothing helps the parameters stay as they were, and the model has [diverged](Self::diverged). So it has if the step was given and
     /// ends with a loss of these points of more than 1.02 times what it was before, as a fit that ended there would. The same call again changes nothing then, since
     /// steps fall by the updates that are kept: it takes a fit with a smaller one. But up to ten points that are learned one at a time (batches of one)
-    /// are for the iterates of the textbook, which are kept up to ten times the loss before, or the points' mean squared norm if that is more.
+    /// are for the iterates of the textbook, which are kept up to ten times the loss that the fit started with, or the points' mean squared norm if that is more. Over
+    /// several such calls, with more than ten points in all, the model has diverged if the losses that points had when they came are more than 1.02 times those that
+    /// they would have had before the first of these calls, since the fit or since the model was read.
     ///
     /// Points that are not in a span are learned from by what of them lies in it.
     ///
@@ -319,7 +333,7 @@ impl Autoencoder {
     pub fn partial_fit(&mut self, points: &Points, watch: &Watch<'_>) -> Result<()> {
         self.check(points)?;
         let before = self.info.n_samples as f64;
-        let (parameters, info) = go_on(self, points, watch)?;
+        let Next { parameters, info, few } = go_on(self, points, watch)?;
         let more = info.n_samples - self.info.n_samples;
         if more > 0 {
             let (new, more) = (Moments::of(&points.slice(0..more)), more as f64);
@@ -327,12 +341,16 @@ impl Autoencoder {
                 *mean = (*mean * before + new * more) / (before + more);
             }
         }
-        (self.parameters, self.info) = (parameters, info);
+        (self.parameters, self.info, self.few) = (parameters, info, few);
         Ok(())
     }
 
     pub(super) fn info(&self) -> &Info {
         &self.info
+    }
+
+    pub(super) fn few(&self) -> Option<&Few> {
+        self.few.as_ref()
     }
 
     pub(super) fn parameters(&self) -> &Parameters {
@@ -371,7 +389,10 @@ impl Autoencoder {
                 }
             }
         }
-        Ok(codes)
+        match (0..n).find(|&row| (0..codes.ncols()).any(|j| !codes[(row, j)].is_finite())) {
+            Some(row) => Err(Error::CodeOverflow { row }),
+            None => Ok(codes),
+        }
     }
 }
 

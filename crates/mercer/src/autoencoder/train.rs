@@ -16,6 +16,7 @@ use super::start::gather;
 use crate::data::Points;
 use crate::eigen::many::Until;
 use crate::error::Result;
+use crate::preimage::wave;
 use crate::watch::{Context, Phase, Threads, Watch};
 
 /// Samples whose losses are computed at a time; then somebody may stop it.
@@ -55,6 +56,8 @@ pub(super) struct Progressed {
     pub(super) rate: f64,
     /// Updates after which the step has halved; `None` for a step that stays.
     pub(super) decay: Option<f64>,
+    /// The largest squared norm of the points that a rate which is found is for.
+    pub(super) square: f64,
     /// What steps are divided by: how many times larger the squares of rows are than those that the rate is for.
     pub(super) divisor: f64,
 }
@@ -247,9 +250,8 @@ pub(super) fn start_vectors(x: &Mat<f64>) -> Mat<f64> {
         let length = x.col(c).norm_l2();
         let of_sample = if length > 0.0 { MIXED.0 / length } else { 0.0 };
         for k in 0..d {
-            // Something of everything, the same for all: a wave that no structure of data follows.
-            let wave = (1.0 + 2.399_963 * k as f64).sin() * MIXED.1;
-            start[(k, c)] = of_sample * x[(k, c)] + wave;
+            // The wave is the same for all.
+            start[(k, c)] = of_sample * x[(k, c)] + MIXED.1 * wave(k);
         }
     }
     start
@@ -295,7 +297,7 @@ mod tests {
         };
         let before = n_products(&trainer);
         let parameters = Parameters::Data { span: Arc::clone(&span), encoder, decoder, gradient: Gradient::Plain };
-        let mut state = Progressed { parameters, updates: 0, rate: 1e-300, decay: None, divisor: 1.0 };
+        let mut state = Progressed { parameters, updates: 0, rate: 1e-300, decay: None, square: 1.0, divisor: 1.0 };
         let context = trainer.context();
         let ended = trainer.updates(&mut state, &rows, f64::INFINITY, &Reference(None), &context);
         assert_eq!(ended.expect("nothing fails"), Ended::Done);

@@ -5,7 +5,13 @@
 //! From the start, a few batches of a sample are learned with steps that are powers of two, and the loss over part of the sample is compared: up in steps of four
 //! while that is better, down while it is not, and one of two at the end. A run that diverges has no loss at all. All trials begin at the same place, so with
 //! reduced variance they have one reference.
+//!
+//! Everything is homogeneous in the points: with points that are `s` times as long, and not divided by their largest norm, steps of `1 / s²` times the length lead
+//! along the same way, and of `1 / s⁶` times the length where coefficients over a span, which are `1 / s²` as large themselves, are moved by their own gradient, which
+//! is `s⁴` as large.
 
+use super::choices::Gradient;
+use super::parameters::Parameters;
 use super::train::{Ended, Progressed, Trainer};
 use crate::error::Result;
 use crate::watch::Context;
@@ -19,8 +25,10 @@ const SHARE: usize = 3;
 const BATCHES: usize = 16;
 /// The first step that is tried, for points whose largest norm is one.
 const FIRST: f64 = 0.25;
-/// Steps are tried from and up to these.
+/// Steps are tried from and up to these, for such points.
 const RANGE: (f64, f64) = (1e-7, 1e4);
+/// What these are divided by for others leaves them numbers.
+const MOST_UNIT: f64 = 1e300;
 
 /// The rate with the least loss after a trial.
 ///
@@ -51,12 +59,14 @@ pub(super) fn rate(
             }
         }
     };
-    let mut best = (FIRST, trial(FIRST)?);
+    let unit = unit(&start.parameters, start.square);
+    let first = FIRST / unit;
+    let mut best = (first, trial(first)?);
     for factor in [4.0, 0.25] {
         let mut found = false;
         loop {
             let next = best.0 * factor;
-            if !(RANGE.0..=RANGE.1).contains(&next) {
+            if !(RANGE.0 / unit..=RANGE.1 / unit).contains(&next) {
                 break;
             }
             let loss = trial(next)?;
@@ -79,4 +89,10 @@ pub(super) fn rate(
         }
     }
     Ok(best.0)
+}
+
+/// What steps are divided by that would do for points whose largest norm is one, where its square is this.
+fn unit(parameters: &Parameters, square: f64) -> f64 {
+    let is_plain = matches!(parameters, Parameters::Data { gradient: Gradient::Plain, .. });
+    (if is_plain { square.powi(3) } else { square }).clamp(1.0 / MOST_UNIT, MOST_UNIT)
 }

@@ -145,22 +145,24 @@ impl Process {
         &self.basis[self.basis.len() - d..]
     }
 
-    /// Takes in the product with the last vector; whether the vectors now span an invariant space.
+    /// Takes in the product with the last vector; whether the vectors now span an invariant space, or there is no next one.
     fn extend(&mut self, isa: Isa, mut image: Vec<f64>, d: usize) -> bool {
         let (alpha, beta) = isa.run(Orthogonalize { basis: &self.basis, image: &mut image });
         self.diagonal.push(alpha);
         let size = self.size().max(beta);
         let m = self.diagonal.len();
         // What is left is rounding of what was taken away.
-        let is_whole = m == d || beta <= ROUNDING * size || !beta.is_finite();
+        let is_whole = m == d || (beta.is_finite() && beta <= ROUNDING * size);
+        // A length that is no number stays, so that no pair is taken for one of an operator whose squares overflow.
         self.beside.push(if is_whole { 0.0 } else { beta });
-        if !is_whole {
+        let is_at_its_end = is_whole || !beta.is_finite();
+        if !is_at_its_end {
             for x in &mut image {
                 *x /= beta;
             }
             self.basis.extend_from_slice(&image);
         }
-        is_whole
+        is_at_its_end
     }
 
     /// About how large the operator is.
@@ -437,6 +439,19 @@ mod tests {
             products.push(family.products.get());
         }
         assert!(products[0] < products[1], "{products:?}");
+    }
+
+    #[test]
+    fn an_operator_whose_squares_overflow_has_no_pair() {
+        for d in [3, EXACT + 8] {
+            let values: Vec<f64> = (1..=d).map(|i| i as f64).collect();
+            let family = Known(vec![1e200 * &with_values(&values, 7)]);
+            let until = Until { tolerance: 1e-3, max_steps: 30 };
+            for order in [Order::Modulus, Order::Algebraic] {
+                let found = extremes(&family, random(d, 1, 1).as_ref(), order, until);
+                assert!(found.values[0].is_nan() && !found.converged[0], "order {d}: {}", found.values[0]);
+            }
+        }
     }
 
     #[test]

@@ -16,7 +16,9 @@
 //! # Numerics
 //!
 //! A value that no distance has (`ψ` is not the image of a point) is left out; a point with such a neighbour is reported as not converged. Eigenvalues of
-//! `G` below [`DEPENDENT`] of the largest are those of neighbours that depend on others.
+//! `G` below [`DEPENDENT`] of the largest are those of neighbours that depend on others, and those that the rounding of `C` can make are of neighbours that are
+//! copies of one point: the point is placed there. What all `d² − diag G` have in common says nothing, because the columns of `C` sum to zero; it is taken away, or
+//! the vector of ones, which is an eigenvector whose value is rounding, would make a step of it.
 
 use faer::{Mat, MatRef};
 
@@ -28,6 +30,8 @@ use crate::kernel::{Kernel, Pairing, Parameter};
 use crate::model::Model;
 
 const DEPENDENT: f64 = 1e-10;
+/// Entries of `C` are off by this many times `m ε` times the longest neighbour, at most: a mean of `m` numbers, and what is left of one without it.
+const ROUNDINGS: f64 = 4.0;
 
 /// Inner products of targets with the images of the basis points.
 pub(super) struct Targets {
@@ -182,14 +186,23 @@ fn among(columns: &Columns, neighbors: &[usize], distances: &[f64]) -> Result<Ve
     let centred = Mat::from_fn(d, m, |k, c| columns.points[(k, neighbors[c])] - mean[k]);
     let gram = small_product(centred.transpose(), centred.as_ref());
     let (values, vectors) = small_eigen(gram.as_ref(), Order::Algebraic)?;
-    // -½ G⁺ (d² − diag G)
+    // -½ G⁺ (d² − diag G), without what is the same in all of it.
     let right: Vec<f64> = (0..m).map(|c| -0.5 * (distances[c] - gram[(c, c)])).collect();
+    let common = share * right.iter().sum::<f64>();
+    let least = (DEPENDENT * values[0]).max(rounding(columns, neighbors));
     let mut weights = vec![0.0; m];
-    for (j, &value) in values.iter().enumerate().filter(|(_, value)| **value > DEPENDENT * values[0]) {
-        let along: f64 = vectors.col(j).iter().zip(&right).map(|(v, r)| v * r).sum();
+    for (j, &value) in values.iter().enumerate().filter(|(_, value)| **value > least) {
+        let along: f64 = vectors.col(j).iter().zip(&right).map(|(v, r)| v * (r - common)).sum();
         weights.iter_mut().zip(vectors.col(j).iter()).for_each(|(w, v)| *w += along / value * v);
     }
     Ok((0..d).map(|k| mean[k] + (0..m).map(|c| centred[(k, c)] * weights[c]).sum::<f64>()).collect())
+}
+
+/// An eigenvalue of `G` that the rounding of `C` can make where all neighbours are copies of one point.
+fn rounding(columns: &Columns, neighbors: &[usize]) -> f64 {
+    let m = neighbors.len() as f64;
+    let longest = neighbors.iter().map(|&i| columns.squared_norm(i)).fold(0.0, f64::max);
+    m * (ROUNDINGS * m * f64::EPSILON).powi(2) * longest
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@
 //! of the last two steps, what is still to come is `ρ / (1 − ρ)` of the last one, and is added when the iteration ends.
 //!
 //! The denominator is the inner product of `φ(z)` and `ψ`. Where it vanishes (weights may be negative) the iteration is at its end without an answer, and
-//! another start is tried.
+//! another start is tried. So it is where the iteration ends higher up than the basis point whose scores are nearest, which happens from a start in another cluster
+//! (`doubt`, of descent).
 
 use faer::{Mat, MatRef};
 

@@ -17,6 +17,9 @@
 //!
 //! # Numerics
 //!
+//! With kernels of an inner product or of its cosine, all slopes may vanish at zero although other points are nearer: those of `(γ x·y)^p` do, whatever the target. A
+//! start there is moved by a little of everything. With the linear kernel `E` is convex, and a slope of zero is that of the minimum.
+//!
 //! Far from all basis points there is no slope that could be followed, or one that leads farther away, and steps come to nothing without a minimum. Whatever ends there,
 //! or higher up than the basis point whose scores are nearest, has not converged ([`doubt`]), and another start is tried.
 
@@ -24,6 +27,7 @@ use faer::{Mat, MatRef};
 
 use super::basis::{Columns, Value, column_dot};
 use super::fixed_point::{Found, Limits};
+use super::polynomial::wave;
 use crate::error::Result;
 use crate::kernel::{Kernel, Pairing};
 use crate::watch::Context;
@@ -34,6 +38,8 @@ const DECREASE: f64 = 1e-4;
 const ROUNDING: f64 = 1e-9;
 /// How many times longer than the longest basis point a point is that descent with the sigmoid kernel has led away: its values saturate, and it goes on for ever.
 const RUN_AWAY: f64 = 10.0;
+/// How far a start at zero without a slope is moved, as a share of the spread of the basis.
+const MOVED: f64 = 0.02;
 
 /// Value and gradient of `E` for a block of points.
 struct Slopes {
@@ -50,10 +56,9 @@ pub(super) fn descend(
     context: &Context<'_>,
 ) -> Result<Found> {
     let (d, n) = (start.nrows(), start.ncols());
-    let mut found = Found::new(start);
-    let at_start = evaluate(columns, weights, start);
-    let (mut values, mut gradients) = (at_start.values, at_start.gradients);
     let size = spread(columns);
+    let (mut found, at_start) = begin(columns, weights, start, MOVED * size);
+    let (mut values, mut gradients) = (at_start.values, at_start.gradients);
     // The first step moves a point by a tenth of the spread of the basis.
     let mut steps: Vec<f64> = (0..n).map(|c| 0.1 * size / gradients.col(c).norm_l2().max(f64::MIN_POSITIVE)).collect();
     let mut active: Vec<usize> = Vec::new();
@@ -98,6 +103,27 @@ pub(super) fn descend(
         active = going_on;
     }
     Ok(found)
+}
+
+/// Where descent begins, and the slopes there: at `start`, but where that is zero and has no slope, so far away from it.
+fn begin(columns: &Columns, weights: MatRef<'_, f64>, start: MatRef<'_, f64>, distance: f64) -> (Found, Slopes) {
+    let mut found = Found::new(start);
+    let mut slopes = evaluate(columns, weights, start);
+    let may_vanish = matches!(columns.pairing, Some(Pairing::InnerProduct | Pairing::Cosine));
+    if !may_vanish || matches!(columns.kernel, Kernel::Linear(_)) {
+        return (found, slopes);
+    }
+    let is_zero = |matrix: &Mat<f64>, c: usize| matrix.col(c).iter().all(|x| *x == 0.0);
+    let stuck: Vec<usize> =
+        (0..start.ncols()).filter(|&c| is_zero(&found.z, c) && is_zero(&slopes.gradients, c)).collect();
+    let length = (0..start.nrows()).map(|k| wave(k) * wave(k)).sum::<f64>().sqrt();
+    for &c in &stuck {
+        found.z.col_mut(c).iter_mut().enumerate().for_each(|(k, x)| *x = distance / length * wave(k));
+    }
+    if !stuck.is_empty() {
+        slopes = evaluate(columns, weights, found.z.as_ref());
+    }
+    (found, slopes)
 }
 
 /// Takes back that points have converged where they have come to an end without a minimum: out of sight of the basis, or higher up than the basis points in the

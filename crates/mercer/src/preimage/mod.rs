@@ -5,9 +5,9 @@
 //!
 //! | method | kernels | how | reports as converged |
 //! |---|---|---|---|
-//! | [`FixedPoint`](PreimageMethod::FixedPoint) | gaussian | repeated weighted means of the basis points \[MSS99\] | the last step was small |
+//! | [`FixedPoint`](PreimageMethod::FixedPoint) | gaussian | repeated weighted means of the basis points \[MSS99\] | the last step was small, and the point is within sight of the basis and below the nearest of its points |
 //! | [`Distance`](PreimageMethod::Distance) | those of a distance (not epanechnikov), linear, polynomial of odd degree | distances to neighbours, which the kernel tells, place the point \[KT04\] | every distance was one |
-//! | [`Gradient`](PreimageMethod::Gradient) | all with a derivative | descent of the distance in feature space | the last step was small, within sight of the basis and below the nearest of its points |
+//! | [`Gradient`](PreimageMethod::Gradient) | all with a derivative | descent of the distance in feature space | as a fixed point |
 //! | [`Polynomial`](PreimageMethod::Polynomial) | polynomial of degree 2 without constant | leading eigenvector of `Σ γ_i x_i x_iᵀ` | the eigenpair has converged |
 //! | [`Ridge`](PreimageMethod::Ridge) | all but precomputed | a regression learned from the basis points \[BWS04\] | always |
 //!
@@ -31,7 +31,7 @@ mod prepared;
 mod ridge;
 mod settings;
 
-pub(crate) use polynomial::WeightedCovariances;
+pub(crate) use polynomial::{WeightedCovariances, wave};
 pub use prepared::{PreparedPreimage, Reconstruction};
 pub use ridge::RidgePreimage;
 pub(crate) use settings::is_quadratic;

@@ -28,6 +28,11 @@ const MIXED: f64 = 0.02;
 /// A cosine that is no larger is rounding: the start tells no sign.
 const ROUNDING: f64 = 1e-12;
 
+/// A little of everything: coordinates of a vector that no structure of data follows.
+pub(crate) fn wave(coordinate: usize) -> f64 {
+    (1.0 + 2.399_963 * coordinate as f64).sin()
+}
+
 /// `Σ γ_i x_i x_iᵀ` for each column of weights.
 pub(crate) struct WeightedCovariances<'a> {
     /// One column per point.
@@ -57,8 +62,7 @@ pub(super) fn decode(columns: &Columns, weights: MatRef<'_, f64>, start: MatRef<
     let lengths: Vec<f64> = start.col_iter().map(|x| x.norm_l2()).collect();
     let mixed = Mat::from_fn(start.nrows(), start.ncols(), |k, c| {
         let own = if lengths[c] > 0.0 { start[(k, c)] / lengths[c] } else { 0.0 };
-        // A wave that no structure of data follows.
-        own + MIXED * (1.0 + 2.399_963 * k as f64).sin()
+        own + MIXED * wave(k)
     });
     let pairs = extremes(&family, mixed.as_ref(), Order::Algebraic, UNTIL);
     let mut found = Found::new(start);

@@ -261,17 +261,13 @@ impl<'a> PreparedPreimage<'a> {
             return place(&self.columns, targets, scores, self.settings.n_neighbors());
         }
         let weights = self.columns.weights(scores);
-        match self.settings.method {
-            PreimageMethod::FixedPoint => {
-                fixed_points(&self.columns, weights.as_ref(), start.as_ref(), limits, context)
-            }
-            PreimageMethod::Polynomial => Ok(decode(&self.columns, weights.as_ref(), start.as_ref())),
-            _ => {
-                let mut found = descend(&self.columns, weights.as_ref(), start.as_ref(), limits, context)?;
-                doubt(&self.columns, weights.as_ref(), self.near(scores, 0).as_ref(), &mut found);
-                Ok(found)
-            }
+        if self.settings.method == PreimageMethod::Polynomial {
+            return Ok(decode(&self.columns, weights.as_ref(), start.as_ref()));
         }
+        let search = if self.settings.method == PreimageMethod::FixedPoint { fixed_points } else { descend };
+        let mut found = search(&self.columns, weights.as_ref(), start.as_ref(), limits, context)?;
+        doubt(&self.columns, weights.as_ref(), self.near(scores, 0).as_ref(), &mut found);
+        Ok(found)
     }
 
     /// For each column of scores, the basis point whose scores are the `place`-th nearest.

@@ -43,6 +43,27 @@ impl PreimageMethod {
         matches!(self, Self::FixedPoint | Self::Gradient)
     }
 
+    /// The one that suits a kernel: one of its own, else descent, else a regression.
+    ///
+    /// ```
+    /// use mercer::Kernel;
+    /// use mercer::preimage::PreimageMethod;
+    ///
+    /// assert_eq!(PreimageMethod::for_kernel(&Kernel::gaussian(1.0)?), PreimageMethod::FixedPoint);
+    /// assert_eq!(PreimageMethod::for_kernel(&Kernel::polynomial(1.0, 0.0, 2)?), PreimageMethod::Polynomial);
+    /// assert_eq!(PreimageMethod::for_kernel(&Kernel::polynomial(1.0, 1.0, 2)?), PreimageMethod::Gradient);
+    /// assert_eq!(PreimageMethod::for_kernel(&Kernel::laplacian(1.0)?), PreimageMethod::Ridge);
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn for_kernel(kernel: &Kernel) -> Self {
+        match kernel {
+            Kernel::Gaussian(_) => Self::FixedPoint,
+            _ if is_quadratic(kernel) => Self::Polynomial,
+            _ if has_slope(kernel) => Self::Gradient,
+            _ => Self::Ridge,
+        }
+    }
+
     /// The names of the settings of [`Preimage`] that are its own; others are refused.
     ///
     /// ```

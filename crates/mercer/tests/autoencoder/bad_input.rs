@@ -1,7 +1,8 @@
 //! Wrong calls and bad data: what is said.
 
 use faer::Mat;
-use mercer::autoencoder::{AutoencoderKernelPca, Codec, Gradient, LinearPca, Sign, SpanChoice};
+use mercer::autoencoder::{AutoencoderKernelPca, Codec, Gradient, LinearPca, Sign, SpanChoice, StartFrom};
+use mercer::watch::Threads;
 use mercer::{Center, ErrorKind, MemoryBudget, Points, Watch};
 
 use crate::support::{given, pictures};
@@ -61,6 +62,8 @@ fn settings_out_of_their_domain_or_without_effect_are_refused_by_name() {
         (settings().start(given(&[0.0; 32], &[0.0; 16])), "start"),
         (settings().start(given(&[0.0; 32], &[f64::INFINITY; 32])), "start"),
         (settings().span(SpanChoice::Data).start(given(&[0.0; 38], &[0.0; 38])), "start"),
+        (settings().start(given(&[1e200; 32], &[1e200; 32])), "start"),
+        (settings().start(given(&[1e100; 32], &[1e100; 32])).epochs(0), "start"),
     ] {
         let message = refused(&settings, &points);
         assert!(message.starts_with(&format!("`{name}`")), "{name}: {message}");
@@ -69,14 +72,30 @@ fn settings_out_of_their_domain_or_without_effect_are_refused_by_name() {
         refused(&settings().start(given(&[0.0; 5], &[0.0; 5])), &points),
         "`start` must be 2 matrices of 4 x 4, for the encoder and for the decoder, but it is 5 numbers"
     );
+    assert_eq!(
+        refused(&settings().start(given(&[1e200; 32], &[1e200; 32])), &points),
+        "`start` must be small enough for finite losses, but it is one whose losses are not"
+    );
 }
 
 #[test]
 fn what_does_not_fit_the_budget_is_refused_with_what_would() {
     let points = pictures(50, 40, 3);
-    let error = AutoencoderKernelPca::new(20).memory(MemoryBudget::Bytes(100_000)).fit(&points).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::OverBudget);
-    assert!(error.to_string().contains("span = \"data\""), "{error}");
+    let said = |span: SpanChoice, k: usize, budget: u64| {
+        let settings = AutoencoderKernelPca::new(k).span(span).start(StartFrom::Random).epochs(0);
+        let error = settings.memory(MemoryBudget::Bytes(budget)).fit(&points).err()?;
+        assert_eq!(error.kind(), ErrorKind::OverBudget);
+        Some(error.to_string().split_once("; ").unwrap().1.to_owned())
+    };
+    let (over_data, fewer) = ("learn over a span of the data (span = \"data\")", "learn fewer components");
+    assert_eq!(said(SpanChoice::Full, 20, 110_000).unwrap(), format!("{over_data}, or {fewer}"));
+    assert_eq!(said(SpanChoice::Data, 20, 110_000), None, "what is advised is not refused");
+    // A span of all points takes more than there is, too.
+    assert_eq!(said(SpanChoice::Full, 20, 100_000).unwrap(), fewer);
+    assert_eq!(said(SpanChoice::Full, 1, 100_000), None);
+    assert_eq!(said(SpanChoice::Data, 20, 100_000).unwrap(), format!("make the span of fewer points, or {fewer}"));
+    assert_eq!(said(SpanChoice::Full, 1, 10_000).unwrap(), "a budget of 33.5 KiB would do");
+    assert_eq!(said(SpanChoice::Full, 1, 34_400), None);
 }
 
 #[test]
@@ -100,6 +119,52 @@ fn points_whose_squares_underflow_are_too_small_and_not_zero() {
     let model = AutoencoderKernelPca::new(1).fit(&small(1e-100)).unwrap();
     let again = model.reconstruct(&small(1e-100)).unwrap();
     assert!((again[(0, 0)] / 1e-100 - 1.0).abs() < 1e-3, "{again:?}");
+}
+
+/// The second row so many times as long as it was.
+fn with_second(points: &Points, factor: f64) -> Points {
+    let (n, d) = (points.n_samples(), points.n_features());
+    let values = (0..n).flat_map(|i| points.row(i).into_iter().map(move |x| if i == 1 { factor * x } else { x }));
+    Points::from_f64(values.collect::<Vec<_>>(), n, d).unwrap()
+}
+
+#[test]
+fn rows_that_are_too_large_for_codes_or_losses_are_refused_by_their_number() {
+    let points = pictures(30, 5, 6);
+    let slanted: Vec<f64> = (0..50).map(|at| (f64::from(at) * 0.37).sin()).collect();
+    let message =
+        "row 1 is too large for codes, which are squares of points: products of them overflow f64; scale the data";
+    for settings in [
+        AutoencoderKernelPca::new(2),
+        AutoencoderKernelPca::new(2).span(SpanChoice::Data),
+        AutoencoderKernelPca::new(2).start(given(&slanted, &slanted)),
+    ] {
+        let model = settings.epochs(0).fit(&points).unwrap();
+        let huge = with_second(&points, 1e160);
+        assert_eq!(model.encode(&huge).unwrap_err().to_string(), message);
+        assert_eq!(model.losses(&huge).unwrap_err().to_string(), message);
+        assert_eq!(model.reconstruct(&huge).unwrap_err().to_string(), message);
+        // Codes are numbers yet, but not the squares of what they make.
+        let large = with_second(&points, 1e100);
+        assert!(model.encode(&large).is_ok());
+        assert_eq!(model.losses(&large).unwrap_err().to_string(), message);
+    }
+}
+
+/// Twice as large codes are those of points that are the root of two as long, whatever their size.
+#[test]
+fn codes_of_any_size_are_decoded() {
+    let points = pictures(20, 40, 7);
+    for span in [SpanChoice::Full, SpanChoice::Data] {
+        let model = AutoencoderKernelPca::new(3).span(span).epochs(0).fit(&points).unwrap();
+        let codes = model.encode(&points).unwrap();
+        let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+        let decode = |codes: &Mat<f64>| model.decode_watched(codes.as_ref(), Some(&points), &threads, &watch).unwrap();
+        let (own, large) = (decode(&codes), decode(&(1e200 * &codes)));
+        assert_eq!((own.n_not_converged(), large.n_not_converged()), (0, 0), "{span}");
+        let gap = (1e-100 * &large.points - &own.points).norm_max();
+        assert!(gap < 1e-5 * own.points.norm_max(), "{span}: {gap:e}");
+    }
 }
 
 #[test]

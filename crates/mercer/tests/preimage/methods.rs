@@ -73,6 +73,41 @@ fn with_all_components_points_come_back() {
     }
 }
 
+/// More copies of a row than there are neighbours, to the bit or nearly: all distances are the same, and rounding is all that the copies span.
+#[test]
+fn distances_to_copies_of_a_row_place_a_point_there() {
+    let (n, d, copies) = (100, 5, 12);
+    for apart in [0.0, 1e-14, 1e-12, 1e-10] {
+        let mut random = Random::new(41);
+        let row: Vec<f64> = (0..d).map(|_| random.normal()).collect();
+        let values: Vec<f64> = (0..n * d)
+            .map(|at| if at / d < copies { row[at % d] + apart * random.normal() } else { random.normal() })
+            .collect();
+        let points = Points::from_f64(values, n, d).unwrap();
+        let model = KernelPca::new(Kernel::gaussian(0.2).unwrap()).n_components(8).fit(&points).unwrap();
+        let found = reconstruct(&model, &points.slice(0..copies), PreimageMethod::Distance);
+        assert_eq!(found.n_not_converged(), 0, "{apart:e} apart");
+        // What the components leave of a row moves it by less than a tenth, which copies to the bit have no room for.
+        let tolerance = if apart == 0.0 { 1e-12 } else { 0.2 };
+        for i in 0..copies {
+            let gap = (0..d).map(|k| (found.points[(i, k)] - row[k]).abs()).fold(0.0, f64::max);
+            assert!(gap < tolerance, "{apart:e} apart: point {i} is {gap:e} off");
+        }
+    }
+}
+
+/// Columns of zeros and ones: every row is there twelve times or more.
+#[test]
+fn distances_place_rows_of_binary_columns_among_their_copies() {
+    let rows: Vec<u32> = (0..16).flat_map(|row| (0..12 + row).map(move |_| row)).collect();
+    let values: Vec<f64> = rows.iter().flat_map(|row| (0..4).map(move |bit| f64::from((row >> bit) & 1))).collect();
+    let points = Points::from_f64(values, rows.len(), 4).unwrap();
+    let model = KernelPca::new(Kernel::gaussian(0.5).unwrap()).n_components(4).fit(&points).unwrap();
+    let found = reconstruct(&model, &points, PreimageMethod::Distance);
+    assert_eq!(found.n_not_converged(), 0);
+    assert!(mean_squared_error(&found.points, &points) < 1e-20, "{:e}", mean_squared_error(&found.points, &points));
+}
+
 #[test]
 fn the_linear_kernel_is_projected_as_pca_projects_centred_or_not() {
     let (noisy, _) = circle(80, 0.2);

@@ -3,6 +3,7 @@
 use faer::Mat;
 use mercer::preimage::{Preimage, PreimageMethod};
 use mercer::{Kernel, KernelPca, Model, Negative, Points, Watch};
+use mercer_testkit::generate::Random;
 
 use crate::support::circle;
 
@@ -79,18 +80,51 @@ fn a_start_from_which_there_is_no_way_needs_a_restart() {
     }
 }
 
-/// Beside the other cluster, of which scores say next to nothing, descent ends with an error that any point of the right one is below.
+/// Beside the other cluster, of which scores say next to nothing, a search ends with an error that any point of the right one is below.
 #[test]
-fn descent_that_ends_above_the_nearest_point_learned_from_starts_there_instead() {
+fn a_search_that_ends_above_the_nearest_point_learned_from_starts_there_instead() {
     let (points, model) = two_clusters();
     let scores = model.transform(&points).unwrap();
     let other = Points::from_f64(vec![51.0, 51.0, 51.0, 1.0, 1.0, 1.0], 6, 1).unwrap();
-    let prepared = Preimage::new(PreimageMethod::Gradient).prepare(&model, &Watch::new()).unwrap();
-    let found = prepared.of_scores(scores.as_ref(), Some(&other), &Watch::new()).unwrap();
-    for i in 0..6 {
-        let middle = if i < 3 { 0.2 } else { 50.2 };
-        assert!((found.points[(i, 0)] - middle).abs() < 1e-6, "point {i}: {}", found.points[(i, 0)]);
-        assert!(found.converged[i] && found.feature_error[i] < 0.01, "point {i}: {}", found.feature_error[i]);
+    for method in [PreimageMethod::FixedPoint, PreimageMethod::Gradient] {
+        let search = |restarts: usize| {
+            let prepared = Preimage::new(method).restarts(restarts).prepare(&model, &Watch::new()).unwrap();
+            prepared.of_scores(scores.as_ref(), Some(&other), &Watch::new()).unwrap()
+        };
+        let there = search(0);
+        assert_eq!(there.n_not_converged(), 6, "{method}");
+        assert!(there.feature_error.iter().all(|&error| error > 1.5), "{method}: {:?}", there.feature_error);
+        let found = search(2);
+        for i in 0..6 {
+            let middle = if i < 3 { 0.2 } else { 50.2 };
+            assert!((found.points[(i, 0)] - middle).abs() < 1e-6, "{method}, point {i}: {}", found.points[(i, 0)]);
+            let error = found.feature_error[i];
+            assert!(found.converged[i] && error < 0.01, "{method}, point {i}: {error}");
+        }
+    }
+}
+
+/// The slopes of such kernels vanish at zero, whatever the target, although every point learned from is nearer to it.
+#[test]
+fn descent_does_not_stay_at_a_row_of_zeros() {
+    let mut random = Random::new(43);
+    let points = Points::from_f64((0..200).map(|_| 0.2 + random.uniform()).collect::<Vec<_>>(), 40, 5).unwrap();
+    let zeros = Points::from_f64(vec![0.0; 5], 1, 5).unwrap();
+    for (name, kernel) in [
+        ("degree 2", Kernel::polynomial(0.7, 0.0, 2).unwrap()),
+        ("degree 3", Kernel::polynomial(0.7, 0.0, 3).unwrap()),
+        ("degree 4", Kernel::polynomial(0.7, 0.0, 4).unwrap()),
+        ("cosine", Kernel::cosine()),
+    ] {
+        let model = KernelPca::new(kernel).n_components(3).fit(&points).unwrap();
+        let prepared = Preimage::new(PreimageMethod::Gradient).restarts(0).prepare(&model, &Watch::new()).unwrap();
+        let scores = model.transform(&zeros).unwrap();
+        let elsewhere = prepared.of_scores(scores.as_ref(), None, &Watch::new()).unwrap();
+        let found = prepared.of_points(&zeros, &Watch::new()).unwrap();
+        assert!(found.converged[0] && elsewhere.converged[0], "{name}");
+        let (here, there) = (found.feature_error[0], elsewhere.feature_error[0]);
+        assert!((here - there).abs() < 1e-6, "{name}: {here} from zero, {there} from the nearest point");
+        assert!((0..5).any(|k| found.points[(0, k)].abs() > 1e-3), "{name}: {:?}", found.points);
     }
 }
 
