@@ -98,7 +98,7 @@ class SpectralClustering(Clusterer):
     degrees_ : ndarray of shape (n_samples,)
         Row sums of the kernel matrix.
     converged_ : bool
-        Whether every eigenvector reached the tolerance.
+        Whether every eigenvector reached the tolerance, and k-means went on until no point changed its cluster.
     record_ : dict
         What the fit did: method and reasons, passes, residuals, seconds, memory, warnings.
     n_features_in_ : int
@@ -211,12 +211,14 @@ class SpectralClustering(Clusterer):
         self._function = settings["kernel"] if callable(self.affinity) else None
         with room.told(), _progress.bar(self._bar()) as report:
             model = _mercer.ClusterModel.fit(
-                points, settings, time_limit=time_limit, progress=report, on_partial=self._adopt
+                points, settings, time_limit=time_limit, progress=report, on_partial=self._adopt_as_stopped
             )
         self._adopt(model)
-        # The last ones of the record: too few clusters, then eigenvectors that have not converged.
-        count = int(self.record_["n_clusters"] < settings["n_clusters"]) + int(not self.converged_)
-        said = self.record_["warnings"]
+        # The last ones of the record: too few clusters, then a k-means that was cut short, then eigenvectors that have not converged.
+        record = self.record_
+        was_cut_short = record["restarts"] < settings["restarts"] or not record["kmeans_converged"]
+        count = (record["n_clusters"] < settings["n_clusters"]) + was_cut_short + (not record["converged"])
+        said = record["warnings"]
         for message in said[len(said) - count :]:
             warnings.warn(message, convergence_warning(), stacklevel=2)
         return self
@@ -327,7 +329,12 @@ class SpectralClustering(Clusterer):
         self.inertia_ = record["inertia"]
         self.eigenvalues_ = model.eigenvalues()
         self.degrees_ = model.degrees()
-        self.converged_ = record["converged"]
+        self.converged_ = record["converged"] and record["kmeans_converged"]
+
+    def _adopt_as_stopped(self, model: _mercer.ClusterModel) -> None:
+        """As :meth:`_adopt`, for what was found until Ctrl-C."""
+        self._adopt(model)
+        self.converged_ = False
 
     # Using
 

@@ -12,7 +12,7 @@ from conftest import ROOT
 from sklearn import metrics as theirs
 from sklearn.cluster import SpectralClustering as Theirs
 from sklearn.datasets import make_blobs, make_circles
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.metrics.pairwise import chi2_kernel, rbf_kernel
 
 import mercer
 from mercer import ConvergenceWarning, KernelHebbianPCA, KernelPCA, SpectralClustering, block_kernel, metrics
@@ -120,11 +120,18 @@ def test_a_matrix_and_functions_serve_as_kernels(heaps, affinity):
     np.testing.assert_array_equal(found.labels_, expected.labels_)
 
 
+def test_a_kernel_that_is_refused_by_its_name_is_taken_as_a_function(heaps):
+    X = np.abs(heaps[0][:120]) / 10
+    found = SpectralClustering(3, affinity=block_kernel(chi2_kernel)).fit(X)
+    np.testing.assert_array_equal(found.labels_, SpectralClustering(3, affinity="precomputed").fit(chi2_kernel(X)).labels_)
+    assert not hasattr(found, "affinity_matrix_")
+
+
 @pytest.mark.parametrize("solver", ["dense", "krylov", "lanczos", "hebbian", KernelHebbianPCA(gain="et", passes=30)])
 def test_every_solver_finds_the_same_clusters(heaps, solver):
     X, _ = heaps
     expected = SpectralClustering(4, gamma=0.05).fit_predict(X)
-    # What the kernel Hebbian algorithm has learned after so many passes is enough for clusters, not for the tolerance.
+    # What the kernel Hebbian algorithm has learned after so many passes is enough for clusters, if not for its tolerance.
     tolerance = 0.5 if solver == "hebbian" or isinstance(solver, KernelHebbianPCA) else None
     clusters = SpectralClustering(4, gamma=0.05, solver=solver, tolerance=tolerance)
     np.testing.assert_array_equal(clusters.fit_predict(X), expected)
@@ -133,7 +140,7 @@ def test_every_solver_finds_the_same_clusters(heaps, solver):
 @pytest.mark.parametrize("solver", ["hebbian", KernelHebbianPCA(gain="et", passes=2)])
 def test_eigenvectors_that_have_not_been_learned_to_the_tolerance_are_a_warning(heaps, solver):
     with pytest.warns(ConvergenceWarning, match=r"of 4 eigenvectors converged; largest residual .*: the allowed passes were used up"):
-        clusters = SpectralClustering(4, gamma=0.05, solver=solver).fit(heaps[0])
+        clusters = SpectralClustering(4, gamma=0.05, solver=solver, tolerance=1e-9).fit(heaps[0])
     assert not clusters.converged_ and clusters.record_["solver"] == "hebbian"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -142,6 +149,20 @@ def test_eigenvectors_that_have_not_been_learned_to_the_tolerance_are_a_warning(
         SpectralClustering(3, gamma=0.05, n_components=1, solver="hebbian", tolerance=1e-12).fit(heaps[0])
     said = [str(warning.message) for warning in caught]
     assert len(said) == 2 and "there are 1 clusters and not 3" in said[0] and "eigenvectors converged" in said[1]
+
+
+@pytest.mark.parametrize("solver", ["hebbian", KernelHebbianPCA(gain="et", passes=30)])
+def test_residuals_of_learned_eigenvectors_are_those_of_the_normalised_matrix(heaps, solver):
+    X = heaps[0]
+    K = rbf_kernel(X, gamma=0.05)
+    degrees = K.sum(axis=1)
+    P = K / np.sqrt(np.outer(degrees, degrees))
+    clusters = SpectralClustering(4, gamma=0.05, solver=solver, tolerance=0.99).fit(X)
+    vectors, values = clusters._model.eigenvectors(), clusters.eigenvalues_
+    residuals = np.linalg.norm(P @ vectors - vectors * values, axis=0) / values[0]
+    np.testing.assert_allclose(clusters.record_["residuals"], residuals, atol=1e-10)
+    # Rows of an image over the eigenvalues are what `predict` embeds points by.
+    np.testing.assert_allclose(np.sum(vectors * (P @ vectors), axis=0), values, atol=1e-10)
 
 
 def test_products_by_an_expansion_find_the_same_clusters():
@@ -212,8 +233,10 @@ def test_a_pickle_predicts(heaps):
         ({"affinity": "nearest_neighbors"}, "give a graph of nearest neighbours as a matrix"),
         ({"affinity": 3}, "'affinity' parameter"),
         ({"affinity": "nothing"}, "nothing"),
+        ({"affinity": "chi2"}, "chi2"),
         ({"n_neighbors": 5}, "'n_neighbors' parameter"),
         ({"assign_labels": "discretize"}, "'assign_labels' parameter"),
+        ({"assign_labels": "cluster_qr"}, "'assign_labels' parameter"),
         ({"eigen_solver": "lapack"}, "'eigen_solver' parameter"),
         ({"eigen_tol": 1e-3, "tolerance": 1e-3}, "say the same thing"),
         ({"gamma": 2.0, "bandwidth": 1.0}, "say the same thing"),

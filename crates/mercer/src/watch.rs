@@ -10,6 +10,15 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
+/// How long a run that was stopped may still take to make a result of what it has: a stop is promised within two seconds.
+///
+/// ```
+/// use mercer::watch::{GRACE, Watch};
+///
+/// assert!(GRACE.as_secs_f64() < 2.0 && !Watch::new().time_limit(GRACE).is_stopped());
+/// ```
+pub const GRACE: Duration = Duration::from_secs(1);
+
 /// A pool of threads that belongs to one run.
 ///
 /// The pool is private: nothing is left behind for a forked process to trip over, and two runs do not wait for each other.

@@ -21,8 +21,9 @@ use super::values::ColumnName;
     mut_arg("no_center", |flag| flag.hide(true)),
     mut_arg("negative", |flag| flag.hide(true)),
     after_help = "\
-Spectral clustering after Ng, Jordan and Weiss: eigenvectors of the kernel matrix with its rows and
-columns over the roots of their sums, each point's row of them brought to unit length, and k-means.
+Spectral clustering after Ng, Jordan and Weiss: eigenvectors of the kernel
+matrix with its rows and columns over the roots of their sums, each point's
+row of them brought to unit length, and k-means.
 
 Example:
   mercer cluster digits.csv --labels digit --scale 1/16 --bandwidth 1.5 \\

@@ -61,11 +61,7 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     let format = output::score_format(&args.output)?;
     check_flags(args)?;
     check_standardize(&args.data, &args.kernel)?;
-    check_model(args)?;
-    let outputs = [args.output.as_path()].into_iter().chain(args.model.as_deref());
-    let landmarks = args.landmarks.file().map(|path| ("file of landmarks", path));
-    let inputs: Vec<(&str, &Path)> = [("data", args.points.as_path())].into_iter().chain(landmarks).collect();
-    session.check_outputs(outputs, &inputs)?;
+    check_files(args, &session)?;
     let flags = DataArgs { label: args.labels.clone().or_else(|| args.data.label.clone()), ..args.data.clone() };
     let data = session.read(&args.points, &flags, args.solve.seed)?;
     session.check_columns(&args.output, format, &[COLUMN.to_owned()], &data)?;
@@ -102,7 +98,7 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     record.seconds.extend(session.all_seconds());
     record.peak_memory_bytes = record.peak_memory_bytes.max(mercer::peak_memory());
     // A cluster that was asked for and is not there is missing, as a component would be.
-    let as_asked = !was_stopped && record.converged && record.n_clusters == args.n_clusters;
+    let as_asked = !was_stopped && record.converged && record.kmeans_converged && record.n_clusters == args.n_clusters;
     let status = if as_asked { ExitStatus::Done } else { ExitStatus::NotConverged };
     let body = ClusterBody {
         record,
@@ -115,12 +111,16 @@ pub(super) fn run(args: &ClusterArgs) -> Result<ExitStatus> {
     session.finish(status, &body, None)
 }
 
-/// Refuses a place for a model that cannot hold one.
-fn check_model(args: &ClusterArgs) -> Result<()> {
+/// Refuses a place for a model that cannot hold one, and to write where something is read.
+fn check_files(args: &ClusterArgs, session: &Session<'_>) -> Result<()> {
     if args.model.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage("a model is not text: give the name of a file with --model"));
     }
-    Session::check_replaceable(args.model.as_deref())
+    Session::check_replaceable(args.model.as_deref())?;
+    let outputs = [args.output.as_path()].into_iter().chain(args.model.as_deref());
+    let landmarks = args.landmarks.file().map(|path| ("file of landmarks", path));
+    let inputs: Vec<(&str, &Path)> = [("data", args.points.as_path())].into_iter().chain(landmarks).collect();
+    session.check_outputs(outputs, &inputs)
 }
 
 /// The model with what new points need: their scaling, and the names of their columns.

@@ -1,11 +1,11 @@
 //! `mercer compare`: several methods on the same data.
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mercer::hebbian::Start;
 use mercer::nystrom::Landmarks;
-use mercer::watch::Threads;
+use mercer::watch::{GRACE, Threads};
 use mercer::{ErrorKind, GramChoice, Model, Negative, SolverChoice, Watch, format_bytes};
 use serde::Serialize;
 
@@ -22,9 +22,6 @@ use crate::records::Common;
 
 /// Up to this many points the dense solver is among the methods that are compared if none are named: it takes seconds.
 const DENSE_UP_TO: usize = 3000;
-
-/// How long angles may still take when somebody or the clock has ended the fits: a stop is promised within two seconds.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// What the record of a comparison has of its own.
 #[derive(Serialize)]
@@ -276,7 +273,7 @@ fn measure_angles(
     let Some(reference) = reference else { return Ok(()) };
     session.meter.begin("measuring angles");
     let interrupt = session.interrupt.clone();
-    // A wish to stop that ended the fits does not end this at once: without angles there is little to compare.
+    // When somebody or the clock has ended the fits, this has a moment still: without angles there is little to compare.
     let watch = match (interrupt.is_set(), session.time_left(solve.time_limit)) {
         (true, _) => Watch::new().time_limit(GRACE),
         (false, Some(left)) => Watch::new().interrupt(interrupt.flag()).time_limit(left.max(GRACE)),

@@ -67,7 +67,7 @@ fn the_hebbian_solver_is_held_against_a_hundredth_unless_another_tolerance_is_gi
         let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
         (outcome.code, record["tolerance"].as_f64(), record["converged"].as_bool())
     };
-    assert_eq!(run("hebbian --passes 60"), (Some(0), Some(0.01), Some(true)));
+    assert_eq!(run("hebbian --passes 30"), (Some(0), Some(0.01), Some(true)));
     assert_eq!(run("hebbian --passes 60 --tolerance 1e-12"), (Some(1), Some(1e-12), Some(false)));
     assert_eq!(run("krylov"), (Some(0), Some(1e-9), Some(true)));
 }
@@ -77,9 +77,11 @@ fn bad_calls_and_bad_points_are_named_and_leave_nothing() {
     let directory = directory();
     directory.write("twice.csv", "x\n1\n1\n2\n2\n");
     directory.write("matrix.csv", "1,0,0\n0,0,0\n0,0,1\n");
+    directory.write("single.csv", "1,2\n");
     for (words, message) in [
         ("heaps.csv --label side -k 0", "--n-clusters must be between 1 and the number of samples (10), but it is 0"),
         ("heaps.csv --label side -k 11", "--n-clusters must be between 1 and the number of samples (10), but it is 11"),
+        ("single.csv -k 1", "single.csv: kernel PCA needs at least 2 rows, but there is 1"),
         ("heaps.csv --label side -k 2 --restarts 0", "--restarts must be at least 1, but it is 0"),
         (
             "twice.csv -k 3",
@@ -158,10 +160,18 @@ fn fewer_clusters_than_were_asked_for_are_not_what_was_asked_for() {
 
 #[test]
 fn a_hebbian_clustering_that_has_not_converged_says_so() {
-    let outcome = directory().run("cluster heaps.csv -k 2 --drop side --gamma 1 --solver hebbian --passes 30");
+    let words = "cluster heaps.csv -k 2 --drop side --gamma 1 --solver hebbian --passes 30 --tolerance 1e-8";
+    let outcome = directory().run(words);
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
     assert!(outcome.stderr.contains("0 of 2 eigenvectors converged"), "{}", outcome.stderr);
     assert!(outcome.stdout.starts_with("cluster\n0\n1\n"), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_hebbian_clustering_with_good_eigenvectors_is_not_said_to_have_failed() {
+    // What is left of the random start in the coefficients is large; of the eigenvectors it is a ten-thousandth.
+    let outcome = directory().run("cluster heaps.csv -k 2 --drop side --gamma 1 --solver hebbian --passes 30").done();
+    assert!(!outcome.stderr.contains("converged"), "{}", outcome.stderr);
 }
 
 #[test]

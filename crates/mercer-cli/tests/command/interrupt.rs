@@ -128,6 +128,43 @@ fn block_solvers_stop_in_the_middle_of_a_pass() {
     }
 }
 
+/// Without an end, its ten restarts of k-means take far longer than any test waits.
+const LONG_CLUSTERING: &str =
+    "cluster noise.npy -k 30 --gamma 20 --gram expansion --tolerance 1e-6 -o clusters.csv --progress plain";
+
+#[test]
+fn clusters_of_a_run_that_was_stopped_are_not_looked_for_without_end() {
+    // While eigenvectors are sought, and while clusters are.
+    for words in ["pass 2", "clustering"] {
+        let directory = Directory::new();
+        directory.write("noise.npy", noise(30_000, 3));
+        let mut running = Running::start(&directory, LONG_CLUSTERING);
+        running.wait_for(words);
+        let from = Instant::now();
+        running.signal("INT");
+        let (code, time, said) = running.end(from);
+        assert!(time < PROMISE, "{words}: {time:?}");
+        // A machine that is busy has no clusters within a moment.
+        assert!(matches!(code, Some(1 | 130)), "{words}: {said}");
+        assert_eq!(directory.files().contains(&"clusters.csv".to_owned()), code == Some(1), "{words}: {said}");
+        if code == Some(1) {
+            assert_eq!(directory.read("clusters.csv").lines().count(), 30_001);
+            assert!(said.contains(": the run was stopped\n"), "{words}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_time_limit_is_for_clusters_too() {
+    let directory = Directory::new();
+    directory.write("noise.npy", noise(30_000, 3));
+    let from = Instant::now();
+    let running = Running::start(&directory, &format!("{LONG_CLUSTERING} --time-limit 1s"));
+    let (code, time, said) = running.end(from);
+    assert!(time < Duration::from_secs(1) + PROMISE, "{time:?}");
+    assert!(matches!(code, Some(1 | 2)), "{said}");
+}
+
 #[test]
 fn an_expansion_stops_while_it_is_set_up() {
     let directory = Directory::new();
@@ -336,6 +373,19 @@ fn a_stopped_transform_or_score_leaves_the_old_file() {
         assert_eq!(directory.read("out.csv"), "the old one\n");
         assert_eq!(directory.files(), ["many.npy", "out.csv", "some.mercer", "some.npy"], "{command}");
     }
+}
+
+#[test]
+fn an_interrupted_demo_leaves_no_empty_folder() {
+    let directory = Directory::new();
+    let mut running = Running::start(&directory, "demo --progress plain");
+    running.wait_for("pass");
+    let from = Instant::now();
+    running.signal("INT");
+    let (code, time, said) = running.end(from);
+    assert!(time < PROMISE, "{time:?}");
+    // Stopped at once, there is nothing; a moment later the pictures are there.
+    assert_eq!(directory.files().is_empty(), code == Some(130), "{said}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ use crate::model::{
 use crate::plan::Plan;
 use crate::record::{ExpansionRecord, KernelRecord, NystromRecord, RECORD_VERSION};
 use crate::scalar::Precision;
-use crate::watch::{Context, Phase, Stopwatch, Watch};
+use crate::watch::{Context, GRACE, Phase, Stopwatch, Watch};
 
 /// A row has nearly no neighbours where its kernel values with all other rows, together, are this share of the one with itself or less.
 const ALONE: f64 = 1e-6;
@@ -107,7 +107,8 @@ pub(super) fn fit(settings: &SpectralClustering, points: &Points, watch: &Watch<
     seconds.insert("clustering".to_owned(), clustering.seconds());
     seconds.insert("total".to_owned(), stopwatch.seconds());
 
-    // Last, as is said where clusters are too few: Python has a class of its own for both.
+    // Last, as is said where clusters are too few: Python has a class of its own for all three.
+    warn_if_cut_short(settings, &partition, watch, &mut prepared.warnings);
     warn_if_not_converged(&solved, &mut prepared.warnings);
     let record = record(settings, points, &prepared, &solved, &partition, seconds);
     let Solved { pairs, degrees, over, .. } = solved;
@@ -126,11 +127,18 @@ fn partition(
     prepared: &mut Prepared,
     watch: &Watch<'_>,
 ) -> Result<Partition> {
-    // Eigenvectors of a run that was stopped are worth the moment that k-means takes.
-    let unwatched = Watch::new();
-    let watch = if watch.is_stopped() { &unwatched } else { watch };
-    let context = Context::new(&prepared.threads, watch, Phase::Clustering);
-    let means = |k| KMeans::new(k).restarts(settings.restarts).seed(settings.common.seed).fit(embedding, &context);
+    let (threads, mut last) = (&prepared.threads, None);
+    let mut means = |k| {
+        let means = KMeans::new(k).restarts(settings.restarts).seed(settings.common.seed);
+        match means.fit(embedding, &Context::new(threads, watch, Phase::Clustering)) {
+            // Eigenvectors of a run that was stopped are worth a moment of k-means.
+            Err(Error::Interrupted { .. }) => {
+                let last = last.get_or_insert_with(|| Watch::new().time_limit(GRACE));
+                means.fit(embedding, &Context::new(threads, last, Phase::Clustering))
+            }
+            found => found,
+        }
+    };
     match means(settings.n_clusters) {
         // Different points may be embedded in one place, as all are by a single eigenvector: no cluster is empty, so there are fewer.
         Err(Error::TooFewDistinct { found, .. }) => {
@@ -142,6 +150,23 @@ fn partition(
             Ok(partition)
         }
         partition => partition,
+    }
+}
+
+/// Says so where k-means did not end as it does by itself.
+fn warn_if_cut_short(
+    settings: &SpectralClustering,
+    partition: &Partition,
+    watch: &Watch<'_>,
+    warnings: &mut Vec<String>,
+) {
+    let Partition { rounds, restarts, converged, .. } = partition;
+    let why = if watch.is_stopped() { "the run was stopped" } else { "a restart has no more of them" };
+    if !converged {
+        warnings.push(format!("k-means ended in round {rounds}, while points still changed their clusters: {why}"));
+    } else if *restarts < settings.restarts {
+        let asked = settings.restarts;
+        warnings.push(format!("the clusters are the best of {restarts} of {asked} restarts of k-means: {why}"));
     }
 }
 

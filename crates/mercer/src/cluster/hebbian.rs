@@ -2,13 +2,16 @@
 //!
 //! The algorithm reads whole rows in random order. The normalised matrix is made once and handed to it as a precomputed kernel, so that
 //! every gain rule, start and measure of the algorithm is there. It is not centred.
+//!
+//! Coefficients still hold parts of the random start that the matrix nearly annihilates. Eigenvectors are therefore sought in the span of the scores, its product with
+//! them: one more product gives the eigenvalues and the residuals of what is returned, by a Rayleigh–Ritz step.
 
 use faer::Mat;
 
 use super::fit::Solved;
 use crate::choices::Center;
 use crate::data::Points;
-use crate::eigen::{EigenPairs, Outcome};
+use crate::eigen::{EigenPairs, EigenSolver, Outcome, Request, SubspaceIteration};
 use crate::error::{Error, Result, bytes};
 use crate::gram::{Element, EntryAccess, KernelGram, Normalized};
 use crate::hebbian::{KernelHebbianPca, Start};
@@ -46,35 +49,42 @@ pub(super) fn solve(
         &Start::default(),
         watch,
     )?;
-    let model = learner.model()?;
-    let mut vectors: Mat<f64> = learner.training_scores()?;
-    for j in 0..vectors.ncols() {
-        let length = vectors.col(j).norm_l2();
-        vectors.col_mut(j).iter_mut().for_each(|x| *x /= length);
-    }
-    let converged = model.residuals().iter().take_while(|&&residual| residual <= prepared.tolerance).count();
-    let pairs = EigenPairs {
-        values: model.eigenvalues().to_vec(),
-        residuals: model.residuals().to_vec(),
-        converged,
-        passes: model.record().passes,
-        outcome: match (learner.was_stopped(), converged == model.n_components()) {
-            (true, _) => Outcome::Stopped,
-            (false, true) => Outcome::Converged,
-            (false, false) => Outcome::OutOfPasses,
-        },
-        next: None,
-        most_negative: None,
-        vectors,
+    let (model, was_stopped) = (learner.model()?, learner.was_stopped());
+    let (passes, products) = (model.record().passes, model.record().products);
+    let scores: Mat<f64> = model.training_scores();
+    // What the budget was asked for to learn is more than the vectors below take.
+    drop((learner, model));
+    let found = match prepared.precision {
+        Precision::F32 => eigenvectors_within::<f32>(&matrix, scores, prepared)?,
+        Precision::F64 => eigenvectors_within::<f64>(&matrix, scores, prepared)?,
     };
+    let outcome = if was_stopped { Outcome::Stopped } else { found.outcome };
+    let pairs = EigenPairs { passes, outcome, next: None, most_negative: None, ..found };
     let totals = Totals {
-        // One product for the degrees, and one look at every entry for the matrix.
-        passes: model.record().passes + 2,
-        products: model.record().products + 1,
+        // One product for the degrees, one look at every entry for the matrix, and one product with all eigenvectors.
+        passes: passes + 3,
+        products: products + 1 + pairs.values.len(),
         kernel_entries,
     };
     let (gram, solver) = ("stored".to_owned(), "hebbian".to_owned());
     Ok(Solved { pairs, degrees, totals, gram, solver, plan: None, expansion: None, nystrom: None, over: None })
+}
+
+/// The best approximations to eigenvectors of the matrix within the span of some vectors, with what one product tells of them.
+fn eigenvectors_within<T: Element>(matrix: &Points, mut vectors: Mat<f64>, prepared: &Prepared) -> Result<EigenPairs> {
+    // Those of small eigenvalues are so short that they would count as rounding of the others.
+    for j in 0..vectors.ncols() {
+        let length = vectors.col(j).norm_l2();
+        vectors.col_mut(j).iter_mut().for_each(|x| *x /= length);
+    }
+    let gram = prepared.threads.run(|| KernelGram::<T>::new(matrix, &Kernel::Precomputed, None))?;
+    // What a run that was stopped has learned is worth the moment that a product takes.
+    let unwatched = Watch::new();
+    let context = Context::new(&prepared.threads, &unwatched, Phase::Solving);
+    let k = vectors.ncols();
+    let request =
+        Request { tolerance: prepared.tolerance, max_passes: 1, start: Some(vectors.as_ref()), ..Request::new(k) };
+    SubspaceIteration { block: k }.leading(&gram, &request, &context)
 }
 
 /// `D^-1/2 K D^-1/2` as a whole, a row of the result per point, and the degrees on the diagonal of `D`.

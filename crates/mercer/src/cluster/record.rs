@@ -63,7 +63,7 @@ pub struct ClusterRecord {
     pub cluster_sizes: Vec<usize>,
     /// The sum of the squared distances of all embedded points from the centres of their clusters.
     pub inertia: f64,
-    /// Restarts of k-means.
+    /// Restarts of k-means; fewer than were asked for if the run was stopped.
     pub restarts: usize,
     /// Rounds of the restart that won.
     pub rounds: usize,

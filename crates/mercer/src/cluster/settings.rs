@@ -105,7 +105,7 @@ impl SpectralClustering {
     ///
     /// It is given the normalised matrix, which is kept in memory as a whole; that has to fit the budget. Kernel, centring, number of
     /// components, precision, seed, threads and memory are those of the clustering; so is the tolerance, if it is set there, and that of
-    /// `settings` otherwise.
+    /// `settings` otherwise. One product more finds the best eigenvectors in the span of what was learned, and measures their residuals.
     ///
     /// ```
     /// use mercer::{Kernel, KernelHebbianPca, Points, SpectralClustering};
@@ -226,7 +226,7 @@ impl SpectralClustering {
     /// Checks every setting that is not common to all of kernel PCA.
     pub(super) fn validate(&self, n_samples: usize) -> Result<()> {
         if n_samples < 2 {
-            return Err(Error::invalid("n_samples", "at least 2", n_samples));
+            return Err(Error::TooFewRows { needed: 2, found: n_samples });
         }
         if self.n_clusters == 0 || self.n_clusters > n_samples {
             let requirement = format!("between 1 and the number of samples ({n_samples})");

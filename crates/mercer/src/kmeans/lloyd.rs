@@ -7,18 +7,23 @@ use super::distance::Rows;
 use crate::error::Result;
 use crate::watch::Context;
 
-/// Goes on from these centres until no row changes its cluster.
+/// Goes on from these centres until no row changes its cluster, or the run is stopped; `seen` is told of every round.
 pub(super) fn run(
     rows: &Rows,
     mut centers: Vec<Vec<f64>>,
     max_rounds: usize,
     context: &Context<'_>,
+    seen: impl Fn(usize),
 ) -> Result<Partition> {
+    context.check()?;
     let mut labels = vec![usize::MAX; rows.n];
     let mut converged = false;
     let mut rounds = 0;
     while rounds < max_rounds && !converged {
-        context.check()?;
+        // After any round labels and centres are whole.
+        if rounds > 0 && context.watch.is_stopped() {
+            break;
+        }
         rounds += 1;
         let chunks = rows.by_chunks(context.threads, |chunk| rows.nearest(&chunk, &centers));
         let (found, distances): (Vec<_>, Vec<_>) = chunks.into_iter().unzip();
@@ -27,6 +32,7 @@ pub(super) fn run(
         converged = found == labels;
         labels = found;
         means(rows, &labels, &mut centers, context);
+        seen(rounds);
     }
     let inertia = inertia(rows, &labels, &centers, context);
     let centers = Mat::from_fn(centers.len(), rows.d(), |i, j| centers[i][j]);

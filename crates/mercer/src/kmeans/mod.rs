@@ -85,7 +85,7 @@ pub struct Partition {
     pub rounds: usize,
     /// Whether it went on until no row changed its cluster.
     pub converged: bool,
-    /// Restarts that were made; fewer than were asked for if the run was stopped.
+    /// Restarts that were made; fewer than were asked for if the run was stopped, and then the last of them may have been cut short.
     pub restarts: usize,
 }
 
@@ -116,23 +116,27 @@ impl KMeans {
         self
     }
 
-    /// Finds clusters of rows.
+    /// Finds clusters of rows. A run that is stopped returns the best that it has.
     ///
     /// # Errors
     ///
     /// If a setting is zero, a number is not finite, there are fewer different rows than clusters, or the run was stopped before the
-    /// end of the first restart.
+    /// end of the first round.
     pub fn fit(&self, rows: MatRef<'_, f64>, context: &Context<'_>) -> Result<Partition> {
         self.validate(rows)?;
         let rows = distance::Rows::new(rows);
         let mut best: Option<Partition> = None;
         let mut made = 0;
         for restart in 0..self.restarts {
-            context.report_fraction(restart as f64 / self.restarts as f64);
+            let seen = |round: usize| {
+                let share = round as f64 / self.max_rounds as f64;
+                context.report_fraction((restart as f64 + share) / self.restarts as f64);
+            };
+            seen(0);
             let mut random = ChaCha8Rng::seed_from_u64(self.seed);
             random.set_stream(restart as u64);
             let run = start::centers(&rows, self.n_clusters, &mut random, context)
-                .and_then(|centers| lloyd::run(&rows, centers, self.max_rounds, context));
+                .and_then(|centers| lloyd::run(&rows, centers, self.max_rounds, context, seen));
             let found = match run {
                 // What was found before is the answer.
                 Err(Error::Interrupted { .. }) if best.is_some() => break,
@@ -141,6 +145,9 @@ impl KMeans {
             made += 1;
             if best.as_ref().is_none_or(|best| found.inertia < best.inertia) {
                 best = Some(found);
+            }
+            if context.watch.is_stopped() {
+                break;
             }
         }
         // There is at least one restart, and its failure has been returned.

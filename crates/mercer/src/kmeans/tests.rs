@@ -106,3 +106,26 @@ fn a_stop_before_the_first_restart_is_an_error() {
     let error = KMeans::new(2).fit(heaps(10).as_ref(), &context).unwrap_err();
     assert_eq!(error.to_string(), "stopped during clustering, before there was a result");
 }
+
+#[test]
+fn a_stop_in_a_restart_gives_its_rounds_so_far() {
+    let rows = heaps(500);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    // What has been done of all restarts is no longer nothing after the first round.
+    let observer = |progress: &crate::watch::Progress| {
+        stop.fetch_or(progress.fraction > 0.0, std::sync::atomic::Ordering::Relaxed);
+    };
+    let (threads, watch) = (Threads::new(2).unwrap(), Watch::new().interrupt(&stop).observer(&observer));
+    let context = Context::new(&threads, &watch, Phase::Clustering);
+    let found = KMeans::new(9).fit(rows.as_ref(), &context).unwrap();
+    assert_eq!((found.restarts, found.rounds, found.converged), (1, 1, false));
+    // Every cluster has rows, and its centre is their mean.
+    for (cluster, center) in found.centers.row_iter().enumerate() {
+        let members: Vec<usize> = (0..500).filter(|&i| found.labels[i] == cluster).collect();
+        assert!(!members.is_empty());
+        for (j, &c) in center.iter().enumerate() {
+            let mean = members.iter().map(|&i| rows[(i, j)]).sum::<f64>() / members.len() as f64;
+            assert!((c - mean).abs() < 1e-12, "{c} instead of {mean}");
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! What is refused, and what is warned of.
 
+use mercer::watch::{Phase, Progress};
 use mercer::{
     Error, ErrorKind, GramChoice, Kernel, KernelHebbianPca, MemoryBudget, Points, SolverChoice, SpectralClustering,
     Watch,
@@ -77,7 +78,7 @@ fn settings_out_of_their_domain_are_named() {
     let hungry = new(2).hebbian(KernelHebbianPca::new(Kernel::linear())).memory(MemoryBudget::Bytes(1_000_000));
     assert!(message(hungry).contains("the solver krylov keeps no matrix"));
     let single = Points::from_f64(vec![1.0], 1, 1).unwrap();
-    assert!(new(2).fit(&single).unwrap_err().to_string().starts_with("`n_samples` must be at least 2"));
+    assert!(matches!(new(2).fit(&single).unwrap_err(), Error::TooFewRows { needed: 2, found: 1 }));
     let square = SpectralClustering::new(Kernel::Precomputed, 2).fit(&points).unwrap_err();
     assert!(matches!(square, Error::NotSquare { rows: 600, columns: 5 }));
 }
@@ -92,4 +93,26 @@ fn a_run_that_is_stopped_at_once_is_an_error_and_one_out_of_passes_an_answer() {
     assert!(!model.record().converged);
     assert!(model.record().warnings.last().is_some_and(|warning| warning.ends_with("the allowed passes were used up")));
     assert_eq!(model.labels().len(), 600);
+}
+
+#[test]
+fn a_stop_while_clusters_are_sought_gives_those_so_far() {
+    let (points, clustering) = four_heaps();
+    // Before the first centres are drawn, and after the first round.
+    for after_a_round in [false, true] {
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let observer = |progress: &Progress| {
+            let is_there = progress.phase == Phase::Clustering && (!after_a_round || progress.fraction > 0.0);
+            stop.fetch_or(is_there, std::sync::atomic::Ordering::Relaxed);
+        };
+        let model = clustering.fit_watched(&points, &Watch::new().interrupt(&stop).observer(&observer)).unwrap();
+        let record = model.record();
+        assert!(record.converged && record.cluster_sizes.iter().sum::<usize>() == 600);
+        assert_eq!(record.n_clusters, 4);
+        if after_a_round {
+            assert_eq!((record.restarts, record.rounds, record.kmeans_converged), (1, 1, false));
+            let said = "k-means ended in round 1, while points still changed their clusters: the run was stopped";
+            assert_eq!(record.warnings.last().map(String::as_str), Some(said));
+        }
+    }
 }

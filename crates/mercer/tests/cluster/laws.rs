@@ -1,7 +1,10 @@
 //! What holds of every clustering.
 
+use faer::Mat;
 use mercer::agreement::variation_of_information;
-use mercer::{ClusterModel, GainRule, GramChoice, Kernel, KernelHebbianPca, Points, SolverChoice, SpectralClustering};
+use mercer::{
+    ClusterModel, GainRule, GramChoice, Kernel, KernelHebbianPca, Points, Precision, SolverChoice, SpectralClustering,
+};
 use mercer_testkit::generate::{clusters, duplicated};
 use mercer_testkit::reference::assert_close;
 use mercer_testkit::{Format, Textbook};
@@ -101,6 +104,35 @@ fn the_kernel_hebbian_algorithm_finds_the_same_clusters() {
     }
     assert_eq!(learned.labels(), expected.labels());
     assert_eq!(learned.predict(&points).unwrap(), expected.labels());
+}
+
+#[test]
+fn residuals_of_the_kernel_hebbian_algorithm_are_those_of_the_eigenvectors_that_it_returns() {
+    let (points, clustering) = four_heaps();
+    let (n, kernel) = (points.n_samples(), Kernel::gaussian(0.5).unwrap());
+    let matrix = Mat::from_fn(n, n, |i, j| kernel.evaluate(&points.row(i), &points.row(j)).unwrap());
+    let roots: Vec<f64> = matrix.row_iter().map(|row| row.iter().sum::<f64>().sqrt()).collect();
+    let normalized = Mat::from_fn(n, n, |i, j| matrix[(i, j)] / (roots[i] * roots[j]));
+    for gain in [GainRule::EigenvalueStar, GainRule::Eigenvalue, GainRule::Annealed, GainRule::MetaDescentStar] {
+        // Rounding of 600 entries, each with that of squared distances.
+        for (precision, rounding) in [(Precision::F64, 1e-11), (Precision::F32, 1e-4)] {
+            let rule = KernelHebbianPca::new(Kernel::linear()).gain(gain).passes(4);
+            let model = clustering.clone().precision(precision).hebbian(rule).fit(&points).unwrap();
+            let (vectors, values, record) = (model.eigenvectors().to_owned(), model.eigenvalues(), model.record());
+            let images = &normalized * &vectors;
+            let gap = vectors.transpose() * &vectors - Mat::<f64>::identity(values.len(), values.len());
+            assert!(gap.norm_max() < rounding, "{gain} {precision}: not orthonormal by {:.1e}", gap.norm_max());
+            for (j, (value, said)) in values.iter().zip(&record.residuals).enumerate() {
+                let pairs = || images.col(j).iter().zip(vectors.col(j).iter());
+                let quotient: f64 = pairs().map(|(image, v)| image * v).sum();
+                assert!((value - quotient).abs() < rounding, "{gain} {precision}: {value} instead of {quotient}");
+                let residual = pairs().map(|(image, v)| (image - value * v).powi(2)).sum::<f64>().sqrt() / values[0];
+                assert!((said - residual).abs() < rounding, "{gain} {precision}: {said:.2e} instead of {residual:.2e}");
+            }
+            let all = record.residuals.iter().all(|&residual| residual <= record.tolerance);
+            assert_eq!(record.converged, all, "{gain} {precision}: {:?}", record.residuals);
+        }
+    }
 }
 
 #[test]
