@@ -94,7 +94,8 @@ class Fitted(_estimator):  # type: ignore[misc]
         try:
             yield
         except BaseException:
-            if self.__dict__.get("_model") is before.get("_model"):
+            model = self.__dict__.get("_model")
+            if model is None or model is before.get("_model"):
                 self.__dict__.clear()
                 self.__dict__.update(before)
             raise

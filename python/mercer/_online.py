@@ -27,7 +27,7 @@ class OnlineKernelPCA(Preimages, Start):
     Parameters
     ----------
     n_components : int, default=2
-        Number of components; 1 for the rule ``"oja"``.
+        Number of components; must be 1 for the rule ``"oja"``.
     rule : {"simultaneous", "apex", "oja"}, default="simultaneous"
         How components learn: all at once, each subtracting what those before it explain; all at once, decorrelated by
         lateral weights; or only the first one.
@@ -58,7 +58,8 @@ class OnlineKernelPCA(Preimages, Start):
         they are in a pickle, and not in what ``save`` writes.
     policy : {"project", "oldest", "smallest"}, default="project"
         What happens to a row that the budget has no room for: replaced by the best combination of the others, or dropped by
-        age or weight. Another one than the default needs a budget.
+        age or weight. Another one than the default needs a budget. With a kernel that is not positive semi-definite, such as ``"sigmoid"``, ``"project"``
+        refuses rows that have no best combination.
     forgetting : float, default=None
         Share of the running mean and of ``variances_`` and ``total_variance_`` that every row replaces, at least; ``None`` counts all rows
         alike. With the policies ``"oldest"`` and ``"smallest"``, one over the budget of the mean is replaced at least, so less has no effect on it.
@@ -173,12 +174,13 @@ class OnlineKernelPCA(Preimages, Start):
     # Learning
 
     def fit(self, X: Any, y: Any = None) -> "OnlineKernelPCA":
-        """Begins anew and learns from the rows of ``X``, once each, in order."""
-        self.__dict__.pop("_model", None)
-        self._learn(X)
+        """Begins anew and learns from the rows of ``X``, once each, in order. A fit that fails leaves everything as it was."""
+        with self._or_as_it_was():
+            self.__dict__.pop("_model", None)
+            self._learn(X)
         if self.n_started_ < self.n_components:
             warnings.warn(self._what_is_missing(self.n_started_), RankWarning, stacklevel=2)
-        self._say_what_the_budget_cost()
+        self._say_what_is_odd()
         # That is among it; rows that come later have not been spoken of.
         self._said_worn = self._model.wear_warning() is not None
         return self
@@ -238,8 +240,10 @@ class OnlineKernelPCA(Preimages, Start):
         checked = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": False}
         return dense(validate_data(self, X, reset=reset, **checked))
 
-    def _say_what_the_budget_cost(self) -> None:
-        for text in self._model.budget_warnings():
+    def _say_what_is_odd(self) -> None:
+        """What the budget has cost, and components that explain more than there is."""
+        excess = self._model.excess_warning()
+        for text in self._model.budget_warnings() + ([] if excess is None else [excess]):
             warnings.warn(text, stacklevel=3)
 
     def _what_is_missing(self, found: int) -> str:
@@ -423,7 +427,7 @@ class OnlineKernelPCA(Preimages, Start):
         found = len(model.eigenvalues())
         if found < self.n_components:
             warnings.warn(self._what_is_missing(found), RankWarning, stacklevel=2)
-        self._say_what_the_budget_cost()
+        self._say_what_is_odd()
         model.save(os.fspath(path), self._feature_names())
 
     def _fitted(self) -> Any:

@@ -34,7 +34,6 @@ def test_a_fit_of_another_width_that_fails_leaves_the_model_of_before(points):
 @pytest.mark.parametrize(
     "estimator, other",
     [
-        (OnlineKernelPCA(2), np.full((5, 3), np.nan)),
         (AutoencoderKernelPCA(2, epochs=1), np.zeros((5, 3))),
         (mercer.SpectralClustering(2, affinity="linear"), np.zeros((5, 3))),
         (mercer.Nystroem(n_components=5, kernel="poly"), np.full((5, 3), 1e120)),

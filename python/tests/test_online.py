@@ -156,6 +156,24 @@ def test_fit_begins_anew_and_partial_fit_goes_on():
     assert learner.fit(rows).n_seen_ == 60
 
 
+def test_a_fit_that_fails_leaves_what_was_learned():
+    rows = np.random.default_rng(2).normal(size=(60, 2))
+    learner = OnlineKernelPCA(2, gamma=0.5).fit(rows)
+    before, scores = pickle.dumps(learner), learner.transform(rows)
+    with pytest.raises(ValueError, match="Row 0, column 0 is NaN"):
+        learner.fit(np.full((5, 3), np.nan))
+    assert pickle.dumps(learner) == before and learner.n_features_in_ == 2
+    with pytest.raises(ValueError, match="`budget` must be at least"):
+        learner.set_params(budget=1).fit(rows)
+    assert learner.n_seen_ == 60
+    np.testing.assert_array_equal(learner.transform(rows), scores)
+    # One that has learned nothing is as new.
+    fresh = OnlineKernelPCA(2, gamma=0.5)
+    with pytest.raises(ValueError, match="Row 0, column 0 is NaN"):
+        fresh.fit(np.full((5, 3), np.nan))
+    assert not hasattr(fresh, "n_seen_") and not hasattr(fresh, "n_features_in_")
+
+
 def test_settings_cannot_change_under_a_learner():
     rows = np.random.default_rng(2).normal(size=(60, 2))
     learner = OnlineKernelPCA(2, gamma=0.5).fit(rows).set_params(gamma=0.7)
@@ -272,10 +290,33 @@ def test_a_batch_whose_component_overflows_half_way_is_refused_as_a_whole():
 
 def test_rows_of_a_batch_whose_kernel_is_not_finite_are_counted_from_its_first():
     rows = np.arange(1.0, 31.0)[:, None]
-    learner = OnlineKernelPCA(1, kernel=lambda x, y: float(np.sqrt(1.0 + x[0] * y[0])), budget=5).fit(rows)
+    # It is not positive semi-definite, so the policy project would refuse it.
+    learner = OnlineKernelPCA(1, kernel=lambda x, y: float(np.sqrt(1.0 + x[0] * y[0])), budget=5, policy="oldest").fit(rows)
     with pytest.raises(ValueError, match="kernel of row 3 and one that was learned before is NaN; it must be finite"):
         learner.partial_fit([[1.5], [2.5], [3.5], [-3.5]])
     assert learner.n_seen_ == 30
+
+
+@pytest.mark.parametrize("method", ["partial_fit", "learn"])
+def test_a_batch_with_a_row_at_a_negative_squared_distance_is_refused_as_a_whole_by_the_policy_project(method):
+    settings = {"kernel": "sigmoid", "gamma": 0.5, "budget": 3}
+    learner = OnlineKernelPCA(1, **settings).partial_fit([[0.0]])
+    before = pickle.dumps(learner)
+    with pytest.raises(ValueError, match="^The policy project does not work with the sigmoid kernel: on these rows it is not positive semi-definite"):
+        getattr(learner, method)([[2.0], [1.0]])
+    assert learner.n_seen_ == 1 and pickle.dumps(learner) == before
+    for policy in ("oldest", "smallest"):
+        assert OnlineKernelPCA(1, **settings, policy=policy).partial_fit([[0.0], [2.0], [1.0]]).n_seen_ == 3
+
+
+def test_components_that_explain_more_than_there_is_are_spoken_of(tmp_path):
+    learner = OnlineKernelPCA(2, kernel="sigmoid", gamma=0.5, center=False, learning_rate=1e-9)
+    said = r"^the components explain 103\.4 % of the variance, which is more than there is: the sigmoid kernel is not positive semi-definite"
+    with pytest.warns(UserWarning, match=said) as caught:
+        learner.fit([[1.0], [-1.0], [0.0]])
+    assert len(caught) == 1 and caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=said):
+        learner.save(tmp_path / "learned.mercer")
 
 
 @pytest.mark.parametrize("kernel", ["matern32", "matern52", "rbf"])

@@ -261,6 +261,8 @@ fn concerns_data(error: &mercer::Error) -> bool {
 fn as_typed(error: &mercer::Error) -> String {
     match error {
         mercer::Error::InvalidParameter { name, requirement, value } => {
+            // Flags have defaults of their own, and what is wrong was given by one.
+            let value = value.strip_suffix(", which is the default").unwrap_or(value);
             format!("--{} must be {requirement}, but it is {value}", name.replace('_', "-"))
         }
         mercer::Error::TooFewDistinct { needed, found } => {

@@ -207,6 +207,11 @@ impl OnlineLearner {
         self.ask(py, Learner::budget_warnings)
     }
 
+    /// The warning that components explain more than all of the variance, if they do.
+    fn excess_warning(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.ask(py, Learner::excess_warning)
+    }
+
     /// The warning that a component has become short because rows are dropped, if one has.
     fn wear_warning(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.ask(py, Learner::wear_warning)

@@ -14,6 +14,17 @@ pub(super) struct NamedFormat {
     pub(super) packing: Packing,
 }
 
+/// What to do about a name that says nothing, where a flag can say the format.
+const SAY_IT: &str = "say it by --format: csv, tsv, parquet, arrow, npy, npz, idx, libsvm or images";
+/// And where none can.
+const NAME_IT: &str = "let it end in .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx or .libsvm";
+
+/// Refuses a file that no flag says the format of, and its name does not, either.
+pub(crate) fn check_name(path: &Path) -> Result<()> {
+    // A folder is one of images.
+    if path.is_dir() { Ok(()) } else { named(path, None, NAME_IT).map(drop) }
+}
+
 /// The format that was asked for, or else the one that the name of the file says.
 pub(crate) fn format_of(path: &Path, asked: Option<Format>) -> Result<Format> {
     of(path, asked).map(|found| found.format)
@@ -36,6 +47,11 @@ pub(super) fn name(format: Format) -> &'static str {
 
 /// Format and packing: what was asked for, or else what the name of the file says.
 pub(super) fn of(path: &Path, asked: Option<Format>) -> Result<NamedFormat> {
+    named(path, asked, SAY_IT)
+}
+
+/// The same; if there is neither, `hint` is what to do.
+fn named(path: &Path, asked: Option<Format>, hint: &str) -> Result<NamedFormat> {
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
     let (stem, packing) = match file.strip_suffix(".gz") {
         Some(stem) => (stem, Packing::Gzip),
@@ -62,8 +78,6 @@ pub(super) fn of(path: &Path, asked: Option<Format>) -> Result<NamedFormat> {
         }
         None => {
             let problem = "the name does not say what the format is";
-            let known = "csv, tsv, parquet, arrow, npy, npz, idx, libsvm or images";
-            let hint = format!("say it by --format: {known}");
             Err(InputError::new(&path.display().to_string(), problem).hint(hint).into())
         }
     }
@@ -134,6 +148,12 @@ mod tests {
         assert_eq!(failure.to_string(), "points.dat: the name does not say what the format is");
         let hint = "say it by --format: csv, tsv, parquet, arrow, npy, npz, idx, libsvm or images";
         assert_eq!(failure.hint(), Some(hint));
+        // Where that flag is about another file, it would not help.
+        let failure = check_name(Path::new("points.dat")).unwrap_err();
+        assert_eq!(failure.to_string(), "points.dat: the name does not say what the format is");
+        let hint = "let it end in .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx or .libsvm";
+        assert_eq!(failure.hint(), Some(hint));
+        assert!(check_name(Path::new("points.csv")).is_ok());
         let failure = of(Path::new("cat.PNG"), None).unwrap_err();
         assert_eq!(failure.to_string(), "cat.PNG: one image is a single point");
         assert_eq!(failure.hint(), Some("give a folder of images, or a .list of their names"));

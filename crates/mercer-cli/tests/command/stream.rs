@@ -259,14 +259,16 @@ fn the_model_is_ordered_and_the_record_speaks_of_its_directions() {
     }
 }
 
+/// What is said of a call that is wrong.
+pub(super) fn refusal(directory: &Directory, words: &str, input: &str) -> String {
+    let outcome = directory.stream(words, input);
+    assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+    outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default().to_owned()
+}
+
 #[test]
-fn wrong_calls_say_what_is_wrong() {
+fn settings_that_are_wrong_are_told_by_their_flags() {
     let directory = Directory::new();
-    let say = |words: &str, input: &str| {
-        let outcome = directory.stream(words, input);
-        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
-        outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default().to_owned()
-    };
     for (words, message) in [
         (
             "stream --budget 2",
@@ -288,8 +290,34 @@ fn wrong_calls_say_what_is_wrong() {
             "stream --rule oja -n 3",
             "error: --n-components must be 1 for the rule oja, which finds the first component only, but it is 3",
         ),
+        // The library's default of two is not that of the flag.
+        (
+            "stream --rule oja -n 2",
+            "error: --n-components must be 1 for the rule oja, which finds the first component only, but it is 2",
+        ),
         ("stream --learning-rate 0", "error: --learning-rate must be a positive number, but it is 0"),
-        ("stream --degree 2", "error: --degree must be left out: the gaussian kernel has none, but it is 2"),
+        (
+            "stream --degree 2",
+            "error: --degree must be left out: the gaussian kernel has no such parameter, but it is 2",
+        ),
+        (
+            "stream --rows-per-component 5",
+            "error: --rows-per-component must be left out with the rule simultaneous, whose components learn at once, but it is 5",
+        ),
+        ("stream --rule apex --rows-per-component 0", "error: --rows-per-component must be at least 1, but it is 0"),
+        (
+            "stream --kernel precomputed",
+            "error: online learning does not work with the precomputed kernel: rows that are still to come have no place in a matrix",
+        ),
+    ] {
+        assert_eq!(refusal(&directory, words, "1,2\n3,4\n5,6\n"), message, "{words}");
+    }
+}
+
+#[test]
+fn wrong_calls_say_what_is_wrong() {
+    let directory = Directory::new();
+    for (words, message) in [
         ("stream --emit scores --json", "error: --json prints where the rows go: leave --emit out, or use --record"),
         ("stream --emit scores,line,scores", "error: --emit has scores twice"),
         ("stream --start nowhere.csv", "error: reading nowhere.csv: no such file or directory"),
@@ -298,11 +326,6 @@ fn wrong_calls_say_what_is_wrong() {
             "error: --replay is for streams that go on: give the checkpoint of one as MODEL, or --checkpoint with --resume",
         ),
         (
-            "stream --rows-per-component 5",
-            "error: --rows-per-component must be left out with the rule simultaneous, whose components learn at once, but it is 5",
-        ),
-        ("stream --rule apex --rows-per-component 0", "error: --rows-per-component must be at least 1, but it is 0"),
-        (
             "stream --gamma median",
             "error: invalid value 'median' for '--gamma <NUMBER>': give a number: rows that are still to come have no width yet; `mercer \
              tune` finds one for a sample of them",
@@ -310,19 +333,11 @@ fn wrong_calls_say_what_is_wrong() {
         ("stream --bandwidth wide", "error: invalid value 'wide' for '--bandwidth <SIGMA>': give a number"),
         ("stream -o -", "error: a model is not text: give the name of a file with --output"),
         ("stream nowhere", "error: reading nowhere: no such file or directory"),
-        (
-            "stream --kernel precomputed",
-            "error: online learning does not work with the precomputed kernel: rows that are still to come have no place in a matrix",
-        ),
     ] {
-        let found = say(words, "1,2\n3,4\n5,6\n");
-        if words.contains("degree") {
-            assert!(found.contains("degree"), "{found}");
-        } else {
-            assert_eq!(found, message, "{words}");
-        }
+        assert_eq!(refusal(&directory, words, "1,2\n3,4\n5,6\n"), message, "{words}");
     }
-    assert_eq!(say("stream -o out.mercer", ""), "error: standard input: there are no rows, so there is no model");
+    let found = refusal(&directory, "stream -o out.mercer", "");
+    assert_eq!(found, "error: standard input: there are no rows, so there is no model");
     assert!(directory.files().is_empty(), "{:?}", directory.files());
     assert_eq!(directory.stream("stream --emit scores", "").done().stdout, "", "a stream without rows is none");
 }
@@ -354,11 +369,7 @@ fn components_start_from_the_points_of_a_file() {
     // A file of another width, of other columns, of too many points; and a state that has its own.
     directory.write("wide.csv", "1,2,3\n4,5,6\n");
     directory.write("other.csv", "x,z\n1,2\n4,5\n");
-    let say = |words: &str, text: &str| {
-        let outcome = directory.stream(&format!("stream {words}"), text);
-        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
-        outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default().to_owned()
-    };
+    let say = |words: &str, text: &str| refusal(&directory, &format!("stream {words}"), text);
     assert_eq!(
         say("--start wide.csv", text),
         "error: wide.csv: the rows of the stream have 2 columns, but these have 3"
@@ -392,6 +403,20 @@ fn components_start_from_the_points_of_a_file() {
     assert_eq!(
         say("state --start start.csv", text),
         "error: state is a learner with its own settings: leave --start out"
+    );
+}
+
+#[test]
+fn a_file_of_start_points_whose_name_does_not_say_the_format_is_not_told_of_a_flag_for_the_rows() {
+    let directory = Directory::new();
+    directory.write("h1", "0.5,0.1\n-0.2,0.4\n");
+    // Before the first row has come.
+    let outcome = directory.stream("stream --start h1", "");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert_eq!(
+        outcome.stderr,
+        "error: h1: the name does not say what the format is\n\
+         hint: let it end in .csv, .tsv, .parquet, .arrow, .npy, .npz, .idx or .libsvm\n"
     );
 }
 

@@ -2,7 +2,7 @@
 
 use mercer::Model;
 
-use super::stream::rows;
+use super::stream::{refusal, rows};
 use super::support::{Directory, bent_line, numbers};
 
 /// Rows with names, as CSV.
@@ -150,13 +150,9 @@ fn a_budget_below_the_basis_of_a_model_is_paid_for_at_once_or_refused() {
 }
 
 #[test]
-fn what_contradicts_a_model_or_is_none_is_refused() {
+fn flags_that_contradict_a_model_are_refused() {
     let directory = with_model();
-    let say = |words: &str| {
-        let outcome = directory.stream(words, &named(300..310));
-        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
-        outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default().to_owned()
-    };
+    let say = |words: &str| refusal(&directory, words, &named(300..310));
     let gamma = Model::load(&directory.path("past.mercer")).unwrap().record().kernel.gamma.unwrap();
     let own = format!("past.mercer has the gaussian kernel of gamma {gamma}, and its components learn on");
     assert_eq!(say("stream past.mercer --gamma 8"), format!("error: {own}: leave --gamma out"));
@@ -184,8 +180,12 @@ fn what_contradicts_a_model_or_is_none_is_refused() {
     assert!(say("stream past.mercer --checkpoint past.mercer").starts_with("error: past.mercer is there already"));
     // What says the same again contradicts nothing; and more components begin at rows.
     directory.stream("stream past.mercer --kernel rbf --bandwidth 1.5 -n 5", &named(300..310)).done();
+}
 
-    // Files that are something else, by their names.
+#[test]
+fn files_that_are_something_else_than_a_model_of_components_are_refused_by_their_names() {
+    let directory = Directory::new();
+    let say = |words: &str| refusal(&directory, words, &named(300..310));
     directory.write("points.csv", bent_line());
     directory.run("fit points.csv --label half -n 2 --method autoencoder --epochs 1 -o codes.mercer --quiet").done();
     directory.run("cluster points.csv --labels half -k 2 -o c.csv --model clusters.mercer --quiet").done();
@@ -208,14 +208,18 @@ fn what_contradicts_a_model_or_is_none_is_refused() {
         say("stream given.mercer"),
         "error: online learning does not work with the precomputed kernel: rows that are still to come have no place in a matrix"
     );
-    let outcome = directory.stream("stream past.csv", "1,2\n");
+    let outcome = directory.stream("stream points.csv", "1,2\n");
     assert_eq!(
         outcome.stderr,
-        "error: past.csv: this is neither a model nor the state of a learner\nhint: rows come on standard input: mercer stream < past.csv\n"
+        "error: points.csv: this is neither a model nor the state of a learner\nhint: rows come on standard input: mercer stream < points.csv\n"
     );
     directory.write("torn.mercer", "xx");
     assert!(say("stream torn.mercer").starts_with("error: torn.mercer: not a Mercer model, or cut short"));
-    // Rows that do not fit it.
+}
+
+#[test]
+fn rows_that_do_not_fit_a_model_are_refused() {
+    let directory = with_model();
     let outcome = directory.stream("stream past.mercer", "1,2\n");
     assert_eq!(
         (outcome.code, outcome.stderr.lines().last()),
@@ -235,11 +239,7 @@ fn a_checkpoint_goes_on_with_the_model_that_it_began_with() {
     directory.run("fit past.csv --rows 0:200 -n 4 --bandwidth 1.5 --standardize -o other.mercer --quiet").done();
     directory.stream("stream past.mercer --budget 50 --checkpoint state", &named(300..320)).done();
     directory.stream("stream -n 4 --gamma 0.2 --checkpoint plain", &named(300..320)).done();
-    let say = |words: &str| {
-        let outcome = directory.stream(words, &named(320..330));
-        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
-        outcome.stderr.lines().find(|line| line.starts_with("error")).unwrap_or_default().to_owned()
-    };
+    let say = |words: &str| refusal(&directory, words, &named(320..330));
     assert_eq!(
         say("stream other.mercer --budget 50 --checkpoint state --resume"),
         "error: state: the checkpoint belongs to another stream (it did not begin with other.mercer as it is now)"

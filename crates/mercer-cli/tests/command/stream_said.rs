@@ -337,6 +337,44 @@ fn a_row_that_overflows_goes_by_its_line_alone() {
     directory.run("transform rows.mercer rows.csv").done();
 }
 
+/// The third row is at a negative squared distance from the first two.
+const INDEFINITE: &str = "stream -n 1 --kernel sigmoid --gamma 0.5";
+
+#[test]
+fn a_kernel_that_rows_show_to_be_indefinite_ends_a_stream_that_projects() {
+    let directory = Directory::new();
+    let (words, text) = (format!("{INDEFINITE} --emit line"), "0\n2\n1\n0.5\n");
+    let said = "error: standard input, line 3: the policy project does not work with the sigmoid kernel: on these rows it is not positive \
+                semi-definite: one is at a negative squared distance from the span of those in memory; use the policy oldest or smallest, or no \
+                budget\n";
+    // Leaving rows out mends nothing.
+    for choice in ["fail", "skip"] {
+        let outcome = directory.stream(&format!("{words} --budget 5 --bad-rows {choice}"), text);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), said), "{choice}");
+        assert_eq!(outcome.stdout, "line\n1\n2\n", "{choice}");
+    }
+    // What is advised goes on, and so do rows that are at no such distance.
+    for flags in ["", " --budget 5 --policy oldest", " --budget 5 --policy smallest"] {
+        assert_eq!(directory.stream(&format!("{words}{flags}"), text).done().stdout, "line\n1\n2\n3\n4\n", "{flags}");
+    }
+    for coef0 in [0, 1] {
+        let outcome = directory.stream(&format!("{words} --budget 5 --coef0 {coef0}"), "1,0,0\n0,1,0\n0,0,1\n").done();
+        assert_eq!(outcome.stdout, "line\n1\n2\n3\n", "coef0 {coef0}");
+    }
+}
+
+#[test]
+fn components_that_explain_more_than_there_is_are_spoken_of() {
+    let directory = Directory::new();
+    let words = INDEFINITE.replace("-n 1", "-n 2 --no-center --learning-rate 1e-9 --record run.json");
+    let outcome = directory.stream(&words, "1\n-1\n0\n").done();
+    let text = "the components explain 103.4 % of the variance, which is more than there is: the sigmoid kernel is not positive semi-definite, \
+                and on these rows it makes variances along other directions negative";
+    assert!(outcome.stderr.contains(&format!("warning: {text}\n")), "{}", outcome.stderr);
+    let record: serde_json::Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    assert_eq!(record["warnings"], serde_json::json!([text]));
+}
+
 #[test]
 fn the_rule_oja_has_one_component_without_being_told() {
     let directory = Directory::new();

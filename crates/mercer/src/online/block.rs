@@ -89,7 +89,6 @@ impl Block {
     /// The squared distance from the span of the rows in memory of row `i`, whose kernel with itself is `square`.
     pub(super) fn residual(&mut self, i: usize, square: f64, factor: &Factor) -> f64 {
         let solved = self.solved(i, factor);
-        solved.rows += 1;
         square - solved.squares[i - solved.first]
     }
 
@@ -103,6 +102,8 @@ impl Block {
     /// Writes the best combination of the rows in memory for row `i`, as long as an expansion.
     pub(super) fn combination(&mut self, i: usize, factor: &Factor, padded_len: usize, out: &mut Vec<f64>) {
         let solved = self.solved(i, factor);
+        // Of every row once; how far away it is may be asked more often.
+        solved.rows += 1;
         if solved.combinations.is_empty() {
             solved.combinations.extend_from_slice(&solved.half);
             factor.backward(solved.width, &mut solved.combinations);

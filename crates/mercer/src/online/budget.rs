@@ -7,15 +7,42 @@ use super::factor::Factor;
 use super::learner::{Learner, ROUNDED};
 use super::memory::Memory;
 use super::passes;
-use super::settings::Policy;
+use super::settings::{OnlineKernelPca, Policy};
 use super::step::Workspace;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 
 /// The factor and all inner products are computed anew after this many times as many rows were projected as there are in memory.
 const REFRESH_AFTER: usize = 32;
 /// And after this many times as many were dropped. With every row that goes a component may get shorter, while the rounding of its inner
 /// products stays what it was; as often as this, it costs as much per row as learning does.
 const REFRESH_AFTER_DROPS: usize = 1;
+
+/// A squared distance below minus this share of a row's squared length, as far as it is learned from, is more than an inaccuracy.
+const NEGATIVE: f64 = 1e-5;
+/// And, as rounding reaches further where rows are nearly alike, below minus this share of its squared length as it is.
+const ROUNDED_AT_MOST: f64 = 1e-8;
+/// A function of the user may compute in single precision.
+const ROUNDED_BY_FUNCTIONS: f64 = 1e-5;
+
+impl OnlineKernelPca {
+    /// Refuses a row whose squared distance from the span of the rows in memory, `residual`, is clearly negative: projecting would take it for a row
+    /// in that span, and what it makes of the components would mean nothing. The squared length of the row is `square`, and `learned_from` as far as it
+    /// is learned from.
+    pub(super) fn check_residual(&self, residual: f64, square: f64, learned_from: f64) -> Result<()> {
+        let rounded = if matches!(self.kernel, Kernel::Custom(_)) { ROUNDED_BY_FUNCTIONS } else { ROUNDED_AT_MOST };
+        let slack = (NEGATIVE * learned_from).max(rounded * square.abs());
+        if residual >= -slack || self.kernel.is_positive_definite() {
+            return Ok(());
+        }
+        Err(Error::UnsuitableKernel {
+            what: "the policy project",
+            kernel: self.kernel.name().to_owned(),
+            reason: "on these rows it is not positive semi-definite: one is at a negative squared distance from the span of those in memory; use \
+                     the policy oldest or smallest, or no budget",
+        })
+    }
+}
 
 impl Memory {
     /// The slot whose loss would change the components and the mean least once a new row is in memory, if that is less than `own`, what it
@@ -87,6 +114,28 @@ impl Memory {
 }
 
 impl Learner {
+    /// Refuses row `i` of a block, whose inner product with the mean is `with_mean`, if the policy projects and it is at a
+    /// [negative squared distance](OnlineKernelPca::check_residual) from the rows in memory.
+    pub(super) fn check_distance_from_memory(
+        &mut self,
+        block: &mut Block,
+        i: usize,
+        square: f64,
+        with_mean: f64,
+    ) -> Result<()> {
+        if self.settings.kernel.is_positive_definite() {
+            return Ok(());
+        }
+        let centred = square - 2.0 * with_mean + self.mean_squared;
+        let learned_from = if self.is_centered() { centred.min(square) } else { square };
+        let Some(memory) = self.memory.as_mut().filter(|memory| memory.factor.is_some()) else { return Ok(()) };
+        if memory.place_of(block.row(i)).is_some() {
+            return Ok(());
+        }
+        let residual = memory.factor.as_ref().map_or(0.0, |factor| block.residual(i, square, factor));
+        self.settings.check_residual(residual, square, learned_from)
+    }
+
     /// Forgets a row if there are more than the budget allows: the one that was chosen, if the policy looks ahead. Row `i` of the block
     /// has just been learned.
     pub(super) fn keep_to_budget(

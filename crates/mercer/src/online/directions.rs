@@ -115,7 +115,8 @@ impl Learner {
 
     /// No component has a length: rows have gone with all of it, or the kernel gives them none.
     fn nothing_left(&self) -> Error {
-        match self.settings.budget {
+        let has_lost = self.drops_rows() || self.followed_error.iter().any(|&lost| lost > 0.0);
+        match self.settings.budget.filter(|_| has_lost) {
             Some(budget) => Error::invalid("budget", "large enough for a component to keep its length", budget),
             None => Error::UnsuitableKernel {
                 what: "a model of what was learned",
@@ -184,4 +185,30 @@ fn whitened(r: MatRef<'_, f64>, mut moments: Mat<f64>) -> Mat<f64> {
     solve_lower_triangular_in_place(r, both.as_mut(), Par::Seq);
     // Symmetric but for rounding.
     Mat::from_fn(both.nrows(), both.ncols(), |i, j| 0.5 * (both[(i, j)] + both[(j, i)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::error::Error;
+    use crate::kernel::Kernel;
+    use crate::online::{OnlineKernelPca, Policy};
+
+    /// What is said of components without a length.
+    fn refusal(policy: Policy, lost: f64) -> Error {
+        let settings = OnlineKernelPca::new(Kernel::linear()).n_components(1).budget(5).policy(policy);
+        let mut learner = settings.learner().expect("settings fit together");
+        learner.learn_row(&[1.0, 2.0]).expect("a finite row");
+        learner.inner[(0, 0)] = 0.0;
+        learner.followed_error[0] = lost;
+        learner.captured().expect_err("no direction is left")
+    }
+
+    #[test]
+    fn a_budget_that_has_cost_nothing_is_not_blamed_for_components_without_a_length() {
+        assert!(matches!(refusal(Policy::Project, 0.0), Error::UnsuitableKernel { .. }));
+        for (policy, lost) in [(Policy::Project, 0.5), (Policy::Oldest, 0.0), (Policy::Smallest, 0.0)] {
+            let error = refusal(policy, lost);
+            assert!(matches!(error, Error::InvalidParameter { name: "budget", .. }), "{policy}: {error}");
+        }
+    }
 }

@@ -260,7 +260,9 @@ impl Learner {
     ///
     /// # Errors
     ///
-    /// If the row has no numbers, another width than those before, a number that is not finite, or kernel values or a squared norm that overflow.
+    /// If the row has no numbers, another width than those before, a number that is not finite, or kernel values or a squared norm that overflow; or if
+    /// the policy is `project` and the row is at a negative squared distance from those in memory, which a kernel that is not positive semi-definite
+    /// can make it.
     pub fn learn_row(&mut self, x: &[f64]) -> Result<Seen> {
         self.check(x, self.n_seen)?;
         self.prepare(x.len())?;

@@ -104,8 +104,8 @@ impl Learner {
     /// of these.
     ///
     /// With a kernel that is [positive semi-definite](crate::Kernel::is_positive_definite) nothing else can be wrong with a row, unless its
-    /// numbers are near overflow. With others, such as functions, a value with another row may still fail where that with itself does not. See
-    /// [`copy_before`](Self::copy_before).
+    /// numbers are near overflow. With others, such as functions, a value with another row may still fail where that with itself does not, and the
+    /// policy `project` refuses rows that are at a negative squared distance from those in memory. See [`copy_before`](Self::copy_before).
     ///
     /// ```
     /// use mercer::online::{OnlineKernelPca, OnlineLearner};

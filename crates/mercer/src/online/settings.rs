@@ -86,7 +86,8 @@ named!(Schedule, "schedule", Constant => "constant", Inverse => "1/t", Anneal =>
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Policy {
-    /// The row whose loss changes the components and the running mean least is replaced by the best combination of the others.
+    /// The row whose loss changes the components and the running mean least is replaced by the best combination of the others. A kernel that is
+    /// not positive semi-definite is refused as soon as a row is at a negative squared distance from them: there is no best one.
     #[default]
     Project,
     /// The oldest is dropped.

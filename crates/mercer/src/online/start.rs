@@ -6,7 +6,7 @@ use super::block::Block;
 use super::learner::{Learner, ROUNDED};
 use super::memory::Memory;
 use super::passes;
-use super::settings::Rule;
+use super::settings::{OnlineKernelPca, Rule};
 use super::update::Place;
 use crate::data::Points;
 use crate::error::{Error, Result, short};
@@ -113,7 +113,7 @@ impl Learner {
             slot
         } else {
             let k = memory.kernel_row(x)?;
-            memory.enter_factor(&k, square);
+            memory.enter_factor(&k, square, &self.settings)?;
             memory.push(x, square, 0)
         };
         memory.arrivals[slot] = 0;
@@ -192,13 +192,15 @@ impl Learner {
 impl Memory {
     /// Takes a point whose kernel values with those in memory are `k` into the factor, if there is one, before it gets the next slot. Start
     /// points are kept even if they depend on others; the factor then has a short last row.
-    pub(super) fn enter_factor(&mut self, k: &[f64], square: f64) {
+    fn enter_factor(&mut self, k: &[f64], square: f64, settings: &OnlineKernelPca) -> Result<()> {
         if self.factor.is_none() {
-            return;
+            return Ok(());
         }
         let (half, coefficients) = self.solution(k);
         let residual = square - half.iter().map(|z| z * z).sum::<f64>();
+        settings.check_residual(residual, square, square)?;
         self.factor.as_mut().expect("there is one").push(&half, residual.max(ROUNDED * square), &coefficients);
+        Ok(())
     }
 }
 

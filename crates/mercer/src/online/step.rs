@@ -73,9 +73,13 @@ impl Learner {
         memory.rows.check_row(k, row)?;
         let expansions = memory.components.iter().chain(std::iter::once(&memory.mean));
         passes::products(memory.isa, expansions, k, &mut work.raw);
-        // Nothing has changed until here. The last product is that with the mean, which is not squared.
-        self.check_products(&work.raw[..work.raw.len() - 1], row)?;
-        self.kernel_entries += memory.len() as u64;
+        let held = memory.len() as u64;
+        // The last product is that with the mean, which is not squared.
+        let (&with_mean, products) = work.raw.split_last().expect("one for the mean");
+        self.check_products(products, row)?;
+        self.check_distance_from_memory(block, i, square, with_mean)?;
+        // Nothing has changed until here.
+        self.kernel_entries += held;
         self.n_seen += 1;
         self.n_since += 1;
 

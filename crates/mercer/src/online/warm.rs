@@ -93,7 +93,8 @@ impl OnlineKernelPca {
     ///
     /// As [`learner`](Self::learner), and if the model has another kernel or centring than the settings, or more components; if components
     /// are to start at given points or take turns; if a component has no positive length in feature space, as those of negative
-    /// eigenvalues; or if rows would have to be dropped at once, by another policy than `project`.
+    /// eigenvalues; if rows would have to be dropped at once, by another policy than `project`; or if the kernel is not positive semi-definite
+    /// and `project` finds a basis point at a negative squared distance from the others.
     pub fn learner_from(&self, model: &Model) -> Result<Learner> {
         self.learner_from_watched(model, &Threads::all()?, &Watch::new())
     }
@@ -259,25 +260,23 @@ impl Learner {
                 memory.push(&x, square, start.arrivals[i]);
                 continue;
             }
-            // As for rows that come: those that share nearly all of their length with others are told from them by what is left.
+            // What is learned from, as of rows that come.
             let centred = square - 2.0 * images[(i, centre)] + products[(centre, centre)];
             let length_squared = if self.is_centered() { centred.min(square) } else { square };
-            let enough = (DEPENDENT * length_squared).max(ROUNDED * square);
-            if self.choose(start, i, (&x, square), enough, &mut work)? {
+            if self.choose(start, i, (&x, square, length_squared), &mut work)? {
                 self.keep_factor()?;
             }
         }
         Ok(())
     }
 
-    /// Takes a basis point in, or gives it up for a combination of those in memory, or one of them; whether one was given up. A point within
-    /// a squared distance of `enough` from their span is in it.
+    /// Takes a basis point in, or gives it up for a combination of those in memory, or one of them; whether one was given up. With the point come its
+    /// squared length, and that as far as it is learned from.
     fn choose(
         &mut self,
         start: &Start,
         i: usize,
-        (x, square): (&[f64], f64),
-        enough: f64,
+        (x, square, length_squared): (&[f64], f64, f64),
         work: &mut Workspace,
     ) -> Result<bool> {
         let (budget, of_mean) = (self.settings.budget.unwrap_or(usize::MAX), self.per_variance(square));
@@ -285,6 +284,9 @@ impl Learner {
         let k = memory.kernel_row(x)?;
         let (half, coefficients) = memory.solution(&k);
         let residual = square - half.iter().map(|z| z * z).sum::<f64>();
+        self.settings.check_residual(residual, square, length_squared)?;
+        // As for rows that come: those that share nearly all of their length with others are told from them by what is left.
+        let enough = (DEPENDENT * length_squared).max(ROUNDED * square);
         let own: Vec<f64> = start.expansions.row(i).iter().copied().collect();
         let (mut gone, is_full) = (None, memory.len() >= budget);
         if residual > enough && is_full {

@@ -2,16 +2,18 @@
 
 use super::learner::Learner;
 use super::span::Span;
-use crate::error::short;
+use crate::error::rounded;
 
 /// A component that has been moved by this share of its length is worth a warning: an angle of about 14 degrees.
 const WORTH_SAYING: f64 = 0.25;
 /// And a length of a component that should be near one.
 const SHRUNK: f64 = 0.5;
+/// And what components explain of all, if it is above one by more than this, which rounding does not reach.
+const EXCESS: f64 = 1e-6;
 
 impl Learner {
-    /// What the user should know about what was learned: components that have not begun or depend on others, rates that had to be made
-    /// smaller, and what the budget has cost.
+    /// What the user should know about what was learned: components that have not begun or depend on others, or explain more than there is, rates that
+    /// had to be made smaller, and what the budget has cost.
     ///
     /// ```
     /// use mercer::online::OnlineKernelPca;
@@ -28,7 +30,7 @@ impl Learner {
     /// # Ok::<(), mercer::Error>(())
     /// ```
     pub fn warnings(&self) -> Vec<String> {
-        let components = [self.not_begun(), self.not_learned(), self.dependent()];
+        let components = [self.not_begun(), self.not_learned(), self.dependent(), self.excess_warning()];
         components.into_iter().chain([self.shrunk()]).flatten().chain(self.budget_warnings()).collect()
     }
 
@@ -66,6 +68,38 @@ impl Learner {
         (kept < self.started).then(|| {
             format!(
                 "{kept} of {p} components {verb} independent: what they all span has no more directions, and so has the model"
+            )
+        })
+    }
+
+    /// The [warning](Self::warnings) that components explain more than all of the variance, if they do: with a kernel that is not positive semi-definite
+    /// there are directions along which variances are negative. Nothing if the kernel is a function of the user, which it would take many calls of.
+    ///
+    /// ```
+    /// use mercer::online::OnlineKernelPca;
+    /// use mercer::{Center, Kernel};
+    ///
+    /// let settings = OnlineKernelPca::new(Kernel::sigmoid(0.5, 1.0)?).center(Center::No).learning_rate(1e-9);
+    /// let mut learner = settings.learner()?;
+    /// for x in [1.0, -1.0, 0.0] {
+    ///     learner.learn_row(&[x])?;
+    /// }
+    /// // Components are the images of the first two rows, and the third is at a negative squared distance from their span.
+    /// let warning = learner.excess_warning().expect("they explain more than there is");
+    /// assert!(warning.starts_with("the components explain 103.4 % of the variance"), "{warning}");
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
+    pub fn excess_warning(&self) -> Option<String> {
+        let kernel = &self.settings.kernel;
+        let may_exceed = !kernel.is_positive_definite();
+        self.memory.as_ref().filter(|memory| may_exceed && memory.rows.is_vectorised())?;
+        let explained: f64 = self.captured().ok()?.ratio().iter().sum();
+        (explained > 1.0 + EXCESS).then(|| {
+            format!(
+                "the components explain {:.1} % of the variance, which is more than there is: the {} kernel is not positive semi-definite, and on \
+                 these rows it makes variances along other directions negative",
+                100.0 * explained,
+                kernel.name()
             )
         })
     }
@@ -143,5 +177,5 @@ fn moved(errors: &[f64]) -> Option<String> {
 
 /// A number in three digits.
 fn digits(value: f64) -> String {
-    short(format!("{value:.2e}").parse().unwrap_or(value))
+    rounded(value, 3)
 }

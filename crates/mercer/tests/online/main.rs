@@ -5,6 +5,7 @@
 mod bad_input;
 mod budget;
 mod explained;
+mod indefinite;
 mod laws;
 mod outputs;
 mod recursion;

@@ -121,6 +121,8 @@ impl<'a> Stream<'a> {
     fn begin(&mut self, session: &mut Session<'_>) -> Result<()> {
         if let Some(path) = &self.args.learning.start {
             std::fs::File::open(path).map_err(Failure::file("reading", path))?;
+            // --format is about the rows.
+            input::check_name(path)?;
         }
         if let Some((width, began)) = self.learner.as_ref().map(|it| (it.n_features().unwrap_or(0), it.start_points()))
         {
@@ -288,7 +290,12 @@ impl<'a> Stream<'a> {
                     let line = waiting[done].0;
                     waiting.drain(..=done);
                     written?;
-                    self.complain(refused(line, &error), session)?;
+                    let complaint = refused(line, &error);
+                    // What does not suit all rows together is not mended by leaving one out.
+                    if matches!(error, mercer::Error::UnsuitableKernel { .. }) {
+                        return Err(complaint.into());
+                    }
+                    self.complain(complaint, session)?;
                     continue;
                 }
             }
