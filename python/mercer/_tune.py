@@ -30,7 +30,7 @@ class TuneResult:
     standard_errors : ndarray
         The standard error of each value; zeros if nothing was sampled.
     maxima : list of float
-        Bandwidths of all local maxima, in increasing order. Empty if the bandwidths that were given hold none between them.
+        Bandwidths of the local maxima that were found, in increasing order. Empty if the bandwidths that were given hold none between them.
     maxima_gammas, maxima_values, maxima_standard_errors : list of float
         The inverse width of each of them, the criterion there, and the standard error of its bandwidth, 0.0 if nothing was sampled.
     best_bandwidth, best_gamma, best_value : float
@@ -154,7 +154,8 @@ def tune_kernel(
         ``random_state``, is reconstructed best. ``"median"``, ``"scale"``: as ``gamma`` in :class:`KernelPCA`, without a search.
     bandwidths : sequence of float, default=None
         Bandwidths to try, with ``gamma = 1 / (2 bandwidth**2)``, in any order; maxima between them are refined. By default up to
-        64 over the distances that the data has.
+        64 over the distances that the data has, and more between them where a maximum could hide; at most 16 for ``"leading"`` and
+        ``"reconstruction"``.
     method : {"auto", "exact", "sampled"}, default="auto"
         Whether all pairs of points are looked at: by default up to 10 000 points, and up to 40 000 where samples do not place the best
         bandwidth as narrowly as ``tolerance`` asks. ``"effective-rank"`` takes 10 000 of more points, unless ``"exact"`` asks for all.

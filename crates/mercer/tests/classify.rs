@@ -165,6 +165,30 @@ fn folds_side_by_side_give_what_folds_one_by_one_give() {
 }
 
 #[test]
+fn numbers_of_components_that_are_tried_together_find_what_each_finds_alone() {
+    let (points, labels) = four_groups(80);
+    let among = [30, 1, 2, 5];
+    for (unit, widths) in [(Unit::SIGMOID, Widths::Common), (Unit::LOGISTIC, Widths::PerClass)] {
+        let classifier = auto().unit(unit).widths(widths).seed(3);
+        let on = |n: usize| {
+            let threads = Threads::new(n).unwrap();
+            classifier.choose_n_components(&points, &labels, &among, 4, &threads, &Watch::new()).unwrap()
+        };
+        let chosen = on(1);
+        assert_eq!((&chosen.tried[..], &chosen.accuracies), (&among[..], &on(2).accuracies));
+        for (n, accuracy) in among.into_iter().zip(&chosen.accuracies) {
+            let alone = classifier.clone().n_components(n).cross_validate(&points, &labels, 4, 1).unwrap().accuracy;
+            assert!((accuracy - alone).abs() < 1e-12, "{n} components, {unit:?}: {accuracy}, alone {alone}");
+        }
+        // The fewest of those that are best.
+        let best = chosen.accuracies.iter().copied().fold(0.0, f64::max);
+        let are_best = among.into_iter().zip(&chosen.accuracies).filter(|(_, accuracy)| **accuracy >= best);
+        assert_eq!(are_best.map(|(n, _)| n).min(), Some(chosen.n_components), "{chosen:?}");
+        assert!(best > 0.9, "{chosen:?}");
+    }
+}
+
+#[test]
 fn what_folds_have_to_say_is_said_once_with_their_number() {
     // Three groups of copies: the search for the width warns in every fold.
     let labels: Vec<usize> = (0..60).map(|i| i % 3).collect();
@@ -264,6 +288,12 @@ fn labels_and_settings_that_make_no_sense() {
     assert_refused(auto().fit(&points, &gaps), &["class 1 has no rows"]);
     assert_refused(auto().cross_validate(&points, &labels, 1, 1), &["folds", "at least 2"]);
     assert_refused(auto().cross_validate(&points, &labels, 5, 0), &["repeats", "at least 1"]);
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    for among in [&[][..], &[3, 0][..]] {
+        let outcome = auto().choose_n_components(&points, &labels, among, 5, &threads, &watch);
+        assert_refused(outcome, &["n_components", "at least one number to try, each at least 1"]);
+    }
+    assert_refused(auto().choose_n_components(&points, &labels, &[2], 1, &threads, &watch), &["folds", "at least 2"]);
     assert_refused(auto().unit(Unit::Logistic { penalty: 0.0 }).fit(&points, &labels), &["penalty", "positive"]);
     let unit = Unit::Sigmoid { learning_rate: 0.1, epochs: 0 };
     assert_refused(auto().unit(unit).fit(&points, &labels), &["epochs"]);

@@ -67,10 +67,10 @@ pub(crate) struct SearchArgs {
     #[arg(long)]
     pub(crate) compare: bool,
     /// Bandwidths to try, separated by commas; maxima between them are refined [default: up to 64 over the distances of the
-    /// data]
+    /// data, and more where a maximum could hide; at most 16 for `leading` and `reconstruction`]
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_negative_numbers = true)]
     pub(crate) bandwidths: Vec<f64>,
-    /// Whether all pairs of points are looked at; auto does up to 10000 points
+    /// Whether all pairs of points are looked at; auto does up to 10000 points, and up to 40000 where samples do not tell enough
     #[arg(long, value_name = "CHOICE", default_value = "auto", value_parser = choice::<TuneMethod>(TuneMethod::NAMES))]
     pub(crate) method: TuneMethod,
     /// How narrow the interval of the best bandwidth must be, relative to it [default: 1e-8, 1e-5 in single precision, 0.01 if

@@ -8,7 +8,7 @@ use super::svg::{Anchor, Style, Svg};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scan<'a> {
     pub(crate) title: &'a str,
-    /// The settings, in one line under the title.
+    /// The settings, in one line or two under the title.
     pub(crate) subtitle: &'a str,
     /// Positive, in increasing order; drawn by their logarithms.
     pub(crate) bandwidths: &'a [f64],
@@ -34,6 +34,8 @@ const TOP: f64 = 104.0;
 const PANEL: f64 = 250.0;
 const GAP: f64 = 30.0;
 const FOOT: f64 = 66.0;
+/// From one line of the subtitle to the next.
+const LINE_HEIGHT: f64 = 18.0;
 
 const TICK: Style = Style { size: 13.0, color: SOFT_INK, bold: false, anchor: Anchor::Middle };
 const NAME: Style = Style { size: 14.0, color: INK, bold: false, anchor: Anchor::Middle };
@@ -46,7 +48,9 @@ impl Scan<'_> {
         let description = format!("{} bandwidths; the best is {:.4}.", self.bandwidths.len(), self.best);
         let mut svg = Svg::new(WIDTH, bottom + FOOT, self.title, &description);
         svg.text((LEFT, 40.0), self.title, Style { size: 22.0, color: INK, bold: true, anchor: Anchor::Start });
-        svg.text((LEFT, 64.0), self.subtitle, Style { anchor: Anchor::Start, ..TICK });
+        for (index, line) in self.subtitle.lines().enumerate() {
+            svg.text((LEFT, 64.0 + LINE_HEIGHT * index as f64), line, Style { anchor: Anchor::Start, ..TICK });
+        }
 
         let logs: Vec<f64> = self.bandwidths.iter().map(|sigma| sigma.max(f64::MIN_POSITIVE).log10()).collect();
         let across = Axis::around(padded(&logs), (LEFT, RIGHT), 6);
@@ -170,6 +174,20 @@ mod tests {
         let svg = picture(&[0.5, 1.0, 2.0], &[vec![1.0, 3.0, 2.0], vec![0.5, 0.4, 0.3]]);
         assert_eq!(svg.matches("<polyline").count(), 2);
         assert!(svg.contains(">0.5<") && svg.contains(">A &amp; B<") && svg.contains(">n &lt; 3<"), "{svg}");
+    }
+
+    #[test]
+    fn lines_of_a_subtitle_stand_one_below_the_other() {
+        let (bandwidths, line) = ([0.5, 1.0], vec![1.0, 2.0]);
+        let panels = [Panel { name: "value", lines: &[line] }];
+        let subtitle = "many settings\nof 240 points";
+        let scan = Scan { title: "A", subtitle, bandwidths: &bandwidths, panels: &panels, marks: &[], best: 1.0 };
+        let svg = scan.to_svg();
+        for (y, text) in [("64", "many settings"), ("82", "of 240 points")] {
+            let is_there =
+                svg.lines().any(|line| line.contains(&format!("y=\"{y}\"")) && line.contains(&format!(">{text}<")));
+            assert!(is_there, "{text}: {svg}");
+        }
     }
 
     #[test]

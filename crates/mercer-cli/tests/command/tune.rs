@@ -288,28 +288,30 @@ fn a_best_bandwidth_at_the_edge_of_what_was_tried_is_told() {
 #[test]
 #[cfg(unix)]
 fn a_report_that_was_stopped_is_not_there() {
+    use std::io::{BufRead, BufReader, Read};
     use std::process::Stdio;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     let directory = Directory::new();
     let rows = (0..3000).map(|i| format!("{},{}\n", f64::from(i * 37 % 1009), f64::from(i * i % 997)));
     directory.write("many.csv", rows.collect::<String>());
-    // When components' variances are computed, which takes longest, the curve has been found.
     let mut child = super::support::mercer()
         .args(["tune", "many.csv", "--report", "tuning", "--progress", "plain"])
         .current_dir(directory.root())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let from = Instant::now();
-    while !directory.path("tuning").exists() {
-        assert!(from.elapsed() < Duration::from_secs(60), "no directory appears");
-        std::thread::sleep(Duration::from_millis(2));
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("tuning") {
+        assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended without a word of tuning: {said}");
     }
+    // Components' variances are computed by then, or the curve.
     std::thread::sleep(Duration::from_millis(300));
     let id = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    stderr.read_to_string(&mut said).unwrap();
     let status = child.wait().unwrap();
     let mut files: Vec<String> = std::fs::read_dir(directory.path("tuning"))
         .map(|entries| entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect())
@@ -318,6 +320,58 @@ fn a_report_that_was_stopped_is_not_there() {
     // All or nothing: on a fast machine it may have been done before.
     let expected: &[&str] = if status.success() { &["criterion.svg", "tuning.json", "variances.svg"] } else { &[] };
     assert_eq!(files, expected, "{status:?}");
+    assert_eq!(directory.path("tuning").exists(), status.success(), "{status:?}");
+}
+
+#[test]
+fn a_run_that_fails_leaves_no_directory_for_its_report_behind() {
+    let directory = directory();
+    directory.write("pair.csv", "x\n0\n1\n1\n0\n");
+    for (words, left) in [
+        ("tune none.csv --report out/tuning", false),
+        ("tune pair.csv --report out/tuning", false),
+        // A directory that holds the record of the failure, or was there before, stays.
+        ("tune pair.csv --report out/tuning --record out/run.json", true),
+        ("tune pair.csv --report out/tuning", true),
+    ] {
+        let outcome = directory.run(words);
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert_eq!(directory.path("out").exists(), left, "{words}");
+        assert!(!directory.path("out/tuning").exists(), "{words}");
+    }
+    // Before anything is read: a place where none can be made.
+    let outcome = directory.run("tune none.csv --report points.csv/tuning");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(outcome.stderr.starts_with("error: making points.csv/tuning: "), "{}", outcome.stderr);
+}
+
+#[test]
+fn criteria_are_compared_where_the_one_that_was_asked_for_finds_nothing() {
+    let directory = directory();
+    directory.write("pair.csv", "x\n0\n1\n1\n0\n");
+    directory.write("equal.csv", "x,y\n1,2\n1,2\n1,2\n");
+    let outcome = directory.run("tune pair.csv --compare --report out --record run.json");
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("pair.csv: the criterion \"variance\" has no maximum"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("--report has no curve to draw"), "{}", outcome.stderr);
+    assert!(!directory.path("out").exists());
+    assert!(outcome.stdout.starts_with("criterion "), "{}", outcome.stdout);
+    let record: Value = serde_json::from_str(&directory.read("run.json")).unwrap();
+    let rows = record["compared"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["criterion"] == name).unwrap();
+    assert!(row("variance")["problem"].as_str().unwrap().contains("has no maximum"), "{record}");
+    // The squared distance of the pairs that differ is one.
+    assert!((row("median")["best_gamma"].as_f64().unwrap() - 1.0).abs() < 1e-12, "{record}");
+    assert_eq!((rows.len(), &record["best_bandwidth"], &record["exit_code"]), (6, &Value::Null, &1.into()));
+    // What nothing can be found for is an error, and so is a wrong call.
+    for (words, message) in [
+        ("tune equal.csv --compare", "equal.csv: all 3 rows are equal"),
+        ("tune pair.csv --compare --method sampled", "--method must be exact or auto for fewer than 64 points"),
+    ] {
+        let outcome = directory.run(words);
+        assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
+    }
 }
 
 #[test]

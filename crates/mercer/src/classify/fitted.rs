@@ -1,5 +1,7 @@
 //! A classifier that has learned.
 
+use std::sync::Arc;
+
 use faer::{Mat, MatRef};
 
 use super::layer::{Layer, sigmoid};
@@ -49,14 +51,24 @@ pub struct Classifier {
 /// Components and the units on them.
 #[derive(Debug)]
 struct Part {
-    model: Model,
+    components: Components,
+    /// The classes that units tell from the others.
+    units: Vec<usize>,
+    /// On the leading components, or on all of them.
+    layer: Layer,
+    /// Whether the units have reached their minimum, if they look for one.
+    is_least: bool,
+}
+
+/// What units are trained on.
+#[derive(Clone, Debug)]
+struct Components {
+    /// Shared by units on different numbers of its components.
+    model: Arc<Model>,
     /// What scores are multiplied by: the first component then has variance one.
     factor: f64,
-    layer: Layer,
-    /// What is to be said of its width, of its components and of its units.
+    /// What is to be said of its width and of its components.
     warnings: Vec<String>,
-    /// Whether its components have converged, and its units have reached their minimum, if they look for one.
-    converged: bool,
 }
 
 pub(super) fn fit(
@@ -142,27 +154,42 @@ impl Part {
             None => pca.variance(settings.variance),
         };
         let model = pca.fit_watched(points, watch)?;
-        let mut scores = model.training_scores();
         // Negative eigenvalues that are not left out count with their absolute value, and so does the variance of their scores.
         let first = model.eigenvalues().first().map_or(0.0, |mu| mu.abs() / points.n_samples() as f64);
         let factor = if first > 0.0 { 1.0 / first.sqrt() } else { 1.0 };
-        scale(&mut scores, factor);
-        let context = Context::new(threads, watch, Phase::Classifying);
-        let (layer, is_least) = train(settings, scores.as_ref(), labels, units, &context)?;
         warnings.extend_from_slice(&model.record().warnings);
-        if !is_least {
-            let most = logistic::MAX_STEPS;
-            warnings
-                .push(format!("the logistic regression was stopped before its minimum, after at most {most} steps"));
-        }
-        let converged = is_least && model.converged();
-        Ok(Self { model, factor, layer, warnings, converged })
+        let context = Context::new(threads, watch, Phase::Classifying);
+        let n = model.n_components();
+        let components = Components { model: Arc::new(model), factor, warnings };
+        Self::train(settings, components, n, labels, units.to_vec(), &context)
+    }
+
+    /// Units on the leading `n` of some components.
+    fn train(
+        settings: &KernelClassifier,
+        components: Components,
+        n: usize,
+        labels: &[usize],
+        units: Vec<usize>,
+        context: &Context<'_>,
+    ) -> Result<Self> {
+        let all = components.model.training_scores();
+        let mut scores = all.as_ref().subcols(0, n.min(all.ncols())).to_owned();
+        scale(&mut scores, components.factor);
+        let (layer, is_least) = train(settings, scores.as_ref(), labels, &units, context)?;
+        Ok(Self { components, units, layer, is_least })
     }
 
     fn sums(&self, points: &Points, threads: &Threads, watch: &Watch<'_>) -> Result<Mat<f64>> {
-        let mut scores = self.model.transform_watched(points, threads, watch)?;
-        scale(&mut scores, self.factor);
-        Ok(self.layer.sums(scores.as_ref()))
+        let mut scores = self.components.model.transform_watched(points, threads, watch)?;
+        scale(&mut scores, self.components.factor);
+        Ok(self.layer.sums(scores.as_ref().subcols(0, self.layer.n_inputs())))
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let most = logistic::MAX_STEPS;
+        let stopped = format!("the logistic regression was stopped before its minimum, after at most {most} steps");
+        self.components.warnings.iter().cloned().chain((!self.is_least).then_some(stopped)).collect()
     }
 }
 
@@ -204,21 +231,37 @@ impl Classifier {
 
     /// The inverse width of each kernel: one, or one per class; empty for a kernel without a width.
     pub fn gammas(&self) -> Vec<f64> {
-        self.parts.iter().filter_map(|part| part.model.kernel().parameter(Parameter::Gamma)).collect()
+        let gamma = |part: &Part| part.components.model.kernel().parameter(Parameter::Gamma);
+        self.parts.iter().filter_map(gamma).collect()
     }
 
-    /// Components of each kernel.
+    /// Components of each kernel that units are on.
     pub fn n_components(&self) -> Vec<usize> {
-        self.parts.iter().map(|part| part.model.n_components()).collect()
+        self.parts.iter().map(|part| part.layer.n_inputs()).collect()
+    }
+
+    /// The same with units on the leading components of each kernel, no more than `n_components`.
+    pub(super) fn on_leading(
+        &self,
+        settings: &KernelClassifier,
+        n_components: usize,
+        labels: &[usize],
+        context: &Context<'_>,
+    ) -> Result<Self> {
+        let train = |part: &Part| {
+            Part::train(settings, part.components.clone(), n_components, labels, part.units.clone(), context)
+        };
+        let parts = self.parts.iter().map(train).collect::<Result<Vec<_>>>()?;
+        Ok(Self { scaling: self.scaling.clone(), n_classes: self.n_classes, is_logistic: self.is_logistic, parts })
     }
 
     /// What to be careful about: widths that a search is not sure of, what a fit says of its components (not converged, left out as rounding, negative eigenvalues), regressions that
     /// were stopped before their minimum. What is the same for several classes is said once.
     pub fn warnings(&self) -> Vec<String> {
         let mut said: Vec<String> = Vec::new();
-        for warning in self.parts.iter().flat_map(|part| &part.warnings) {
-            if !said.contains(warning) {
-                said.push(warning.clone());
+        for warning in self.parts.iter().flat_map(Part::warnings) {
+            if !said.contains(&warning) {
+                said.push(warning);
             }
         }
         said
@@ -226,7 +269,7 @@ impl Classifier {
 
     /// Whether all components have converged and every regression has reached its minimum; sigmoid units look for none.
     pub fn converged(&self) -> bool {
-        self.parts.iter().all(|part| part.converged)
+        self.parts.iter().all(|part| part.is_least && part.components.model.converged())
     }
 
     /// The share of each class in every point: one row per point, which adds up to one.

@@ -7,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use serde::Serialize;
 
+use super::fitted::Classifier;
 use super::settings::{KernelClassifier, count_classes};
 use crate::choices::MemoryBudget;
 use crate::data::Points;
@@ -108,20 +109,8 @@ pub(super) fn cross_validate(
     if repeats == 0 {
         return Err(Error::invalid("repeats", "at least 1", 0));
     }
-    let dealt = (0..repeats)
-        .map(|repeat| stratified_folds(labels, n_folds, settings.seed.wrapping_add(repeat as u64)))
-        .collect::<Result<Vec<_>>>()?;
-    let each = side_by_side(labels.len(), threads.count(), settings.memory.bytes());
-    let own = KernelClassifier { memory: each.unwrap_or(settings.memory), ..settings.clone() };
-    let trials = Trials { settings: &own, points, labels, n_folds, dealt, next: AtomicUsize::new(0) };
-    let context = Context::new(threads, watch, Phase::Classifying);
-    let mut trials = if each.is_some() {
-        let found = threads.on_each(|_| trials.work(&Context { threads: &Threads::new(1)?, ..context }));
-        found.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect()
-    } else {
-        trials.work(&context)?
-    };
-    trials.sort_unstable_by_key(|trial| trial.number);
+    let trials = Trials::new(settings, points, labels, (n_folds, repeats), threads)?;
+    let trials = trials.all(threads, watch, |fold, context| trials.attempt(fold, context))?;
     let accuracies: Vec<f64> = trials.iter().map(|trial| trial.hits as f64 / trial.held as f64).collect();
     let count = accuracies.len() as f64;
     let mean = accuracies.iter().sum::<f64>() / count;
@@ -150,16 +139,88 @@ fn side_by_side(n: usize, n_threads: usize, budget: u64) -> Option<MemoryBudget>
     (n <= SIDE_BY_SIDE && PER_PAIR * (n * n) as u64 <= each).then_some(MemoryBudget::Bytes(each))
 }
 
-/// Folds that are still to be tried.
+/// The numbers of components among which one was chosen, and the one that was.
+///
+/// ```
+/// use mercer::Points;
+/// use mercer::classify::KernelClassifier;
+/// use mercer::kernel::{KernelSpec, Width};
+/// use mercer::watch::{Threads, Watch};
+///
+/// // Four groups in the corners of a square, those in opposite corners of one class: that takes the third component.
+/// let side = |bit: i32| if bit % 2 == 0 { 3.0 } else { -3.0 };
+/// let row = |i: i32| [side(i) + 0.1 * f64::from(i * i % 7), side(i / 2) + 0.1 * f64::from(i * 3 % 8)];
+/// let points = Points::from_f64((0..80).flat_map(row).collect::<Vec<_>>(), 80, 2)?;
+/// let labels: Vec<usize> = (0..80).map(|i| (i + i / 2) % 2).collect();
+/// let classifier = KernelClassifier::new(KernelSpec::new("gaussian").width(Width::Auto));
+///
+/// let chosen = classifier.choose_n_components(&points, &labels, &[1, 3, 10], 5, &Threads::new(1)?, &Watch::new())?;
+/// assert_eq!((chosen.n_components, chosen.tried), (3, vec![1, 3, 10]));
+/// assert!(chosen.accuracies[0] < 0.9 && chosen.accuracies[1] == 1.0, "{:?}", chosen.accuracies);
+/// # Ok::<(), mercer::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ChosenComponents {
+    /// The number with the highest accuracy; the smallest of several.
+    pub n_components: usize,
+    /// Numbers of components that were tried, as they were given.
+    pub tried: Vec<usize>,
+    /// With each, the share of points whose class was found while they were held out.
+    pub accuracies: Vec<f64>,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
+pub(super) fn choose(
+    settings: &KernelClassifier,
+    points: &Points,
+    labels: &[usize],
+    among: &[usize],
+    n_folds: usize,
+    (threads, watch): (&Threads, &Watch<'_>),
+) -> Result<ChosenComponents> {
+    let stopwatch = Stopwatch::start();
+    let Some(&most) = among.iter().max().filter(|_| !among.contains(&0)) else {
+        return Err(Error::invalid(
+            "n_components",
+            "at least one number to try, each at least 1",
+            format!("{among:?}"),
+        ));
+    };
+    let settings = settings.clone().n_components(most);
+    settings.validate(points, labels)?;
+    let trials = Trials::new(&settings, points, labels, (n_folds, 1), threads)?;
+    let hits = trials.all(threads, watch, |fold, context| trials.hits_among(fold, among, context))?;
+    let accuracy = |at: usize| hits.iter().map(|hits| hits[at]).sum::<usize>() as f64 / labels.len() as f64;
+    let accuracies: Vec<f64> = (0..among.len()).map(accuracy).collect();
+    let best = (0..among.len()).max_by(|&a, &b| accuracies[a].total_cmp(&accuracies[b]).then(among[b].cmp(&among[a])));
+    let n_components = best.map_or(most, |best| among[best]);
+    Ok(ChosenComponents { n_components, tried: among.to_vec(), accuracies, seconds: stopwatch.seconds() })
+}
+
+/// Folds that are to be tried.
 struct Trials<'a> {
-    settings: &'a KernelClassifier,
+    /// With what each fit may take of the memory.
+    settings: KernelClassifier,
     points: &'a Points,
     labels: &'a [usize],
     n_folds: usize,
     /// The fold of each row, repeat by repeat.
     dealt: Vec<Vec<usize>>,
-    /// The first fold that nobody has taken.
-    next: AtomicUsize,
+    /// Whether folds are tried side by side, each on one thread.
+    are_side_by_side: bool,
+}
+
+/// A fold of a repeat.
+struct Fold {
+    /// Its place among all of them.
+    number: usize,
+    /// Rows that are held out.
+    held: Vec<usize>,
+    /// Rows that are learned from, and their classes.
+    kept: Vec<usize>,
+    labels: Vec<usize>,
 }
 
 /// How one fold came out.
@@ -198,45 +259,114 @@ fn in_a_fold(error: Error, rows: &[usize]) -> Error {
     }
 }
 
-impl Trials<'_> {
-    /// Takes folds until there are none left. After an error nobody takes another.
-    fn work(&self, context: &Context<'_>) -> Result<Vec<Trial>> {
+impl<'a> Trials<'a> {
+    /// Deals the rows.
+    fn new(
+        settings: &KernelClassifier,
+        points: &'a Points,
+        labels: &'a [usize],
+        (n_folds, repeats): (usize, usize),
+        threads: &Threads,
+    ) -> Result<Self> {
+        let dealt = (0..repeats)
+            .map(|repeat| stratified_folds(labels, n_folds, settings.seed.wrapping_add(repeat as u64)))
+            .collect::<Result<Vec<_>>>()?;
+        let each = side_by_side(labels.len(), threads.count(), settings.memory.bytes());
+        let settings = KernelClassifier { memory: each.unwrap_or(settings.memory), ..settings.clone() };
+        Ok(Self { settings, points, labels, n_folds, dealt, are_side_by_side: each.is_some() })
+    }
+
+    /// What comes out of every fold, in their order.
+    fn all<R: Send>(
+        &self,
+        threads: &Threads,
+        watch: &Watch<'_>,
+        attempt: impl Fn(&Fold, &Context<'_>) -> Result<R> + Sync,
+    ) -> Result<Vec<R>> {
+        let context = Context::new(threads, watch, Phase::Classifying);
+        let next = AtomicUsize::new(0);
+        let mut found: Vec<(usize, R)> = if self.are_side_by_side {
+            let work = |_: usize| self.work(&next, &attempt, &Context { threads: &Threads::new(1)?, ..context });
+            threads.on_each(work).into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect()
+        } else {
+            self.work(&next, &attempt, &context)?
+        };
+        found.sort_unstable_by_key(|(number, _)| *number);
+        Ok(found.into_iter().map(|(_, outcome)| outcome).collect())
+    }
+
+    /// Takes folds from the `next` on until there are none left. After an error nobody takes another.
+    fn work<R>(
+        &self,
+        next: &AtomicUsize,
+        attempt: &impl Fn(&Fold, &Context<'_>) -> Result<R>,
+        context: &Context<'_>,
+    ) -> Result<Vec<(usize, R)>> {
         let count = self.n_folds * self.dealt.len();
-        let mut trials = Vec::new();
+        let mut found = Vec::new();
         loop {
-            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
-                return Ok(trials);
+                return Ok(found);
             }
             context.report_fraction(number as f64 / count as f64);
-            match context.check().and_then(|()| self.attempt(number, context)) {
-                Ok(trial) => trials.push(trial),
+            match context.check().and_then(|()| attempt(&self.fold(number), context)) {
+                Ok(outcome) => found.push((number, outcome)),
                 Err(error) => {
-                    self.next.store(count, Ordering::Relaxed);
+                    next.store(count, Ordering::Relaxed);
                     return Err(error);
                 }
             }
         }
     }
 
-    fn attempt(&self, number: usize, context: &Context<'_>) -> Result<Trial> {
+    fn fold(&self, number: usize) -> Fold {
         let (folds, fold) = (&self.dealt[number / self.n_folds], number % self.n_folds);
         let (held, kept): (Vec<usize>, Vec<usize>) = (0..self.labels.len()).partition(|&i| folds[i] == fold);
-        let own: Vec<usize> = kept.iter().map(|&i| self.labels[i]).collect();
-        let quiet = context.watch.unseen();
-        let learned = self.settings.fit_watched(&self.points.select(&kept), &own, context.threads, &quiet);
-        let classifier = learned.map_err(|error| in_a_fold(error, &kept))?;
-        let found = classifier.predict_watched(&self.points.select(&held), context.threads, &quiet);
-        let found = found.map_err(|error| in_a_fold(error, &held))?;
+        let labels = kept.iter().map(|&i| self.labels[i]).collect();
+        Fold { number, held, kept, labels }
+    }
+
+    fn learned(&self, fold: &Fold, context: &Context<'_>) -> Result<Classifier> {
+        let (rows, quiet) = (self.points.select(&fold.kept), context.watch.unseen());
+        let learned = self.settings.fit_watched(&rows, &fold.labels, context.threads, &quiet);
+        learned.map_err(|error| in_a_fold(error, &fold.kept))
+    }
+
+    /// Rows that are held out whose class is found.
+    fn hits(&self, classifier: &Classifier, fold: &Fold, context: &Context<'_>) -> Result<usize> {
+        let (rows, quiet) = (self.points.select(&fold.held), context.watch.unseen());
+        let found = classifier.predict_watched(&rows, context.threads, &quiet);
+        let found = found.map_err(|error| in_a_fold(error, &fold.held))?;
+        Ok(found.iter().zip(&fold.held).filter(|&(&class, &i)| class == self.labels[i]).count())
+    }
+
+    fn attempt(&self, fold: &Fold, context: &Context<'_>) -> Result<Trial> {
+        let classifier = self.learned(fold, context)?;
         Ok(Trial {
-            number,
-            hits: found.iter().zip(&held).filter(|&(&class, &i)| class == self.labels[i]).count(),
-            held: held.len(),
+            number: fold.number,
+            hits: self.hits(&classifier, fold, context)?,
+            held: fold.held.len(),
             gammas: classifier.gammas(),
             n_components: classifier.n_components(),
             converged: classifier.converged(),
             warnings: classifier.warnings(),
         })
+    }
+
+    /// The same hits with units on each of several numbers of components, which are computed once.
+    fn hits_among(&self, fold: &Fold, among: &[usize], context: &Context<'_>) -> Result<Vec<usize>> {
+        let all = self.learned(fold, context)?;
+        let own = Context { watch: &context.watch.unseen(), ..*context };
+        among
+            .iter()
+            .map(|&n_components| match self.settings.n_components {
+                Some(most) if n_components < most => {
+                    self.hits(&all.on_leading(&self.settings, n_components, &fold.labels, &own)?, fold, context)
+                }
+                _ => self.hits(&all, fold, context),
+            })
+            .collect()
     }
 }
 

@@ -12,6 +12,11 @@ pub(super) struct Layer {
 }
 
 impl Layer {
+    /// Inputs of a unit.
+    pub(super) fn n_inputs(&self) -> usize {
+        self.weights.nrows() - 1
+    }
+
     /// What each unit sums up for each row of inputs.
     pub(super) fn sums(&self, inputs: MatRef<'_, f64>) -> Mat<f64> {
         let p = inputs.ncols();

@@ -17,7 +17,8 @@
 //! for each class from its own points ([`Widths::PerClass`], the last remark of \[NTM\]), and then each class has components of its own.
 //!
 //! Accuracy is measured by repeated stratified cross-validation ([`KernelClassifier::cross_validate`]): everything that is learned, scaling
-//! and width included, is learned from the other folds.
+//! and width included, is learned from the other folds. How many components are enough, the criterion does not tell: their number can be chosen by the accuracy on points that were held out
+//! ([`KernelClassifier::choose_n_components`]).
 //!
 //! # References
 //!
@@ -33,6 +34,6 @@ mod settings;
 mod sigmoid;
 
 pub use fitted::Classifier;
-pub use folds::{CrossValidation, stratified_folds};
+pub use folds::{ChosenComponents, CrossValidation, stratified_folds};
 pub use regression::LogisticRegression;
 pub use settings::{KernelClassifier, Unit, Widths};

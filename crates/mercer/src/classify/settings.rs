@@ -1,7 +1,7 @@
 //! The settings of a classifier on top of kernel PCA.
 
 use super::fitted::{self, Classifier};
-use super::folds::{self, CrossValidation};
+use super::folds::{self, ChosenComponents, CrossValidation};
 use crate::choices::{MemoryBudget, Negative};
 use crate::data::Points;
 use crate::error::{Error, Result};
@@ -231,6 +231,24 @@ impl KernelClassifier {
         watch: &Watch<'_>,
     ) -> Result<CrossValidation> {
         folds::cross_validate(self, points, labels, (n_folds, repeats), threads, watch)
+    }
+
+    /// The number of components, among some, with which most points that were held out are told right: each fold once, with components that are computed once for all numbers. How good a classifier
+    /// with so many is, other folds should say.
+    ///
+    /// # Errors
+    ///
+    /// As [`cross_validate`](Self::cross_validate), if there is no number or one of them is zero, and [`Error::Interrupted`] if it was stopped.
+    pub fn choose_n_components(
+        &self,
+        points: &Points,
+        labels: &[usize],
+        among: &[usize],
+        n_folds: usize,
+        threads: &Threads,
+        watch: &Watch<'_>,
+    ) -> Result<ChosenComponents> {
+        folds::choose(self, points, labels, among, n_folds, (threads, watch))
     }
 
     /// Checks settings and labels, and counts the members of each class.

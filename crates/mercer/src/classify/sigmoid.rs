@@ -8,6 +8,7 @@ use rand_chacha::rand_core::SeedableRng;
 use super::layer::{Layer, sigmoid};
 use crate::eigen::many::{add, dot};
 use crate::error::{Error, Result};
+use crate::simd::{Isa, Job, Target};
 use crate::watch::Context;
 
 /// Units that learn `targets` (zeros and ones, one column per unit) from `inputs`: `w += rate (t - f(u)) x` at every point, in
@@ -31,21 +32,40 @@ pub(super) fn train(
     let mut weights = vec![vec![0.0; p + 1]; units];
     let mut order: Vec<usize> = (0..n).collect();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let isa = Isa::detect();
     for _ in 0..epochs {
         context.check()?;
         order.shuffle(&mut random);
-        for &i in &order {
-            for (unit, weights) in weights.iter_mut().enumerate() {
-                let step = learning_rate * (targets[(i, unit)] - sigmoid(dot(weights, &rows[i])));
-                add(weights, step, &rows[i]);
-            }
-        }
+        isa.run(Epoch { rows: &rows, targets, order: &order, learning_rate, weights: &mut weights });
     }
     let is_finite = |weights: &Vec<f64>| rows.iter().all(|row| dot(weights, row).is_finite());
     if !weights.iter().all(is_finite) {
         return Err(Error::invalid("learning_rate", "so small that weights and their sums stay finite", learning_rate));
     }
     Ok(Layer { weights: Mat::from_fn(p + 1, units, |j, unit| weights[unit][j]) })
+}
+
+/// All rows once, in some order. Bits do not depend on the instruction set: nothing is fused, and sums are added in one order.
+struct Epoch<'a> {
+    rows: &'a [Vec<f64>],
+    targets: MatRef<'a, f64>,
+    order: &'a [usize],
+    learning_rate: f64,
+    weights: &'a mut [Vec<f64>],
+}
+
+impl Job for Epoch<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<G: Target>(self) {
+        for &i in self.order {
+            for (unit, weights) in self.weights.iter_mut().enumerate() {
+                let step = self.learning_rate * (self.targets[(i, unit)] - sigmoid(dot(weights, &self.rows[i])));
+                add(weights, step, &self.rows[i]);
+            }
+        }
+    }
 }
 
 #[cfg(test)]

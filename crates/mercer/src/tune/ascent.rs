@@ -3,10 +3,10 @@
 //! The slope is by the bandwidth itself, so that a good multiple depends on the number of points and the scale of the data.
 //! [`KernelTuner`](super::KernelTuner) is what to use.
 
-use super::grid::{Distances, check_bandwidths, check_points, gamma};
+use super::grid::{DIGITS, Distances, check_bandwidths, check_points, gamma};
 use super::pass::Evaluator;
 use crate::data::Points;
-use crate::error::{Error, Result, short};
+use crate::error::{Error, Result, rounded};
 use crate::kernel::Kernel;
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Threads, Watch};
@@ -134,7 +134,7 @@ impl Ascent {
                 let requirement = format!(
                     "so small that no step leaves the bandwidths that sums can be made at (step {} led to {})",
                     step + 1,
-                    short(sigma)
+                    rounded(sigma, DIGITS)
                 );
                 return Err(Error::invalid("eta", requirement, self.eta));
             }

@@ -4,7 +4,9 @@
 //!
 //! The spectral projected gradient \[BMR00\] of the criterion's logarithm, whose steps do not depend on the criterion's scale: along the gradient, as far as the
 //! change of the gradient over the last step suggests (the step of Barzilai and Borwein), what would leave a range held at its end, and halved until the criterion rises
-//! enough (Armijo's rule). No step is longer than [`LONGEST`] in any coordinate: a criterion can have more than one maximum, and the one uphill of the start is meant.
+//! enough (Armijo's rule). A coordinate goes farther than the others where the change of its own slope over both of the last two steps suggests that: a column that hardly matters has a
+//! small slope and far to go, and steps that the others set would take hundreds to get it there. (One such step alone may be by chance: on a ridge, slopes change by what other
+//! coordinates do.) No step is longer than [`LONGEST`] in any coordinate: a criterion can have more than one maximum, and the one uphill of the start is meant.
 //!
 //! # References
 //!
@@ -30,6 +32,8 @@ const HALVINGS: usize = 30;
 const ENOUGH: f64 = 1e-4;
 /// The longest step in a coordinate; most coordinates are logarithms.
 const LONGEST: f64 = 1.0;
+/// The shortest step beside the slope, and one over the longest.
+const SHORTEST: f64 = 1e-6;
 /// Where rounding lets no step lead up, slopes up to this count as none.
 const ROUNDING: f64 = 1e-3;
 
@@ -85,14 +89,15 @@ pub(super) fn climb(
     let mut now = at(&place)?;
     let start_value = now.value;
     let mut slopes = relative(&now);
-    let (mut steps, mut length) = (0, 1.0);
+    let ones = vec![1.0; place.len()];
+    let (mut steps, mut lengths) = (0, Lengths { all: ones.clone(), own: None });
     let converged = loop {
         // What is left of the slope when directions out of the ranges are taken away.
-        let left = norm(&towards(&place, &slopes, 1.0, ranges));
+        let left = norm(&towards(&place, &slopes, &ones, ranges));
         if left <= tolerance || steps == max_steps {
             break left <= tolerance;
         }
-        let direction = towards(&place, &slopes, length, ranges);
+        let direction = towards(&place, &slopes, &lengths.all, ranges);
         let rise: f64 = direction.iter().zip(&now.gradient).map(|(step, slope)| step * slope).sum();
         let mut share = 1.0;
         let mut found = None;
@@ -107,17 +112,37 @@ pub(super) fn climb(
         }
         let Some((next, there)) = found else { break left <= ROUNDING };
         let changed = relative(&there);
-        let (mut square, mut bend) = (0.0, 0.0);
-        for i in 0..place.len() {
-            let step = next[i] - place[i];
-            square += step * step;
-            bend -= step * (changed[i] - slopes[i]);
-        }
-        length = if bend > 0.0 { (square / bend).clamp(1e-6, 1e6) } else { 1e6 };
+        lengths = lengths.after(&difference(&next, &place), &difference(&changed, &slopes));
         (place, now, slopes) = (next, there, changed);
         steps += 1;
     };
     Ok(Summit { place, there: now, start_value, steps, converged })
+}
+
+/// How far a step goes, for every coordinate as a multiple of its slope.
+struct Lengths {
+    all: Vec<f64>,
+    /// What the last step told of each coordinate alone; zero where its slope did not fall.
+    own: Option<Vec<f64>>,
+}
+
+impl Lengths {
+    /// The lengths that follow from a step and the change of the slopes over it.
+    fn after(&self, step: &[f64], change: &[f64]) -> Self {
+        let bends: Vec<f64> = step.iter().zip(change).map(|(step, change)| -step * change).collect();
+        let secant = |square: f64, bend: f64| (square / bend).clamp(SHORTEST, 1.0 / SHORTEST);
+        let (square, bend): (f64, f64) = (step.iter().map(|step| step * step).sum(), bends.iter().sum());
+        let common = if bend > 0.0 { secant(square, bend) } else { 1.0 / SHORTEST };
+        let of_one = |(step, &bend): (&f64, &f64)| if bend > 0.0 { secant(step * step, bend) } else { 0.0 };
+        let own: Vec<f64> = step.iter().zip(&bends).map(of_one).collect();
+        let before = self.own.as_ref().unwrap_or(&own);
+        let all = own.iter().zip(before).map(|(own, before)| own.min(*before).max(common)).collect();
+        Self { all, own: Some(own) }
+    }
+}
+
+fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
 }
 
 /// The derivatives of the criterion's logarithm.
@@ -128,12 +153,12 @@ fn relative(slope: &Slope) -> Vec<f64> {
 
 /// The way along some slopes that stays within the ranges, shortened to what one step may be. What stands at the end of its range and would leave it does not
 /// count: the others would hardly move beside a slope that is large there.
-fn towards(place: &[f64], slopes: &[f64], length: f64, ranges: &[(f64, f64)]) -> Vec<f64> {
+fn towards(place: &[f64], slopes: &[f64], lengths: &[f64], ranges: &[(f64, f64)]) -> Vec<f64> {
     let is_held =
         |i: usize| (slopes[i] < 0.0 && place[i] <= ranges[i].0) || (slopes[i] > 0.0 && place[i] >= ranges[i].1);
-    let free: Vec<f64> = (0..place.len()).map(|i| if is_held(i) { 0.0 } else { slopes[i] }).collect();
-    let largest = free.iter().fold(0.0_f64, |largest, slope| largest.max((length * slope).abs()));
-    let factor = length * (LONGEST / largest).min(1.0);
+    let free: Vec<f64> = (0..place.len()).map(|i| if is_held(i) { 0.0 } else { lengths[i] * slopes[i] }).collect();
+    let largest = free.iter().fold(0.0_f64, |largest, step| largest.max(step.abs()));
+    let factor = (LONGEST / largest).min(1.0);
     (0..place.len()).map(|i| (place[i] + factor * free[i]).clamp(ranges[i].0, ranges[i].1) - place[i]).collect()
 }
 
@@ -183,6 +208,22 @@ mod tests {
             found.converged && (found.place[0] - 0.1).abs() < 1e-15 && (found.place[1] - 3.0).abs() < 1e-5,
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn a_coordinate_of_small_slope_and_far_to_go_gets_there_beside_steep_ones() {
+        // Three coordinates end at 1; what the last one has to gain falls with its exponential, down to the end of its range.
+        let slope = |x: &[f64]| {
+            let pulls: Vec<f64> = [1.0, 2.0, 4.0].iter().zip(x).map(|(bend, x)| bend * (1.0 - x)).collect();
+            let tail = 0.1 * x[3].exp();
+            let loss: f64 = pulls.iter().zip(x).map(|(pull, x)| 0.5 * pull * (1.0 - x)).sum();
+            let value = (-loss - tail).exp();
+            Slope { value, gradient: pulls.iter().chain(&[-tail]).map(|slope| slope * value).collect() }
+        };
+        let ranges = [(-9.0, 9.0); 4];
+        let found = climbed(&[0.0; 4], &ranges, 50, slope);
+        assert!(found.converged && (0..3).all(|i| (found.place[i] - 1.0).abs() < 1e-6), "{found:?}");
+        assert_eq!(found.held(&ranges), [false, false, false, true], "{found:?}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Where to look: bandwidths over the distances that the data has.
 
 use crate::data::Points;
-use crate::error::{Error, Result, short};
-use crate::kernel::{Kernel, Pairing, pair_scalars, too_far_apart};
+use crate::error::{Error, Result, rounded, short};
+use crate::kernel::{Kernel, KernelSpec, Pairing, Width, pair_scalars, too_far_apart};
 use crate::scalar::Precision;
 
 /// Bandwidths of a grid, at most (unless the data's distances span more than as many octaves).
@@ -23,6 +23,9 @@ const WITHIN: (f64, f64) = (1e-306, 1e306);
 /// How many times narrower or wider than the data's distances a bandwidth may be that is asked for: inverse widths are then numbers of single precision too, and
 /// so is their product with any scalar.
 const REACH: f64 = 1e15;
+
+/// Digits in which bandwidths are told that were computed.
+pub(super) const DIGITS: usize = 5;
 
 /// What `gamma` multiplies, over the pairs of a sample: for close pairs, in the middle, and for the farthest.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +91,25 @@ impl Distances {
     }
 }
 
+/// A kernel with some width, for those who look for one; a width that it has already is not looked at.
+///
+/// # Errors
+///
+/// If there is no such kernel, it has no width, or another parameter does not suit it.
+pub(super) fn with_some_width(spec: &KernelSpec, points: &Points) -> Result<Kernel> {
+    match spec.clone().width(Width::Auto).resolve_directly(points) {
+        // Nobody has given the width that the kernel does not have.
+        Err(Error::InvalidParameter { name: "gamma", .. }) if spec.wanted_width().is_none() => {
+            Err(Error::UnsuitableKernel {
+                what: "a search for a width",
+                kernel: spec.resolve_directly(points)?.name().to_owned(),
+                reason: "it has no width to tune, as functions of a distance have, such as gaussian and laplacian",
+            })
+        }
+        outcome => outcome,
+    }
+}
+
 /// Refuses points that no parameter can be found for: fewer than two, numbers that are not finite, and rows that are all equal.
 ///
 /// # Errors
@@ -116,10 +138,13 @@ pub(super) fn check_bandwidths(name: &'static str, bandwidths: &[f64], distances
     let (low, high) = own.map_or((least, most), |own| ((own / REACH).max(least), (own * REACH).min(most)));
     let Some(&sigma) = bandwidths.iter().find(|&&sigma| sigma < low || sigma > high) else { return Ok(()) };
     let reason = match own {
-        Some(own) => format!("at most {REACH:e} times narrower or wider than the data's distances ({})", short(own)),
+        Some(own) => {
+            format!("at most {REACH:e} times narrower or wider than the data's distances ({})", rounded(own, DIGITS))
+        }
         None => "so that the inverse width is an ordinary number".to_owned(),
     };
-    Err(Error::invalid(name, format!("from {} to {}, {reason}", short(low), short(high)), short(sigma)))
+    let ends = [low, high].map(|end| rounded(end, DIGITS));
+    Err(Error::invalid(name, format!("from {} to {}, {reason}", ends[0], ends[1]), short(sigma)))
 }
 
 /// The positive values of `scalar` over pairs of a sample. Where all of its points are equal, others are looked for.

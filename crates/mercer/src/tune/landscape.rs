@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::dense::Sample;
-use super::grid::{Distances, check_bandwidths, check_points, gamma};
+use super::grid::{Distances, check_bandwidths, check_points, gamma, with_some_width};
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::kernel::{KernelSpec, Parameter, Width};
+use crate::kernel::{KernelSpec, Parameter};
 use crate::watch::{Context, Phase, Threads, Watch};
 
 /// Points whose matrices are decomposed; more would change the picture little and take long.
@@ -66,7 +66,7 @@ pub fn landscape(
         return Err(Error::invalid("n_components", "at least 1", 0));
     }
     check_points(points)?;
-    let kernel = kernel.clone().width(Width::Auto).resolve_directly(points)?;
+    let kernel = with_some_width(kernel, points)?;
     check_bandwidths("bandwidths", bandwidths, Distances::of(points, &kernel).ok().as_ref())?;
     let context = Context::new(threads, watch, Phase::Tuning);
     let sample = Sample::draw(points, &kernel, SAMPLE, seed)?;

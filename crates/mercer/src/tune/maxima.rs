@@ -24,12 +24,20 @@ pub(super) struct Peak {
 /// Steps of a refinement, at most: more than any bracket needs even by halving.
 const MOST_STEPS: usize = 60;
 
+/// Positions between two of a grid that are tried on either side of a place where a maximum could hide.
+const CLOSER: usize = 7;
+
+/// A slope relative to its value.
+fn relative(point: &Graded) -> f64 {
+    point.slope / point.value.abs().max(f64::MIN_POSITIVE)
+}
+
 /// Every bracket on a grid of positions in increasing order. Slopes that are smaller than `noise` times the value are none.
 pub(super) fn brackets(positions: &[f64], curve: &[Graded], noise: f64) -> Vec<Bracket> {
     let mut found = Vec::new();
     let mut rising: Option<usize> = None;
     for (index, point) in curve.iter().enumerate() {
-        let relative = point.slope / point.value.abs().max(f64::MIN_POSITIVE);
+        let relative = relative(point);
         if relative > noise {
             rising = Some(index);
         } else if relative < -noise
@@ -39,6 +47,24 @@ pub(super) fn brackets(positions: &[f64], curve: &[Graded], noise: f64) -> Vec<B
         }
     }
     found
+}
+
+/// Positions between those of a grid, in increasing order, at which a maximum and a dip would be seen that lie between two of them: around every place where a slope
+/// that keeps its sign is flatter than before and after. Slopes that are smaller than `noise` times the value have no sign.
+pub(super) fn closer(positions: &[f64], curve: &[Graded], noise: f64) -> Vec<f64> {
+    let slopes: Vec<f64> = curve.iter().map(relative).collect();
+    let is_flattest = |slopes: &[f64]| {
+        let keeps_sign = slopes.iter().all(|&slope| slope > noise) || slopes.iter().all(|&slope| slope < -noise);
+        keeps_sign && slopes[1].abs() + noise < slopes[0].abs().min(slopes[2].abs())
+    };
+    let between =
+        |low: f64, high: f64| (1..=CLOSER).map(move |step| low + (high - low) * step as f64 / (CLOSER + 1) as f64);
+    slopes
+        .windows(3)
+        .zip(positions.windows(3))
+        .filter(|(slopes, _)| is_flattest(slopes))
+        .flat_map(|(_, around)| between(around[0], around[1]).chain(between(around[1], around[2])))
+        .collect()
 }
 
 impl Bracket {
@@ -150,6 +176,24 @@ mod tests {
         let falling = Graded { value: 0.5, slope: -0.3 };
         assert!(brackets(&[0.0, 1.0, 2.0, 3.0], &[flat, flat, falling, falling], 1e-9).is_empty());
         assert!(brackets(&[0.0, 1.0], &[falling, falling], 1e-9).is_empty());
+    }
+
+    #[test]
+    fn a_dip_between_two_positions_is_looked_for_where_the_slope_is_flattest() {
+        let grid = [0.0, 1.0, 2.0, 3.0, 4.0];
+        let closer = |slopes: [f64; 5], noise| {
+            closer(&grid, &slopes.map(|slope| Graded { value: 2.0, slope: 2.0 * slope }), noise)
+        };
+        let found = closer([0.5, 0.4, 0.1, 0.3, -0.2], 1e-3);
+        let expected: Vec<f64> = (9..24).filter(|&step| step != 16).map(|step| f64::from(step) / 8.0).collect();
+        assert_eq!(found, expected, "around the third position, which is known itself");
+        assert_eq!(closer([-0.5, -0.4, -0.1, -0.3, 0.2], 1e-3), expected, "where the curve falls, too");
+        // A slope that only grows, one that changes its sign, and one that rounding or chance could have made.
+        assert!(closer([0.1, 0.2, 0.3, 0.4, 0.5], 1e-3).is_empty());
+        assert!(closer([0.5, 0.4, -0.1, 0.3, 0.4], 1e-3).is_empty());
+        assert!(closer([0.5, 0.4, 0.1, 0.3, 0.4], 0.2).is_empty());
+        assert!(closer([0.5, 0.4, 0.0, 0.3, 0.4], 0.0).is_empty());
+        assert!(closer([-4.0, -3.0, -3.0 + 1e-12, -3.0 - 1e-13, -4.0], 1e-11).is_empty(), "rounding");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The criterion at bandwidths of one's own, pass by pass.
 
-use super::grid::{Distances, check_bandwidths, check_points, gamma};
+use super::grid::{Distances, check_bandwidths, check_points, gamma, with_some_width};
 use super::pass::Evaluator;
 use super::rounding::Trust;
 use super::several::Parameters;
 use crate::data::Points;
 use crate::error::Result;
-use crate::kernel::{Kernel, KernelSpec, Width};
+use crate::kernel::{Kernel, KernelSpec};
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Threads, Watch};
 
@@ -42,7 +42,7 @@ impl Scan {
     /// If the kernel has no width or is not a function of a distance, or the points cannot be used or are all equal.
     pub fn new(points: &Points, kernel: &KernelSpec, precision: Precision, threads: &Threads) -> Result<Self> {
         check_points(points)?;
-        let kernel = kernel.clone().width(Width::Auto).resolve_directly(points)?;
+        let kernel = with_some_width(kernel, points)?;
         let distances = Distances::of(points, &kernel)?;
         let unit = distances.unit(&kernel);
         let watch = Watch::new();

@@ -1,8 +1,8 @@
 //! The search: from points to a curve and its maxima.
 
 use super::dense::Sample;
-use super::grid::{Distances, bandwidth, check_bandwidths, check_points, gamma, of_all};
-use super::maxima::{Bracket, Peak, brackets};
+use super::grid::{DIGITS, Distances, bandwidth, check_bandwidths, check_points, gamma, of_all, with_some_width};
+use super::maxima::{Bracket, Peak, brackets, closer};
 use super::pass::Evaluator;
 use super::result::{Maximum, Tuning};
 use super::rounding::{self, Trust};
@@ -10,7 +10,7 @@ use super::settings::{Criterion, KernelTuner, TuneMethod};
 use super::spectrum::{Graded, Sums};
 use super::{rivals, sampled};
 use crate::data::{Points, sample_rows};
-use crate::error::{Error, Result, short};
+use crate::error::{Error, Result, rounded};
 use crate::kernel::{Kernel, Parameter, Width};
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
@@ -94,10 +94,11 @@ pub(super) fn tune(
     let stopwatch = Stopwatch::start();
     settings.validate()?;
     check_points(points)?;
-    let kernel = settings.kernel.clone().width(Width::Auto).resolve_directly(points)?;
+    let kernel = with_some_width(&settings.kernel, points)?;
     let precision = settings.precision.unwrap_or_else(|| points.precision());
     let context = Context::new(threads, watch, Phase::Tuning);
-    let distances = if settings.criterion.is_heuristic() { None } else { distances(settings, points, &kernel)? };
+    let is_heuristic = settings.criterion.is_heuristic();
+    let distances = if is_heuristic { None } else { distances(settings, points, &kernel, takes_bandwidths)? };
     check_bandwidths("bandwidths", settings.bandwidths.as_deref().unwrap_or_default(), distances.as_ref())?;
     let trust = Trust::DIRECT;
     let mut task = Task { settings, points, kernel, distances, precision, trust, takes_bandwidths, context };
@@ -115,11 +116,21 @@ pub(super) fn tune(
     Ok(task.tuning(curve, method, stopwatch))
 }
 
-/// The data's distances; for kernels of another kind only the bandwidths asked for can be tried.
-fn distances(settings: &KernelTuner, points: &Points, kernel: &Kernel) -> Result<Option<Distances>> {
+/// The data's distances; for kernels of another kind only the bandwidths asked for can be tried, which is said to those who can ask for them.
+fn distances(
+    settings: &KernelTuner,
+    points: &Points,
+    kernel: &Kernel,
+    takes_bandwidths: bool,
+) -> Result<Option<Distances>> {
     match Distances::of(points, kernel) {
         Ok(distances) => Ok(Some(distances)),
         Err(Error::UnsuitableKernel { .. }) if settings.bandwidths.is_some() => Ok(None),
+        Err(Error::UnsuitableKernel { what, kernel, .. }) if takes_bandwidths => Err(Error::UnsuitableKernel {
+            what,
+            kernel,
+            reason: "it is not a function of a distance: say with `bandwidths` which widths to try",
+        }),
         Err(error) => Err(error),
     }
 }
@@ -304,6 +315,23 @@ impl Task<'_> {
         Ok(confirmed)
     }
 
+    /// The same curve with more positions where a maximum could lie between two of the data's own grid: of many scales it has few for each.
+    fn looked_closer(
+        &self,
+        positions: Vec<f64>,
+        curve: Vec<Graded>,
+        at: &mut impl FnMut(&[f64]) -> Result<Vec<Graded>>,
+    ) -> Result<(Vec<f64>, Vec<Graded>)> {
+        let more = closer(&positions, &curve, self.noise());
+        if more.is_empty() || self.settings.bandwidths.is_some() {
+            return Ok((positions, curve));
+        }
+        let found = at(&more.iter().map(|&x| gamma(x.exp())).collect::<Vec<_>>())?;
+        let mut all: Vec<(f64, Graded)> = positions.into_iter().zip(curve).chain(more.into_iter().zip(found)).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Ok(all.into_iter().unzip())
+    }
+
     /// Positions, the curve there, and its brackets. The data's own grid is made longer if it does not hold a maximum.
     ///
     /// # Errors
@@ -319,6 +347,7 @@ impl Task<'_> {
             let gammas = self.gammas(extension.min(wider), extension.min(narrower));
             let positions: Vec<f64> = gammas.iter().map(|&gamma| bandwidth(gamma).ln()).collect();
             let curve = at(&gammas)?;
+            let (positions, curve) = self.looked_closer(positions, curve, at)?;
             let found = self.confirmed(brackets(&positions, &curve, self.noise()), at)?;
             if !found.is_empty() || self.settings.bandwidths.is_some() {
                 return Ok((positions, curve, found));
@@ -451,7 +480,7 @@ fn at_the_edge(best: f64, bandwidths: &[f64], takes_bandwidths: bool) -> Option<
     let advice = if takes_bandwidths { "; say with `bandwidths` where to look" } else { "" };
     Some(format!(
         "the best bandwidth {} is the {which} that was tried: the criterion may be better beyond it{advice}",
-        short(best)
+        rounded(best, DIGITS)
     ))
 }
 
@@ -490,5 +519,12 @@ mod tests {
         assert!(told(true).ends_with("; say with `bandwidths` where to look"));
         assert!(told(false).ends_with("may be better beyond it"), "{}", told(false));
         assert_eq!(at_the_edge(1.0, &[0.5, 1.0, 2.0], true), None);
+    }
+
+    #[test]
+    fn a_bandwidth_in_a_warning_has_no_more_digits_than_one_in_a_table() {
+        let best = 20.319_585_143_287_04;
+        let told = at_the_edge(best, &[1.0, best], true).expect("the widest");
+        assert!(told.starts_with("the best bandwidth 20.32 is the widest"), "{told}");
     }
 }

@@ -156,8 +156,8 @@ impl KernelTuner {
         self
     }
 
-    /// Sets the bandwidths that are tried (default: up to 64 over the distances that the data has), in any order, which the
-    /// result keeps. Maxima between them are refined.
+    /// Sets the bandwidths that are tried (default: up to 64 over the distances that the data has, and more between them where a maximum could hide; at most 16 for
+    /// [`Criterion::Leading`] and [`Criterion::Reconstruction`]), in any order, which the result keeps. Maxima between them are refined.
     #[must_use]
     pub fn bandwidths(mut self, bandwidths: impl Into<Vec<f64>>) -> Self {
         self.bandwidths = Some(bandwidths.into());

@@ -125,8 +125,11 @@ impl Sums {
     /// a random sample of them. For kernels of value one between a point and itself.
     ///
     /// $E$ is a combination of means over pairs, triples and quadruples of different points, and each of those is estimated by the
-    /// mean over the sample's.
+    /// mean over the sample's. Of kernels so wide that nothing but rounding is left of the sample's matrix, it is zero.
     pub(super) fn unbiased_variance(&self, n: usize) -> Graded {
+        if self.is_rounding() {
+            return Graded { value: 0.0, slope: 0.0 };
+        }
         let slopes = &self.slopes[0];
         let m = self.n as f64;
         // Sums over different points, and their derivatives: pairs, squared pairs, pairs with a point in common, pairs without.
@@ -188,6 +191,7 @@ mod tests {
         // All entries are one, but for rounding: 16 of them, in 4 rows of sum 4.
         let flat = Sums { total: 16.0, ..sums(16.0 + 4e-15, 64.0) };
         assert_eq!((flat.variance(), flat.variance_slope(0)), (0.0, 0.0));
+        assert_eq!(flat.unbiased_variance(100), Graded { value: 0.0, slope: 0.0 });
         assert!(flat.is_finite() && flat.is_rounding());
     }
 }

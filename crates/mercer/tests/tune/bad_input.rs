@@ -187,8 +187,14 @@ fn settings_out_of_their_domain_or_without_effect() {
 fn kernels_without_a_width_that_could_be_found() {
     let data = gaussian_cloud(30, 2, 1).points(Format::F64);
     let with = |name: &str| KernelTuner::new(KernelSpec::new(name));
-    assert_refused(with("linear").tune(&data), &["gamma", "linear"]);
-    assert_refused(with("polynomial").tune(&data), &["polynomial", "distance"]);
+    for name in ["linear", "cosine", "precomputed"] {
+        // Nobody has given a width.
+        let message = with(name).tune(&data).unwrap_err().to_string();
+        let expected = format!("a search for a width does not work with the {name} kernel: it has no width to tune");
+        assert!(message.starts_with(&expected) && !message.contains("auto"), "{message}");
+    }
+    let words = ["polynomial", "it is not a function of a distance: say with `bandwidths` which widths to try"];
+    assert_refused(with("polynomial").tune(&data), &words);
     assert_refused(with("no such").tune(&data), &["kernel", "no such"]);
     // Bandwidths of one's own can be tried with any kernel that has one.
     let tuning = with("polynomial").bandwidths([1.0, 2.0, 4.0]).tune(&data).unwrap();

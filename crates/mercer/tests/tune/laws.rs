@@ -2,7 +2,9 @@
 
 use mercer::kernel::{KernelSpec, Parameter, Width};
 use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
-use mercer::tune::{Criterion, ParameterBox, TuneMethod, ard_gradient, evaluate, tune_ard, tune_parameters};
+use mercer::tune::{
+    CLIMB_STEPS, Criterion, ParameterBox, TuneMethod, ard_gradient, evaluate, tune_ard, tune_parameters,
+};
 use mercer::watch::Threads;
 use mercer::{Kernel, Points, Watch};
 use mercer_testkit::generate::{circles, gaussian_cloud};
@@ -59,6 +61,26 @@ fn both_maxima_of_two_scales_are_found_and_the_higher_one_is_best() {
     }
     let highest = tuning.maxima.iter().map(|maximum| maximum.value).fold(0.0, f64::max);
     assert_eq!(tuning.best_value.to_bits(), highest.to_bits());
+}
+
+#[test]
+fn a_maximum_and_its_dip_between_two_bandwidths_of_a_coarse_grid_are_found() {
+    // Three groups of points that are so close that the grid has 38 bandwidths, each the root of two times the one before: 0.57 and 0.80, between which lie
+    // a dip at 0.60 and a maximum at 0.72.
+    let centers = [0.0, 0.0, 1.0, 1.0, 1.0, 3.2, 3.2, 3.2, 3.2];
+    let cloud = Cloud::from_fn(9, 1, |i, _| centers[i] + 1e-4 * i as f64);
+    let tuning = tune(&cloud.points(Format::F64));
+    let found: Vec<f64> = tuning.maxima.iter().map(|maximum| maximum.bandwidth).collect();
+    let [narrow, wide] = found[..] else { panic!("{found:?}") };
+    assert!((narrow - 0.18).abs() < 0.005 && (wide - 0.72).abs() < 0.01, "{found:?}");
+    let at = |sigma| by_eigenvalues(Textbook::Gaussian { gamma: gamma(sigma) }, &cloud);
+    assert!(at(wide) > at(0.95 * wide) && at(wide) > at(1.05 * wide) && at(0.6) < at(0.566), "{found:?}");
+    // What was tried in between stands on the curve.
+    assert!(tuning.bandwidths.is_sorted() && tuning.bandwidths.len() > 38, "{:?}", tuning.bandwidths);
+    assert_eq!(tuning.values.len(), tuning.bandwidths.len());
+    // Bandwidths that were given are what is tried.
+    let given = gaussian().bandwidths([0.4, 0.566, 0.8]).tune(&cloud.points(Format::F64)).unwrap();
+    assert_eq!((given.bandwidths.len(), given.maxima.len()), (3, 0));
 }
 
 #[test]
@@ -264,6 +286,24 @@ fn widths_per_feature_climb_to_a_place_without_slope() {
     }
     // Noise is ironed out.
     assert!(found.gammas[2].max(found.gammas[3]) < 0.1 * found.gammas[0].max(found.gammas[1]), "{found:?}");
+}
+
+#[test]
+fn a_column_that_does_not_matter_does_not_keep_a_climb_from_its_end() {
+    // Three groups along three of the columns. The slope by the fourth is small everywhere, and its inverse width has far to go: as far as the others' steps lead, it took 766.
+    let noise = |i: usize| f64::from((i as u32).wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24);
+    let cloud = Cloud::from_fn(60, 4, |i, k| {
+        let at = 8 * i + 2 * k + 1;
+        noise(at) + noise(64 * 60 + at) - 1.0 + if k == i % 3 { 4.0 } else { 0.0 }
+    });
+    let points = cloud.points(Format::F64);
+    let (threads, watch) = (Threads::new(1).unwrap(), Watch::new());
+    let found = tune_ard(&points, &[tune(&points).best_gamma; 4], CLIMB_STEPS, &threads, &watch).unwrap();
+    assert!(found.converged && found.steps <= 100, "{found:?}");
+    assert_eq!(found.is_at_bound, [false, false, false, true], "{found:?}");
+    // Where those steps ended.
+    let there = ard_gradient(&points, &[0.128_512, 0.088_317, 0.141_866, 1.7e-5], &threads, &watch).unwrap();
+    assert!(found.best_value > there.value, "{found:?}, not {there:?}");
 }
 
 #[test]

@@ -57,6 +57,16 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
 }
 
 #[test]
+fn what_rounding_leaves_of_the_widest_kernels_is_no_estimate() {
+    let points = gaussian_cloud(2000, 3, 2).points(Format::F64);
+    let tuning = sampled(0).bandwidths([1.0, 1e5, 1e8]).tune(&points).unwrap();
+    assert!(tuning.values[0] > 0.0 && tuning.standard_errors[0] > 0.0, "{tuning:?}");
+    for found in [&tuning.values, &tuning.gradients, &tuning.standard_errors] {
+        assert!(found[1..].iter().all(|&x| x == 0.0), "{tuning:?}");
+    }
+}
+
+#[test]
 fn what_sampling_cannot_reach_is_said() {
     let points = gaussian_cloud(100, 3, 2).points(Format::F64);
     let tuning = sampled(0).tolerance(1e-6).tune(&points).unwrap();

@@ -5,17 +5,17 @@ mod record;
 mod report;
 
 use std::fmt::Write;
-use std::path::Path;
+use std::time::Instant;
 
 use mercer::ErrorKind;
 use mercer::kernel::{KernelSpec, NAMES, Pairing, Parameter};
 use mercer::record::KernelRecord;
-use mercer::tune::{Criterion, KernelTuner, TuneMethod, Tuning};
+use mercer::tune::{Criterion, KernelTuner, Landscape, TuneMethod, Tuning};
 use mercer::watch::Threads;
 use serde::Serialize;
 
 use self::record::{LandscapeRecord, TuningRecord};
-use self::report::{Report, draw};
+use self::report::{Drawn, Report, draw};
 use super::learn::watched;
 use super::session::{Session, threads};
 use crate::args::TuneArgs;
@@ -23,7 +23,6 @@ use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output::summary::{counted, seconds, short};
 use crate::output::table::{Column, Side, Table, terminal_width};
-use crate::output::write_text;
 use crate::records::Common;
 
 /// What the record of a search has of its own.
@@ -50,7 +49,7 @@ struct TuneBody {
 }
 
 /// What one of several criteria found.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 struct Rival {
     criterion: Criterion,
     /// Why it found nothing; all that follows is absent then.
@@ -61,6 +60,43 @@ struct Rival {
     #[serde(skip_serializing_if = "Option::is_none")]
     best_gamma: Option<f64>,
     search_seconds: f64,
+}
+
+impl Rival {
+    /// What a search found.
+    fn of(found: &Tuning, search_seconds: f64) -> Self {
+        Self {
+            criterion: found.criterion,
+            problem: None,
+            best_bandwidth: Some(found.best_bandwidth),
+            best_gamma: Some(found.best_gamma),
+            search_seconds,
+        }
+    }
+
+    /// Why a search found nothing.
+    fn without(criterion: Criterion, failure: &Failure, search_seconds: f64) -> Self {
+        let problem = Some(typed(&failure.to_string()));
+        Self { criterion, problem, best_bandwidth: None, best_gamma: None, search_seconds }
+    }
+}
+
+/// Whether a failure says something of the data, and nothing of the call: that a criterion has no maximum, say.
+fn is_finding(failure: &Failure) -> bool {
+    let (Failure::Library(error) | Failure::Data { source: error, .. }) = failure else { return false };
+    error.kind() == ErrorKind::InvalidInput && !matches!(error, mercer::Error::InvalidParameter { .. })
+}
+
+/// What the record of a comparison has whose own criterion found nothing.
+#[derive(Serialize)]
+struct ComparedBody {
+    #[serde(flatten)]
+    common: Common,
+    data: String,
+    n_features: usize,
+    threads: usize,
+    seed: u64,
+    compared: Vec<Rival>,
 }
 
 /// Runs the command.
@@ -75,13 +111,32 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
         return Err(Failure::usage("--max-steps belongs to --parameters and --per-column: leave it out"));
     }
     check_kernel(&args.kernel, args.search.criterion, !args.search.bandwidths.is_empty())?;
-    let pictures = args.report_dir.as_deref().map(Report::new).transpose()?;
-    let outputs: Vec<&Path> = pictures.iter().flat_map(Report::files).collect();
-    session.check_outputs(outputs, &[("data", &args.points)])?;
+    let report = args.report_dir.as_deref().map(Report::new);
+    match &report {
+        Some(report) => report.check(args, &session)?,
+        None => session.check_outputs(None, &[("data", &args.points)])?,
+    }
     let data = session.read(&args.points, &args.data, args.search.seed)?;
-    let tuner = tuner(args);
-    let tuning = session.timed("tune", |session| search(&tuner, &data, &threads, session))?;
-    let compared = compare(args, &tuning, &data, &threads, &mut session)?;
+    let (tuner, start) = (tuner(args), Instant::now());
+    let outcome = session.timed("tune", |session| Ok(search(&tuner, &data, &threads, session)))?;
+    let tuning = match outcome {
+        Err(failure) if args.search.compare && is_finding(&failure) => {
+            let own = Rival::without(args.search.criterion, &failure, start.elapsed().as_secs_f64());
+            return compare_others(args, &own, failure, &data, &threads, &mut session);
+        }
+        outcome => outcome?,
+    };
+    let compared = compare(args, &Rival::of(&tuning, tuning.seconds), &data, &threads, &mut session)?;
+    tell(&tuning, &mut session);
+    let drawn = match &report {
+        Some(report) => Some((report, draw(args, &tuning, &data, &threads, &mut session)?)),
+        None => None,
+    };
+    finish(args, tuning, compared, drawn, &data, &threads, &session)
+}
+
+/// Tells what a search has to say.
+fn tell(tuning: &Tuning, session: &mut Session<'_>) {
     for warning in &tuning.warnings {
         session.warn(typed(warning));
     }
@@ -89,15 +144,25 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
         let others: Vec<String> = tuning.maxima.iter().map(|maximum| short(maximum.bandwidth)).collect();
         session.warn(format!("the criterion has {} maxima: at bandwidths {}", others.len(), others.join(", ")));
     }
-    let (landscape, drawn) = match &pictures {
-        Some(_) => {
-            draw(args, &tuning, &data, &threads, &mut session).map(|(found, drawn)| (Some(found), Some(drawn)))?
-        }
-        None => (None, None),
-    };
+}
+
+/// Ends the run with all that was found.
+fn finish(
+    args: &TuneArgs,
+    tuning: Tuning,
+    compared: Vec<Rival>,
+    drawn: Option<(&Report, (Landscape, Drawn))>,
+    data: &Data,
+    threads: &Threads,
+    session: &Session<'_>,
+) -> Result<ExitStatus> {
     let status = if tuning.converged { ExitStatus::Done } else { ExitStatus::NotConverged };
     let table = table(&tuning, &compared);
     let kernel = kernel_spec(args).resolve_without_points()?.with(Parameter::Gamma, tuning.best_gamma)?;
+    let (files, landscape) = match drawn {
+        Some((report, (landscape, drawn))) => (Some((report, drawn)), Some(LandscapeRecord::from(landscape))),
+        None => (None, None),
+    };
     let body = TuneBody {
         common: session.common(),
         data: data.name.clone(),
@@ -109,17 +174,46 @@ pub(super) fn run(args: &TuneArgs) -> Result<ExitStatus> {
         kernel: KernelRecord::from(&kernel),
         tuning: TuningRecord::from(tuning),
         compared,
-        landscape: landscape.map(LandscapeRecord::from),
+        landscape,
     };
     // All is known before the first of the files is written: a run that is stopped leaves none of them.
-    if let (Some(report), Some(drawn)) = (&pictures, &drawn) {
-        write_text(&report.curve, &drawn.curve)?;
-        write_text(&report.variances, &drawn.variances)?;
-        write_text(&report.json, &crate::records::document("tune", status, &body)?)?;
-        session.wrote(&report.directory);
-        session.console.note(&format!("curve and variances written to {}", report.directory.display()));
+    if let Some((report, drawn)) = files {
+        report.write(&drawn, &crate::records::document("tune", status, &body)?, session)?;
     }
     session.finish_with(status, &body, &table)
+}
+
+/// Ends the run of a comparison whose own criterion found nothing, with what the others found.
+///
+/// # Errors
+///
+/// That it found nothing, if the others did not either.
+fn compare_others(
+    args: &TuneArgs,
+    own: &Rival,
+    failure: Failure,
+    data: &Data,
+    threads: &Threads,
+    session: &mut Session<'_>,
+) -> Result<ExitStatus> {
+    let compared = compare(args, own, data, threads, session)?;
+    if compared.iter().all(|rival| rival.problem.is_some()) {
+        return Err(failure);
+    }
+    session.warn(failure.to_string());
+    if args.report_dir.is_some() {
+        session.warn("--report has no curve to draw: nothing was written there");
+    }
+    let table = comparison(&compared);
+    let body = ComparedBody {
+        common: session.common(),
+        data: data.name.clone(),
+        n_features: data.points.n_features(),
+        threads: threads.count(),
+        seed: args.search.seed,
+        compared,
+    };
+    session.finish_with(ExitStatus::NotConverged, &body, &table)
 }
 
 /// Whether a kernel is a function of a distance, so that the data say where to look for its width.
@@ -149,9 +243,9 @@ fn check_kernel(name: &str, criterion: Criterion, has_bandwidths: bool) -> Resul
     }))
 }
 
-/// A warning of the library, with the parameter's name as it is typed here.
-fn typed(warning: &str) -> String {
-    warning.replace("`bandwidths`", "--bandwidths")
+/// What the library has to say, with the parameter's name as it is typed here.
+fn typed(told: &str) -> String {
+    told.replace("`bandwidths`", "--bandwidths")
 }
 
 fn kernel_spec(args: &TuneArgs) -> KernelSpec {
@@ -210,40 +304,35 @@ fn search(tuner: &KernelTuner, data: &Data, threads: &Threads, session: &Session
     watched(session, data, None, |watch| tuner.tune_watched(&data.points, threads, watch)).map(|(tuning, _)| tuning)
 }
 
-/// What every criterion finds, with --compare.
+/// What every criterion finds, with --compare; `own` is what the one that was asked for has found.
 fn compare(
     args: &TuneArgs,
-    own: &Tuning,
+    own: &Rival,
     data: &Data,
     threads: &Threads,
     session: &mut Session<'_>,
 ) -> Result<Vec<Rival>> {
     let names: &[&str] = if args.search.compare { Criterion::NAMES } else { &[] };
-    names.iter().map(|name| rival(args, name.parse()?, own, data, threads, session)).collect()
+    names
+        .iter()
+        .map(|name| {
+            let criterion: Criterion = name.parse()?;
+            if criterion == own.criterion { Ok(own.clone()) } else { rival(args, criterion, data, threads, session) }
+        })
+        .collect()
 }
 
 /// What another criterion finds. That it finds nothing is a finding, too.
 fn rival(
     args: &TuneArgs,
     criterion: Criterion,
-    own: &Tuning,
     data: &Data,
     threads: &Threads,
     session: &mut Session<'_>,
 ) -> Result<Rival> {
-    if criterion == own.criterion {
-        let (bandwidth, gamma) = (Some(own.best_bandwidth), Some(own.best_gamma));
-        return Ok(Rival {
-            criterion,
-            problem: None,
-            best_bandwidth: bandwidth,
-            best_gamma: gamma,
-            search_seconds: own.seconds,
-        });
-    }
     let tuner = rival_tuner(args, criterion);
     session.meter.begin(&format!("{criterion}:"));
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let outcome = session.timed("compare", |session| Ok(search(&tuner, data, threads, session)))?;
     let search_seconds = start.elapsed().as_secs_f64();
     match outcome {
@@ -251,14 +340,10 @@ fn rival(
             for warning in &found.warnings {
                 session.warn(format!("{criterion}: {}", typed(warning)));
             }
-            let (best_bandwidth, best_gamma) = (Some(found.best_bandwidth), Some(found.best_gamma));
-            Ok(Rival { criterion, problem: None, best_bandwidth, best_gamma, search_seconds })
+            Ok(Rival::of(&found, search_seconds))
         }
         Err(Failure::Library(error)) if error.kind() == ErrorKind::Interrupted => Err(Failure::Library(error)),
-        Err(failure) => {
-            let problem = Some(failure.to_string());
-            Ok(Rival { criterion, problem, best_bandwidth: None, best_gamma: None, search_seconds })
-        }
+        Err(failure) => Ok(Rival::without(criterion, &failure, search_seconds)),
     }
 }
 
@@ -289,26 +374,31 @@ fn table(tuning: &Tuning, compared: &[Rival]) -> String {
     );
     let _ = writeln!(text, "time        {}", seconds(tuning.seconds));
     if !compared.is_empty() {
-        let column = |name, width, rank| Column { name, width, side: Side::Right, rank };
-        let columns = [
-            Column { side: Side::Left, ..column("criterion", 16, 0) },
-            column("bandwidth", 12, 0),
-            column("gamma", 12, 1),
-            column("time", 9, 0),
-        ];
-        let mut table = Table::new(&columns, " ", terminal_width());
-        for rival in compared {
-            let name = rival.criterion.name().to_owned();
-            if let (Some(bandwidth), Some(gamma)) = (rival.best_bandwidth, rival.best_gamma) {
-                table.row(&[name, short(bandwidth), short(gamma), seconds(rival.search_seconds)], "");
-            } else {
-                table.row(&[name], &format!(" {}", rival.problem.as_deref().unwrap_or_default()));
-            }
-        }
         text.push('\n');
-        text.push_str(&table.finish());
+        text.push_str(&comparison(compared));
     }
     text
+}
+
+/// What every criterion found, for people.
+fn comparison(compared: &[Rival]) -> String {
+    let column = |name, width, rank| Column { name, width, side: Side::Right, rank };
+    let columns = [
+        Column { side: Side::Left, ..column("criterion", 16, 0) },
+        column("bandwidth", 12, 0),
+        column("gamma", 12, 1),
+        column("time", 9, 0),
+    ];
+    let mut table = Table::new(&columns, " ", terminal_width());
+    for rival in compared {
+        let name = rival.criterion.name().to_owned();
+        if let (Some(bandwidth), Some(gamma)) = (rival.best_bandwidth, rival.best_gamma) {
+            table.row(&[name, short(bandwidth), short(gamma), seconds(rival.search_seconds)], "");
+        } else {
+            table.row(&[name], &format!(" {}", rival.problem.as_deref().unwrap_or_default()));
+        }
+    }
+    table.finish()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::args::TuneArgs;
 use crate::failure::{Failure, Result};
 use crate::input::Data;
 use crate::output::summary::short;
+use crate::output::write_text;
 use crate::picture::{Panel, Scan};
 
 /// Components whose variances are drawn and kept.
@@ -20,26 +21,56 @@ const DRAWN: usize = 12;
 
 /// The files of a report.
 pub(super) struct Report {
-    pub(super) directory: PathBuf,
-    pub(super) curve: PathBuf,
-    pub(super) variances: PathBuf,
-    pub(super) json: PathBuf,
+    directory: PathBuf,
+    curve: PathBuf,
+    variances: PathBuf,
+    json: PathBuf,
 }
 
 impl Report {
-    /// A report in a directory, which is made if it is not there.
-    pub(super) fn new(directory: &Path) -> Result<Self> {
-        fs::create_dir_all(directory).map_err(Failure::file("making", directory))?;
-        Ok(Self {
+    /// A report in a directory.
+    pub(super) fn new(directory: &Path) -> Self {
+        Self {
             directory: directory.to_owned(),
             curve: directory.join("criterion.svg"),
             variances: directory.join("variances.svg"),
             json: directory.join("tuning.json"),
-        })
+        }
+    }
+
+    /// Refuses a directory that cannot be made or written in, before any work is done. One that was not there is taken away again, so that a run that fails leaves none behind; but not from
+    /// under its own record.
+    pub(super) fn check(&self, args: &TuneArgs, session: &Session<'_>) -> Result<()> {
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let missing: Vec<&Path> = self.directory.ancestors().take_while(is_missing).collect();
+        let outcome =
+            self.make().and_then(|()| session.check_outputs(self.files(), &[("data", args.points.as_path())]));
+        let holds_record = |path: &Path| args.report.record.as_ref().is_some_and(|record| record.starts_with(path));
+        for path in missing.into_iter().filter(|path| !holds_record(path)) {
+            // What somebody else has put there in the meantime is not taken away.
+            let _ = fs::remove_dir(path);
+        }
+        outcome
+    }
+
+    /// Makes the directory, if it is not there.
+    fn make(&self) -> Result<()> {
+        fs::create_dir_all(&self.directory).map_err(Failure::file("making", &self.directory))
+    }
+
+    /// Writes the pictures and the record, and says so.
+    pub(super) fn write(&self, drawn: &Drawn, record: &str, session: &Session<'_>) -> Result<()> {
+        self.make()?;
+        write_text(&self.curve, &drawn.curve)?;
+        write_text(&self.variances, &drawn.variances)?;
+        write_text(&self.json, record)?;
+        session.wrote(&self.directory);
+        session.console.note(&format!("curve and variances written to {}", self.directory.display()));
+        Ok(())
     }
 
     /// All of them.
-    pub(super) fn files(&self) -> [&Path; 3] {
+    fn files(&self) -> [&Path; 3] {
         [&self.curve, &self.variances, &self.json]
     }
 }
@@ -74,8 +105,8 @@ fn capitalized(words: &str) -> String {
 
 /// The pictures of a report.
 pub(super) struct Drawn {
-    pub(super) curve: String,
-    pub(super) variances: String,
+    curve: String,
+    variances: String,
 }
 
 /// Draws the criterion with its derivative, and the variances of the components.
@@ -123,7 +154,8 @@ pub(super) fn draw(
     let lines: Vec<Vec<f64>> =
         (0..shown).map(|component| found.variances.iter().map(|variances| variances[component]).collect()).collect();
     let title = format!("Variance of the first {shown} components, {} kernel", tuning.kernel);
-    let subtitle = format!("{subtitle}; variances of {} points", found.n_used);
+    // In a line of its own: long names and numbers leave no room for it beside them.
+    let subtitle = format!("{subtitle}\nvariances of {} points", found.n_used);
     let picture = Scan {
         title: &title,
         subtitle: &subtitle,
