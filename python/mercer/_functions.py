@@ -136,7 +136,8 @@ def kernel_product(
         Whether to return, beside the product, a dictionary with the method (``gram``, and ``method``, which of an expansion says by
         which), the error measured on 100 rows that are computed directly (``measured_error``, ``checked_rows``), the entries computed
         and the seconds, without those of the check; for an expansion also ``terms`` and ``bound``, which the measured error does not
-        exceed.
+        exceed. ``warnings`` is a list of what there is to be said, such as why tiles took the place of an expansion; with and without
+        a record, it is warned of.
 
     Returns
     -------
@@ -176,9 +177,11 @@ def kernel_product(
     }
     columns = vectors(V, "V", X.shape[0])
     with room.told():
-        product, record, said = _mercer.kernel_product(X, columns, queries, settings)
-    for message in said:
-        warnings.warn(message, convergence_warning(), stacklevel=2)
+        product, fields, of_search = _mercer.kernel_product(X, columns, queries, settings)
+    record = json.loads(fields)
+    for message in record["warnings"]:
+        # Tiles in the place of an expansion are another way to the same accuracy.
+        warnings.warn(message, convergence_warning() if message in of_search else UserWarning, stacklevel=2)
     if np.ndim(V) == 1:
         product = product[:, 0]
-    return (product, json.loads(record)) if wants_record else product
+    return (product, record) if wants_record else product

@@ -1,5 +1,7 @@
 """Products and fits in time proportional to the number of points."""
 
+import warnings
+
 import numpy as np
 import pytest
 from conftest import ROOT
@@ -118,12 +120,37 @@ def test_polynomial_kernels_are_eigenproblems_of_few_monomials():
 
 def test_a_bandwidth_far_too_small_falls_back_to_tiles_and_says_so():
     X = np.random.default_rng(7).random((300, 3))
-    product, record = kernel_product(
-        X, np.ones(300), kernel="rbf", gamma=1e9, gram="expansion", method="series", return_record=True
-    )
+    settings = {"kernel": "rbf", "gamma": 1e9, "gram": "expansion", "method": "series"}
+    with pytest.warns(UserWarning, match="tiles are computed instead of an expansion"):
+        product, record = kernel_product(X, np.ones(300), return_record=True, **settings)
     np.testing.assert_allclose(product, 1, atol=1e-12)
     assert record["method"] == record["gram"] == "tiled"
     assert "tiles are computed instead of an expansion" in record["warnings"][0]
+
+
+def test_who_takes_no_record_hears_of_tiles_in_the_place_of_an_expansion():
+    X = np.random.default_rng(7).random((300, 3))
+    with pytest.warns(UserWarning, match="tiles are computed instead of an expansion: grid: "):
+        kernel_product(X, np.ones(300), kernel="rbf", gamma=1e9, gram="expansion", method="grid")
+
+
+def test_a_product_without_anything_to_say_has_an_empty_list_of_warnings():
+    X = np.random.default_rng(8).random((300, 3))
+    for gram in ("tiled", "expansion"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            _, record = kernel_product(X, np.ones(300), kernel="rbf", gamma=0.2, gram=gram, return_record=True)
+        assert record["warnings"] == [], record
+
+
+def test_a_grid_that_only_memory_has_no_room_for_is_not_called_too_large_for_its_points():
+    X = np.random.default_rng(9).random((600, 3))
+    settings = {"kernel": "rbf", "gamma": 50.0, "gram": "expansion", "method": "grid"}
+    _, record = kernel_product(X, np.ones(600), return_record=True, **settings)
+    assert record["method"] == "grid"
+    with pytest.warns(UserWarning, match="grid: it takes .* of memory, and .* are left"):
+        _, record = kernel_product(X, np.ones(600), memory_limit="1MB", return_record=True, **settings)
+    assert record["method"] == "tiled"
 
 
 def test_bad_settings_are_refused(points):

@@ -225,7 +225,7 @@ def test_landmarks_with_copies_among_them_come_back_from_a_file(points, tmp_path
     np.testing.assert_allclose(again.fit(points).transform(points), pca.transform(points), atol=1e-9)
 
 
-def test_landmarks_between_bytes_stay_where_they_are():
+def test_landmarks_of_kernel_pca_between_bytes_stay_where_they_are():
     X = np.random.default_rng(0).integers(0, 256, (60, 5)).astype(np.uint8)
     given = X[:20] + 0.5
     pca = KernelPCA(2, kernel="rbf", gamma=1e-4, gram="nystrom", landmarks=given).fit(X)

@@ -45,6 +45,19 @@ fn the_command_learns_what_the_library_learns_and_says_how_good_it_is() {
 }
 
 #[test]
+fn landmarks_without_an_accuracy_are_not_said_to_have_been_asked_for_a_residual_of_one() {
+    let directory = with_points();
+    let fit = "fit points.npy --gram nystrom --n-landmarks 40 -n 2 --gamma 0.5 -o points.mercer";
+    let said = |call: &str| directory.run(call).done().stdout;
+    for text in [said(fit), said("info points.mercer")] {
+        let line = text.lines().find(|line| line.starts_with("residual ")).unwrap_or_else(|| panic!("{text}"));
+        assert!(line.ends_with(" at most"), "{line}");
+    }
+    let asked = said(&format!("{fit} --accuracy 0.5"));
+    assert!(asked.contains(" at most, asked for 5.0e-1: converged\n"), "{asked}");
+}
+
+#[test]
 fn an_approximation_is_made_only_if_it_is_allowed_and_only_as_rough_as_that() {
     let directory = with_points();
     let fit = "fit points.npy -n 2 --gamma 0.5 -o points.mercer --json";

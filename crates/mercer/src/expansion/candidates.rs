@@ -10,7 +10,7 @@ use super::series::{Order, ROUNDING};
 use super::{COLUMNS_AT_ONCE, Features, Monomials, Targets, Wanted, costs};
 use crate::choices::ExpansionMethod;
 use crate::data::Points;
-use crate::error::Result;
+use crate::error::{Result, bytes};
 use crate::kernel::{Kernel, Parameter};
 use crate::watch::Context;
 
@@ -189,19 +189,28 @@ fn grid(problem: &Problem<'_>, context: &Context<'_>) -> Result<std::result::Res
     let region = Region::new(problem.points, wanted.targets, 0.0);
     let longest = region.differences.iter().copied().fold(0.0, f64::max);
     let natural = reach(&kernel, images / 3.0_f64.powi(d as i32));
-    let mut best: Option<Candidate> = None;
+    let (mut best, mut refused): (Option<Candidate>, Option<u64>) = (None, None);
     for repeat in repeats(&kernel, natural, longest) {
         context.check()?;
         let region = region.clone().widened(wanted.targets, repeat.margin());
-        let found = grid_of(problem, &kernel, repeat, (region, images), context)?;
+        let (found, too_much) = grid_of(problem, &kernel, repeat, (region, images), context)?;
+        refused = refused.into_iter().chain(too_much).min();
         if let Some(found) = found.filter(|found| best.as_ref().is_none_or(|best| found.cost() < best.cost())) {
             best = Some(found);
         }
     }
     Ok(best.ok_or_else(|| {
+        if let Some(needed) = refused {
+            return no_room(needed, wanted.memory);
+        }
         let width = longest * problem.kernel.parameter(Parameter::Gamma).unwrap_or(1.0).sqrt();
         format!("the points extend over {width:.0} widths of the kernel, which takes too large a grid")
     }))
+}
+
+/// Why a method cannot be used for which there is too little memory.
+pub(super) fn no_room(needed: u64, left: u64) -> String {
+    format!("it takes {} of memory, and {} are left", bytes(needed), bytes(left))
 }
 
 /// Ways to make a kernel periodic that are worth trying for points `longest` apart along the longest axis, if it has fallen off at `natural`.
@@ -221,14 +230,14 @@ fn repeats(kernel: &Kernel, natural: Option<f64>, longest: f64) -> Vec<Repeat> {
     as_it_is.into_iter().chain(cut_off).collect()
 }
 
-/// The cheapest grid for one way to make the kernel periodic.
+/// The cheapest grid for one way to make the kernel periodic, and the least memory that would be too much for one.
 fn grid_of(
     problem: &Problem<'_>,
     kernel: &Kernel,
     repeat: Repeat,
     (region, images): (Region, f64),
     context: &Context<'_>,
-) -> Result<Option<Candidate>> {
+) -> Result<(Option<Candidate>, Option<u64>)> {
     let wanted = problem.wanted;
     let longest = region.differences.iter().copied().fold(0.0, f64::max);
     let (length, farthest) = match repeat {
@@ -239,7 +248,7 @@ fn grid_of(
             (2.0 * (longest + length), farthest.max(0.1 * length))
         }
     };
-    let mut best: Option<Candidate> = None;
+    let (mut best, mut too_much): (Option<Candidate>, Option<u64>) = (None, None);
     // Where narrow Gaussians are cut off: the grid grows with the cut, the neighbourhood shrinks.
     let cuts = (0..8).map(|i| (8.0 * 1.6_f64.powi(i) / length).powi(2));
     for cut in cuts {
@@ -253,7 +262,10 @@ fn grid_of(
         let all = problem.sources + problem.targets;
         let slack = near.as_ref().map_or(0.0, Near::error);
         let plan = GridPlan::new(&mixture, &region, repeat, images, (all, problem.columns), wanted.tolerance - slack);
-        if let Some(mut plan) = plan.filter(|plan| plan.bytes(wanted.columns) + 64 * all as u64 <= wanted.memory) {
+        let needed = plan.as_ref().map_or(0, |plan| plan.bytes(wanted.columns) + 64 * all as u64);
+        if needed > wanted.memory {
+            too_much = too_much.into_iter().chain([needed]).min();
+        } else if let Some(mut plan) = plan {
             plan.bound += slack;
             let pairs = near.as_ref().map_or(0.0, |near| near.pairs(problem.targets));
             let cost = plan.cost + costs::neighbours(pairs, problem.columns);
@@ -272,7 +284,7 @@ fn grid_of(
             break;
         }
     }
-    Ok(best)
+    Ok((best, too_much))
 }
 
 /// The distance beyond which a kernel of distances is below `value`; `None` if it never gets there.

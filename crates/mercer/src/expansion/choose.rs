@@ -3,7 +3,7 @@
 //! Costs are predicted from the number of terms that the bound asks for, the shape of the data, and what a step of each method was
 //! measured to take ([`costs`](super::costs)).
 
-use super::candidates::{Candidate, Problem, candidate};
+use super::candidates::{Candidate, Problem, candidate, no_room};
 use super::certificate::tile_rounding;
 use super::clusters::Clusters;
 use super::grid::Grid;
@@ -14,7 +14,7 @@ use super::region::Cover;
 use super::{COLUMNS_AT_ONCE, Engine, Features, Wanted, series};
 use crate::choices::ExpansionMethod;
 use crate::data::Points;
-use crate::error::{Error, Result, bytes};
+use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Pairing, Parameter};
 use crate::watch::Context;
 
@@ -103,8 +103,7 @@ fn pick(problem: &Problem<'_>, context: &Context<'_>) -> Result<std::result::Res
         context.check()?;
         match candidate(problem, method, context)? {
             Ok(found) if found.bytes(problem) > wanted.memory => {
-                let (needed, left) = (bytes(found.bytes(problem)), bytes(wanted.memory));
-                reasons.push(format!("{method}: it takes {needed} of memory, and {left} are left"));
+                reasons.push(format!("{method}: {}", no_room(found.bytes(problem), wanted.memory)));
             }
             Ok(found) => {
                 if best.as_ref().is_none_or(|best| found.cost() < best.cost()) {
@@ -187,8 +186,7 @@ fn build(
             // The plan saw a sample of the points; all of them may take more terms.
             let needed = clusters.bytes(wanted.columns.min(COLUMNS_AT_ONCE));
             if needed > wanted.memory {
-                let (needed, left) = (bytes(needed), bytes(wanted.memory));
-                return Ok(Choice::Tiles(format!("clusters: it takes {needed} of memory, and {left} are left")));
+                return Ok(Choice::Tiles(format!("clusters: {}", no_room(needed, wanted.memory))));
             }
             let (terms, bound) = (clusters.terms(), clusters.bound());
             Choice::Fast(Box::new(fast(Box::new(clusters), Cover::Everything)), ExpansionMethod::Clusters, terms, bound)

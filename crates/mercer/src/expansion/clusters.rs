@@ -66,25 +66,9 @@ impl Clusters {
     /// Gives the sources to the centres; `None` if one lies so far from all of them that its cluster takes too many terms.
     pub(super) fn new(plan: &ClusterPlan, points: &Points, context: &Context<'_>) -> Result<Option<Self>> {
         let (n, d) = (points.n_samples(), points.n_features());
-        let nearest = context.threads.run(|| -> Result<Vec<(usize, f64)>> {
-            (0..n)
-                .into_par_iter()
-                .with_min_len(AT_ONCE)
-                .map(|row| {
-                    if row.is_multiple_of(AT_ONCE) {
-                        context.check()?;
-                    }
-                    let x = points.row(row);
-                    let distances = plan.centers.iter().map(|center| squared_distance(&x, center));
-                    let closer =
-                        |best: (usize, f64), (i, distance)| if distance < best.1 { (i, distance) } else { best };
-                    Ok(distances.enumerate().fold((0, f64::INFINITY), closer))
-                })
-                .collect()
-        })?;
         let mut members = vec![Vec::new(); plan.centers.len()];
         let mut radii = vec![0.0_f64; plan.centers.len()];
-        for (row, &(cluster, distance)) in nearest.iter().enumerate() {
+        for (row, (cluster, distance)) in nearest(&plan.centers, points, context)?.into_iter().enumerate() {
             members[cluster].push(row);
             radii[cluster] = radii[cluster].max(distance.sqrt());
         }
@@ -146,6 +130,25 @@ impl Clusters {
     pub(super) fn bound(&self) -> f64 {
         self.bound.max(64.0 * f64::EPSILON)
     }
+}
+
+/// The nearest centre to every point, and the squared distance from it.
+fn nearest(centers: &[Vec<f64>], points: &Points, context: &Context<'_>) -> Result<Vec<(usize, f64)>> {
+    context.threads.run(|| -> Result<Vec<(usize, f64)>> {
+        (0..points.n_samples())
+            .into_par_iter()
+            .with_min_len(AT_ONCE)
+            .map(|row| {
+                if row.is_multiple_of(AT_ONCE) {
+                    context.check()?;
+                }
+                let x = points.row(row);
+                let distances = centers.iter().map(|center| squared_distance(&x, center));
+                let closer = |best: (usize, f64), (i, distance)| if distance < best.1 { (i, distance) } else { best };
+                Ok(distances.enumerate().fold((0, f64::INFINITY), closer))
+            })
+            .collect()
+    })
 }
 
 impl Engine for Clusters {

@@ -12,6 +12,7 @@ use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, Mat, MatRef};
 
+use super::pages::Pages;
 pub(super) use crate::eigen::SPLIT;
 use crate::scalar::Precision;
 
@@ -23,7 +24,7 @@ pub(super) struct Factor {
     /// Landmarks that are kept, in their order.
     pub(super) kept: Vec<usize>,
     /// Lower triangular, of their order.
-    pub(super) lower: Mat<f64>,
+    pub(super) lower: Pages<f64>,
     /// The most negative pivot relative to its diagonal entry, if one is below zero.
     pub(super) most_negative: Option<f64>,
 }
@@ -42,12 +43,13 @@ impl Factor {
     /// Factorises a symmetric matrix; on the calling thread's pool.
     pub(super) fn new(matrix: MatRef<'_, f64>, smallest_pivot: f64) -> Self {
         let m = matrix.nrows();
-        let mut lower = Mat::<f64>::zeros(m, m);
+        let (mut lower, mut spare) = (Pages::<f64>::zeros(m, m), Pages::<f64>::zeros(m, PANEL.min(m)));
         let (mut kept, mut most_negative): (Vec<usize>, Option<f64>) = (Vec::new(), None);
         for first in (0..m).step_by(PANEL) {
             let (wide, before) = (PANEL.min(m - first), kept.len());
-            let mut panel = matrix.submatrix(first, first, m - first, wide).to_owned();
-            let earlier = lower.submatrix(first, 0, m - first, before);
+            let mut panel = spare.as_mut().submatrix_mut(0, 0, m - first, wide);
+            panel.copy_from(matrix.submatrix(first, first, m - first, wide));
+            let earlier = lower.as_ref().submatrix(first, 0, m - first, before);
             let top = earlier.subrows(0, wide);
             matmul(panel.as_mut(), Accum::Add, earlier, top.transpose(), -1.0, SPLIT);
             for j in 0..wide {
@@ -71,7 +73,9 @@ impl Factor {
                 kept.push(first + j);
             }
         }
-        let lower = Mat::from_fn(kept.len(), kept.len(), |i, j| if i < j { 0.0 } else { lower[(kept[i], j)] });
+        if kept.len() < m {
+            lower = of_rows(lower.as_ref(), &kept);
+        }
         Self { kept, lower, most_negative }
     }
 
@@ -88,9 +92,18 @@ impl Factor {
 
     /// `L⁻ᵀ x`.
     pub(super) fn backward(&self, mut x: Mat<f64>) -> Mat<f64> {
-        solve_upper_triangular_in_place(self.lower.transpose(), x.as_mut(), SPLIT);
+        solve_upper_triangular_in_place(self.lower.as_ref().transpose(), x.as_mut(), SPLIT);
         x
     }
+}
+
+/// The lower triangle of some rows of a matrix, and as many of its columns.
+fn of_rows(matrix: MatRef<'_, f64>, rows: &[usize]) -> Pages<f64> {
+    let mut lower = Pages::zeros(rows.len(), rows.len());
+    for (j, column) in lower.as_mut().col_iter_mut().enumerate() {
+        column.iter_mut().zip(rows).skip(j).for_each(|(to, &row)| *to = matrix[(row, j)]);
+    }
+    lower
 }
 
 #[cfg(test)]
@@ -110,10 +123,11 @@ mod tests {
         let matrix = gram(&vectors);
         let factor = Factor::new(matrix.as_ref(), 1e-13);
         assert_eq!(factor.rank(), m);
-        assert!((&factor.lower * factor.lower.transpose() - &matrix).norm_max() < 1e-12 * matrix.norm_max());
-        let identity = factor.forward(factor.lower.clone());
+        let lower = factor.lower.as_ref();
+        assert!((lower * lower.transpose() - &matrix).norm_max() < 1e-12 * matrix.norm_max());
+        let identity = factor.forward(lower.to_owned());
         assert!((identity - Mat::<f64>::identity(m, m)).norm_max() < 1e-12);
-        let identity = factor.backward(factor.lower.transpose().to_owned());
+        let identity = factor.backward(lower.transpose().to_owned());
         assert!((identity - Mat::<f64>::identity(m, m)).norm_max() < 1e-12);
     }
 
@@ -128,6 +142,9 @@ mod tests {
         assert_eq!(factor.rank(), 20);
         assert!(!factor.kept.contains(&7), "{:?}", factor.kept);
         assert_eq!(factor.kept[..8], [0, 1, 2, 3, 4, 5, 6, 8]);
+        let (lower, kept) = (factor.lower.as_ref(), &factor.kept);
+        let expected = gram(&Mat::from_fn(20, 20, |i, j| vectors[(i, kept[j])]));
+        assert!((lower * lower.transpose() - &expected).norm_max() < 1e-12 * expected.norm_max());
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //! `(f − c)ᵀ u`, and its squared distance from the centre `k(x, x) − 2 fᵀc + ‖c‖²`. Rows are taken at equal distances from the first to the last.
 
 use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef};
+use faer::{Accum, Mat, MatMut, MatRef};
 
 use super::factor::SPLIT;
+use super::pages::Pages;
 use crate::gram::Element;
 use crate::kernel::Kernel;
 use crate::model::limits_of;
@@ -23,29 +24,57 @@ pub(super) struct Kept<T> {
     /// Rows in all.
     pub(super) n: usize,
     /// One column per row.
-    features: Mat<T>,
+    features: Pages<T>,
     diagonal: Vec<f64>,
+}
+
+/// Where the features of some rows are kept.
+pub(super) struct Slots<'a, T> {
+    columns: MatMut<'a, T>,
+    /// These rows, counted from the first of those that they are among.
+    rows: Vec<usize>,
+}
+
+impl<T: Element> Slots<'_, T> {
+    /// Keeps some of these rows' features, one row per column.
+    pub(super) fn keep(self, features: MatRef<'_, T>) {
+        for (mut column, row) in self.columns.col_iter_mut().zip(self.rows) {
+            column.copy_from(features.col(row));
+        }
+    }
 }
 
 impl<T: Element> Kept<T> {
     /// Room for some of `n` rows with `rank` features each.
     pub(super) fn new(n: usize, rank: usize) -> Self {
         let count = n.min(LIMIT_ROWS);
-        Self { n, features: Mat::zeros(rank, count), diagonal: Vec::with_capacity(count) }
+        Self { n, features: Pages::zeros(rank, count), diagonal: Vec::with_capacity(count) }
     }
 
-    /// Keeps some of a block of rows, of which the first is row `first` of all: features, one row per column, and kernel values
-    /// of the rows with themselves.
-    pub(super) fn add(&mut self, first: usize, features: MatRef<'_, T>, diagonal: &[f64]) {
-        let count = self.features.ncols();
-        for (i, &value) in diagonal.iter().enumerate() {
-            let (place, row) = (self.diagonal.len(), first + i);
-            // Row number ⌊place n / count⌋ is the next; more rows than were announced are an error that is found elsewhere.
-            if place < count && row as u128 == place as u128 * self.n as u128 / count as u128 {
-                self.features.col_mut(place).copy_from(features.col(i));
-                self.diagonal.push(value);
+    /// Where some of a block of rows are kept, `wide` rows after the other, so that each thread keeps those that it works on: `first` is the number of the
+    /// block's first row among all, `diagonal` the kernel values of its rows with themselves.
+    pub(super) fn slots(&mut self, first: usize, diagonal: &[f64], wide: usize) -> Vec<Slots<'_, T>> {
+        let (start, end) = (self.diagonal.len(), first + diagonal.len());
+        let mut left = self.features.as_mut();
+        let count = left.ncols();
+        left = left.subcols_mut(start, count - start);
+        let mut slots = Vec::with_capacity(diagonal.len().div_ceil(wide));
+        for from in (first..end).step_by(wide) {
+            let mut rows = Vec::new();
+            // More rows than were announced are an error that is found elsewhere.
+            while self.diagonal.len() < count {
+                let row = (self.diagonal.len() as u128 * self.n as u128 / count as u128) as usize;
+                if row >= end.min(from + wide) {
+                    break;
+                }
+                self.diagonal.push(diagonal[row - first]);
+                rows.push(row - from);
             }
+            let (columns, others) = left.split_at_col_mut(rows.len());
+            slots.push(Slots { columns, rows });
+            left = others;
         }
+        slots
     }
 
     /// The limits for components of these eigenvalues; `vectors` are those of the small problem.
@@ -63,7 +92,7 @@ impl<T: Element> Kept<T> {
         let directions =
             Mat::<T>::from_fn(r, k + 1, |a, j| T::from_f64(if j < k { vectors[(a, j)] } else { center(a) }));
         let mut products = Mat::<T>::zeros(kept, k + 1);
-        let features = self.features.subcols(0, kept);
+        let features = self.features.as_ref().subcols(0, kept);
         context.threads.run(|| {
             let one = T::from_f64(1.0);
             matmul(products.as_mut(), Accum::Replace, features.transpose(), directions.as_ref(), one, SPLIT);
@@ -89,12 +118,16 @@ mod tests {
             let mut kept = Kept::<f64>::new(n, 1);
             for first in (0..n).step_by(block) {
                 let rows: Vec<f64> = (first..n.min(first + block)).map(|row| row as f64).collect();
-                kept.add(first, MatRef::from_column_major_slice(&rows, 1, rows.len()), &rows);
+                let features = MatRef::from_column_major_slice(&rows, 1, rows.len());
+                for (chunk, slots) in kept.slots(first, &rows, 288).into_iter().enumerate() {
+                    slots.keep(features.subcols(288 * chunk, rows.len().min(288 * (chunk + 1)) - 288 * chunk));
+                }
             }
             let count = n.min(LIMIT_ROWS);
             let expected: Vec<f64> = (0..count).map(|place| (place * n / count) as f64).collect();
             assert_eq!(kept.diagonal, expected);
-            assert!((0..count).all(|place| kept.features[(0, place)].to_bits() == expected[place].to_bits()));
+            let features = kept.features.as_ref();
+            assert!((0..count).all(|place| features[(0, place)].to_bits() == expected[place].to_bits()));
         }
     }
 }

@@ -55,6 +55,7 @@ mod leverage;
 mod limits;
 mod map;
 mod outcome;
+mod pages;
 mod pca;
 mod plan;
 mod pool;

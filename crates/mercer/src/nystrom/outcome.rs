@@ -5,6 +5,7 @@ use super::factor::Factor;
 use super::pca::Task;
 use super::room;
 use super::sums::Sums;
+use crate::error::apart;
 use crate::gram::Element;
 use crate::memory;
 use crate::plan::Plan;
@@ -36,7 +37,7 @@ impl NystromPca {
         let (settings, name) = (&self.nystrom, self.nystrom.landmarks.name());
         let middle = center.map_or(0.0, |center| n as f64 * center.iter().map(|x| x * x).sum::<f64>());
         let total = sums.trace - middle;
-        let missing = sums.trace - sums.explained();
+        let missing = sums.trace - sums.explained;
         let tolerance = self.accuracy.unwrap_or(1.0);
         let converged = outcome.residuals.iter().all(|&residual| residual <= tolerance);
         let warnings = self.warnings(task, r, &outcome, (!converged).then_some(tolerance));
@@ -108,10 +109,10 @@ impl NystromPca {
             ));
         }
         if let Some(tolerance) = missed {
-            let residual = outcome.residuals.iter().copied().fold(0.0, f64::max);
+            let (residual, tolerance) = apart(outcome.residuals.iter().copied().fold(0.0, f64::max), tolerance);
+            let asked = self.accuracy.map_or_else(String::new, |_| format!(", not the {tolerance} asked for"));
             warnings.push(format!(
-                "the largest residual against the exact matrix is {residual:.1e}, not the {tolerance:.1e} asked for: more landmarks \
-                 would bring it down"
+                "the largest residual against the exact matrix is {residual}{asked}: more landmarks would bring it down"
             ));
         }
         warnings

@@ -13,7 +13,7 @@ use super::outcome::Outcomes;
 use super::pool::pool_size;
 use super::residuals::{Probe, sampled_rows};
 use super::settings::{Landmarks, Nystrom};
-use super::steady::{self, Steady};
+use super::steady::{self, Made, Steady, both};
 use super::sums::Sums;
 use crate::choices::{Center, MemoryBudget};
 use crate::data::{Points, Scaling, sample_rows};
@@ -65,8 +65,14 @@ const DENSE_SHARE: usize = 6;
 const SMALL_BLOCK: usize = 16;
 /// Order of the small problem from which on threads share its products.
 const SPLIT_FROM: usize = 1024;
-/// Residual of the small problem, which rounding of the features hides.
-const SMALL_TOLERANCE: f64 = 1e-11;
+
+/// Residual of the small problem: no more than what rounding of the features hides, which in single precision are off by about 1e-7 of their size.
+fn small_tolerance(precision: Precision) -> f64 {
+    match precision {
+        Precision::F32 => 1e-8,
+        Precision::F64 => 1e-11,
+    }
+}
 
 /// What the pass over all rows works with.
 pub(super) struct Task<'a> {
@@ -88,10 +94,7 @@ struct Ready<T> {
     factor: Factor,
     /// What was added to the diagonal of the landmarks' matrix.
     shift: f64,
-    /// The landmarks that the factor keeps.
-    basis: Points,
-    probe: Probe<T>,
-    cross: Cross<T>,
+    made: Made<T>,
 }
 
 impl NystromPca {
@@ -287,17 +290,11 @@ impl NystromPca {
     fn prepare<T: Element>(&self, task: &Task<'_>, context: &Context<'_>) -> Result<Ready<T>> {
         let square = square_matrix(task.kernel, &task.chosen.points, context)?;
         let landmarks = (task.kernel, &task.chosen.points);
-        let Steady { factor, shift } =
+        let Steady { factor, shift, made } =
             steady::factorise::<T>(square, landmarks, &task.probed, task.precision, context)?;
         refuse_negative_pivot(task, &factor, context)?;
-        if factor.rank() == 0 {
-            return Err(self.no_variance(task));
-        }
-        let basis = task.chosen.points.select(&factor.kept);
-        let probe = Probe::new(task.probed.clone(), factor.rank());
-        let both = both(&basis, probe.points())?;
-        let cross = context.threads.run(|| Cross::new(&both, task.kernel))?;
-        Ok(Ready { factor, shift, basis, probe, cross })
+        let Some(made) = made else { return Err(self.no_variance(task)) };
+        Ok(Ready { factor, shift, made })
     }
 
     fn learn_in<T: Element>(
@@ -309,14 +306,14 @@ impl NystromPca {
         let context = Context::new(context.threads, context.watch, Phase::Solving);
         let solving = Stopwatch::start();
         let ready = self.prepare::<T>(&task, &context);
-        let Ready { factor, shift, basis, probe, cross } =
-            ready.map_err(|error| told_of_rows::<T>(error, &task, source, &context))?;
+        let Ready { factor, shift, made } = ready.map_err(|error| told_of_rows::<T>(error, &task, source, &context))?;
+        let Made { landmarks: basis, cross, lower, values } = made;
         let n = task.n;
-        let mut sums = Sums::new(task.kernel, &cross, &factor, probe, Kept::new(n, factor.rank()));
+        let mut sums = Sums::new(task.kernel, &cross, lower, Probe::new(values), Kept::new(n, factor.rank()));
         add_all(&mut sums, &task, source, &context)?;
         let mean = sums.mean();
         let center = (self.center == Center::Yes).then_some(mean.as_slice());
-        let (mut values, mut vectors, solver) = self.solve(&sums.second_moments(center), &context)?;
+        let (mut values, mut vectors, solver) = self.solve(sums.second_moments(center), task.precision, &context)?;
         let kept = n_real(&values, center, n, task.precision);
         if kept == 0 {
             return Err(self.no_variance(&task));
@@ -324,7 +321,7 @@ impl NystromPca {
         let found = values.len();
         values.truncate(kept);
         vectors = vectors.subcols(0, kept).to_owned();
-        let residuals = sums.probe.residuals((&values, vectors.as_ref()), center, (&factor, &cross), n, &context)?;
+        let residuals = sums.probe.residuals((&values, vectors.as_ref()), center, &factor, n, &context);
         if !residuals.iter().all(|residual| residual.is_finite()) {
             return Err(sums.overflow());
         }
@@ -352,12 +349,18 @@ impl NystromPca {
     }
 
     /// The leading eigenpairs of the small problem, and how they were found.
-    fn solve(&self, matrix: &Mat<f64>, context: &Context<'_>) -> Result<(Vec<f64>, Mat<f64>, &'static str)> {
+    fn solve(
+        &self,
+        matrix: MatRef<'_, f64>,
+        precision: Precision,
+        context: &Context<'_>,
+    ) -> Result<(Vec<f64>, Mat<f64>, &'static str)> {
         let (r, k) = (matrix.nrows(), self.n_components.min(matrix.nrows()));
         if self.is_iterated(r) {
             let solver = BlockKrylov::new(k, SMALL_BLOCK);
-            let request = Request { tolerance: SMALL_TOLERANCE, seed: self.nystrom.seed, ..Request::new(k) };
-            let pairs = solver.leading(&Symmetric(matrix.as_ref()), &request, context)?;
+            let tolerance = small_tolerance(precision);
+            let request = Request { tolerance, seed: self.nystrom.seed, ..Request::new(k) };
+            let pairs = solver.leading(&Symmetric(matrix), &request, context)?;
             if pairs.outcome == Outcome::Stopped {
                 return Err(context.interrupted());
             }
@@ -365,7 +368,7 @@ impl NystromPca {
                 return Ok((pairs.values, pairs.vectors, "krylov"));
             }
         }
-        let (mut values, vectors) = context.threads.run(|| small_eigen(matrix.as_ref(), Order::Algebraic))?;
+        let (mut values, vectors) = context.threads.run(|| small_eigen(matrix, Order::Algebraic))?;
         values.truncate(k);
         Ok((values, vectors.subcols(0, k).to_owned(), "dense"))
     }
@@ -401,7 +404,7 @@ fn add_all<T: Element>(
     if sums.n != n {
         return Err(Error::invalid("blocks", format!("the {n} rows of the first pass in the second"), sums.n));
     }
-    if sums.explained().is_finite() { Ok(()) } else { Err(sums.overflow()) }
+    sums.close()
 }
 
 /// The matrix of the small problem as an operator.
@@ -419,15 +422,6 @@ impl SymmetricOperator for Symmetric<'_> {
         context.threads.run(|| matmul(out, Accum::Replace, self.0, x, 1.0, split));
         Ok(())
     }
-}
-
-/// Points followed by others, which may be kept in another format.
-fn both(points: &Points, others: &Points) -> Result<Points> {
-    points.followed_by(others).or_else(|_| {
-        let all = |points: &Points| points.rows(0..points.n_samples()).to_f64();
-        let n = points.n_samples() + others.n_samples();
-        Points::from_f64([all(points), all(others)].concat(), n, points.n_features())
-    })
 }
 
 /// The centre as a combination of landmarks, from its features.

@@ -13,9 +13,7 @@ use faer::{Accum, Mat, MatRef, Par};
 use rayon::prelude::*;
 
 use super::factor::{Factor, SPLIT};
-use crate::data::Points;
-use crate::error::Result;
-use crate::gram::{Cross, Element};
+use crate::gram::Element;
 use crate::watch::Context;
 
 /// Rows of the exact matrix that are computed for `m` landmarks.
@@ -31,7 +29,8 @@ const STRIPS: usize = 8;
 
 /// Sampled rows of the exact matrix and their products with the features.
 pub(super) struct Probe<T> {
-    points: Points,
+    /// Kernel values of these rows with the landmarks, one row per column.
+    values: Mat<T>,
     products: Mat<T>,
     /// `Σ_x k(x_i, x) f_x`, one row per sampled row.
     sums: Mat<f64>,
@@ -40,19 +39,15 @@ pub(super) struct Probe<T> {
 }
 
 impl<T: Element> Probe<T> {
-    pub(super) fn new(points: Points, rank: usize) -> Self {
-        let s = points.n_samples();
-        Self { points, products: Mat::zeros(s, rank), sums: Mat::zeros(s, rank), row_sums: vec![0.0; s] }
+    /// No sums yet, for rows with these kernel values with the landmarks: one row per column.
+    pub(super) fn new(values: Mat<T>) -> Self {
+        let (rank, s) = (values.nrows(), values.ncols());
+        Self { values, products: Mat::zeros(s, rank), sums: Mat::zeros(s, rank), row_sums: vec![0.0; s] }
     }
 
     /// How many rows are sampled.
     pub(super) fn len(&self) -> usize {
-        self.points.n_samples()
-    }
-
-    /// The sampled rows.
-    pub(super) fn points(&self) -> &Points {
-        &self.points
+        self.row_sums.len()
     }
 
     /// Adds a block of rows: their kernel values with the sampled rows and their features, one row per column.
@@ -74,19 +69,18 @@ impl<T: Element> Probe<T> {
         }
     }
 
-    /// `‖K v − λ v‖ / λ₁` of each component, for `n` rows; `vectors` are those of the small problem, and the first points of `cross` the
-    /// landmarks.
+    /// `‖K v − λ v‖ / λ₁` of each component, for `n` rows; `vectors` are those of the small problem.
     pub(super) fn residuals(
         &self,
         (values, vectors): (&[f64], MatRef<'_, f64>),
         center: Option<&[f64]>,
-        (factor, cross): (&Factor, &Cross<T>),
+        factor: &Factor,
         n: usize,
         context: &Context<'_>,
-    ) -> Result<Vec<f64>> {
+    ) -> Vec<f64> {
         let s = self.len();
-        let own = cross.columns(&self.points, context)?;
-        let own = context.threads.run(|| factor.forward(own.subrows(0, factor.rank()).to_owned()));
+        let own = Mat::from_fn(factor.rank(), s, |i, j| self.values[(i, j)].to_f64());
+        let own = context.threads.run(|| factor.forward(own));
         let times_vectors = |rows: MatRef<'_, f64>| {
             let mut product = Mat::zeros(rows.nrows(), vectors.ncols());
             context.threads.run(|| matmul(product.as_mut(), Accum::Replace, rows, vectors, 1.0, SPLIT));
@@ -104,6 +98,6 @@ impl<T: Element> Probe<T> {
             let squares: f64 = (0..s).map(|i| (gap(i) - mean).powi(2)).sum();
             (squares * n as f64 / s as f64).sqrt() / leading
         };
-        Ok(values.iter().enumerate().map(residual).collect())
+        values.iter().enumerate().map(residual).collect()
     }
 }

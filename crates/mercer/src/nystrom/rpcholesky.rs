@@ -76,7 +76,8 @@ fn choose_in<T: Element>(pool: &Pool, m: usize, seed: u64, context: &Context<'_>
         let entries = pool.columns(&taken, context)?;
         let mut columns = Mat::<T>::from_fn(n, taken.len(), |i, j| T::from_f64(entries[(i, j)]));
         let rows = Mat::from_fn(taken.len(), k, |i, j| known[(taken[i], j)]);
-        let lower = Mat::<T>::from_fn(taken.len(), taken.len(), |i, j| T::from_f64(inner.lower[(i, j)]));
+        let lower = inner.lower.as_ref();
+        let lower = Mat::<T>::from_fn(taken.len(), taken.len(), |i, j| T::from_f64(lower[(i, j)]));
         context.threads.run(|| {
             matmul(columns.as_mut(), Accum::Add, known, rows.transpose(), T::from_f64(-1.0), SPLIT);
             solve_lower_triangular_in_place(lower.as_ref(), columns.as_mut().transpose_mut(), SPLIT);

@@ -2,12 +2,12 @@
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Accum, Mat, Par};
+use faer::{Accum, MatRef, Par};
 use rayon::prelude::*;
 
 use super::choose::overflows;
-use super::factor::Factor;
 use super::limits::Kept;
+use super::pages::Pages;
 use super::residuals::Probe;
 use crate::data::Points;
 use crate::error::{Error, Result};
@@ -31,17 +31,19 @@ pub(super) struct Sums<'a, T> {
     /// The landmarks, followed by the rows that residuals are measured on: rows are packed once for both.
     cross: &'a Cross<T>,
     /// `L`, in the precision of kernel values.
-    lower: Mat<T>,
+    lower: Pages<T>,
     /// Kernel values of a block of rows, one row per column; those with the landmarks become features.
-    values: Mat<T>,
-    /// Their products.
-    products: Mat<T>,
+    values: Pages<T>,
+    /// Their products, a strip of columns each, from the diagonal down.
+    products: Vec<Pages<T>>,
     /// `Σ f fᵀ`, the lower triangle.
-    scatter: Mat<f64>,
+    scatter: Pages<f64>,
     /// `Σ f`.
     pub(super) total: Vec<f64>,
     /// `Σ k(x, x)`.
     pub(super) trace: f64,
+    /// `Σ ‖f‖²`, the trace of what the landmarks explain, once [all rows are added](Self::close).
+    pub(super) explained: f64,
     /// The row that has the largest of these by modulus, and it.
     largest: (usize, f64),
     pub(super) n: usize,
@@ -50,24 +52,27 @@ pub(super) struct Sums<'a, T> {
 }
 
 impl<'a, T: Element> Sums<'a, T> {
-    /// No rows yet, for the points of `cross`: the landmarks that the factor keeps, and the probe's.
+    /// No rows yet, for the points of `cross`: the landmarks of the factor `lower`, and the probe's.
     pub(super) fn new(
         kernel: &'a Kernel,
         cross: &'a Cross<T>,
-        factor: &Factor,
+        lower: Pages<T>,
         probe: Probe<T>,
         kept: Kept<T>,
     ) -> Self {
-        let r = factor.rank();
+        let r = lower.as_ref().nrows();
+        let wide = strip(r);
+        let strips = (0..r).step_by(wide).map(|first| Pages::zeros(r - first, wide.min(r - first)));
         Self {
             kernel,
             cross,
-            lower: Mat::from_fn(r, r, |i, j| T::from_f64(factor.lower[(i, j)])),
-            values: Mat::zeros(cross.len(), ROWS),
-            products: Mat::zeros(r, r),
-            scatter: Mat::zeros(r, r),
+            lower,
+            values: Pages::zeros(cross.len(), ROWS),
+            products: strips.collect(),
+            scatter: Pages::zeros(r, r),
             total: vec![0.0; r],
             trace: 0.0,
+            explained: 0.0,
             largest: (0, 0.0),
             n: 0,
             probe,
@@ -90,13 +95,16 @@ impl<'a, T: Element> Sums<'a, T> {
         let mut values = self.values.as_mut().subcols_mut(0, count);
         let filled = self.cross.fill(points, values.as_mut(), context);
         filled.map_err(|error| error.with_row(|row| first + row))?;
-        let (mut features, sampled) = values.split_at_row_mut(self.lower.nrows());
-        let (lower, r) = (self.lower.as_ref(), self.lower.nrows());
+        let lower = self.lower.as_ref();
+        let r = lower.nrows();
+        let (mut features, sampled) = values.split_at_row_mut(r);
+        let slots = self.kept.slots(first, &diagonal, SOLVED);
         let totals: Vec<Vec<f64>> = context.threads.run(|| {
-            let chunks = features.as_mut().par_col_chunks_mut(SOLVED);
-            let totals = chunks.map(|mut columns| {
+            let chunks = features.as_mut().par_col_chunks_mut(SOLVED).zip(slots);
+            let totals = chunks.map(|(mut columns, slots)| {
                 solve_lower_triangular_in_place(lower, columns.as_mut(), Par::Seq);
                 // While they are in the cache.
+                slots.keep(columns.as_ref());
                 let mut total = vec![0.0; r];
                 for column in columns.as_ref().col_iter() {
                     total.iter_mut().zip(column.iter()).for_each(|(sum, x)| *sum += x.to_f64());
@@ -105,13 +113,11 @@ impl<'a, T: Element> Sums<'a, T> {
             });
             let totals = totals.collect();
             let features = features.as_ref();
-            let wide = r.div_ceil(STRIPS).max(LEAST_STRIP);
-            let (products, scatter) = (self.products.as_mut(), self.scatter.as_mut());
-            let strips = products.par_col_chunks_mut(wide).zip(scatter.par_col_chunks_mut(wide));
-            strips.enumerate().for_each(|(strip, (products, mut scatter))| {
+            let wide = strip(r);
+            let strips = self.scatter.as_mut().par_col_chunks_mut(wide).zip(self.products.par_iter_mut());
+            strips.enumerate().for_each(|(strip, (mut scatter, products))| {
                 // From the diagonal down.
-                let (first, count) = (strip * wide, products.ncols());
-                let mut products = products.subrows_mut(first, r - first);
+                let (first, count) = (strip * wide, scatter.ncols());
                 let (below, own) = (features.subrows(first, r - first), features.subrows(first, count));
                 let one = T::from_f64(1.0);
                 matmul(products.as_mut(), Accum::Replace, below, own.transpose(), one, Par::Seq);
@@ -127,7 +133,6 @@ impl<'a, T: Element> Sums<'a, T> {
             self.total.iter_mut().zip(total).for_each(|(sum, part)| *sum += part);
         }
         self.probe.add(sampled.as_ref(), features, context);
-        self.kept.add(first, features, &diagonal);
         self.trace += diagonal.iter().sum::<f64>();
         self.n += count;
         Ok(())
@@ -155,20 +160,26 @@ impl<'a, T: Element> Sums<'a, T> {
         self.total.iter().map(|sum| sum / self.n as f64).collect()
     }
 
-    /// `Σ ‖f‖²`: the trace of what the landmarks explain.
-    pub(super) fn explained(&self) -> f64 {
-        (0..self.scatter.ncols()).map(|j| self.scatter[(j, j)]).sum()
+    /// Takes note of what the landmarks explain of all rows, and refuses sums that have overflowed.
+    pub(super) fn close(&mut self) -> Result<()> {
+        let scatter = self.scatter.as_ref();
+        self.explained = (0..scatter.ncols()).map(|j| scatter[(j, j)]).sum();
+        if self.explained.is_finite() { Ok(()) } else { Err(self.overflow()) }
     }
 
-    /// `Σ (f − c)(f − c)ᵀ` for a centre `c` that is their mean, or `Σ f fᵀ` for none.
-    pub(super) fn second_moments(&self, center: Option<&[f64]>) -> Mat<f64> {
-        let (r, n) = (self.scatter.nrows(), self.n as f64);
-        let away = |i: usize, j: usize| center.map_or(0.0, |center| n * center[i] * center[j]);
-        let mut moments = Mat::zeros(r, r);
-        each_below(r, |i, j| {
-            let sum = self.scatter[(i, j)];
-            (moments[(i, j)], moments[(j, i)]) = (sum - away(i, j), sum - away(j, i));
+    /// `Σ (f − c)(f − c)ᵀ` for a centre `c` that is their mean, or `Σ f fᵀ` for none, in the place of the sums that it is made from.
+    pub(super) fn second_moments(&mut self, center: Option<&[f64]>) -> MatRef<'_, f64> {
+        let n = self.n as f64;
+        let mut moments = self.scatter.as_mut();
+        each_below(moments.nrows(), |i, j| {
+            let moment = moments[(i, j)] - center.map_or(0.0, |center| n * center[i] * center[j]);
+            (moments[(i, j)], moments[(j, i)]) = (moment, moment);
         });
-        moments
+        self.scatter.as_ref()
     }
+}
+
+/// The width of the strips that a matrix of order `r` is cut into.
+fn strip(r: usize) -> usize {
+    r.div_ceil(STRIPS).max(LEAST_STRIP)
 }

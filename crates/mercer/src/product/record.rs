@@ -60,6 +60,6 @@ pub struct ProductRecord {
     /// Threads that were used.
     pub threads: usize,
     /// What the user should know.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub warnings: Vec<String>,
 }

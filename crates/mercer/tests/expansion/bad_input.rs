@@ -5,6 +5,7 @@ use mercer::expansion::{Expansion, Wanted};
 use mercer::watch::Threads;
 use mercer::{
     Center, ExpansionMethod, GramChoice, Kernel, KernelPca, KernelProduct, MemoryBudget, Points, Precision, Watch,
+    ZeroComponents,
 };
 use mercer_testkit::context;
 use mercer_testkit::contract::apply;
@@ -157,6 +158,34 @@ fn clusters_that_take_more_memory_than_is_left_give_way_to_tiles_and_say_so() {
     let warning = tiles.warnings().join("; ");
     assert!(warning.starts_with("tiles are computed instead of an expansion: clusters: it takes "), "{warning}");
     assert!(warning.contains(" of memory, and "), "{warning}");
+}
+
+#[test]
+fn a_grid_that_only_memory_has_no_room_for_is_not_called_too_large_for_its_points() {
+    let points = in_box(600, &[1.0; 3], 22);
+    let kernel = Kernel::gaussian(50.0).unwrap();
+    let with = |memory: u64| {
+        let wanted = Wanted { method: ExpansionMethod::Grid, memory, ..Wanted::default() };
+        Expansion::new(&kernel, &points, &wanted, &context(2)).unwrap()
+    };
+    let grid = with(u64::MAX);
+    assert_eq!(grid.method(), "grid", "{:?}", grid.warnings());
+    // A number for each node is the least that it takes.
+    let tiles = with(8 * grid.terms() as u64);
+    assert_eq!(tiles.method(), "tiled");
+    let warning = tiles.warnings().join("; ");
+    assert!(warning.starts_with("tiles are computed instead of an expansion: grid: it takes "), "{warning}");
+    assert!(warning.contains(" of memory, and ") && !warning.contains("widths of the kernel"), "{warning}");
+}
+
+#[test]
+fn points_that_are_all_equal_are_not_said_to_differ_by_inf_of_the_first_eigenvalue() {
+    let points = Points::from_f64(vec![0.25; 900], 300, 3).unwrap();
+    let pca = KernelPca::new(Kernel::gaussian(3.0).unwrap()).n_components(2).gram(GramChoice::Expansion);
+    let model = pca.zero_components(ZeroComponents::Keep).fit(&points).unwrap();
+    let record = model.record();
+    assert_eq!((record.gram.as_str(), model.eigenvalues()), ("expansion", &[0.0, 0.0][..]));
+    assert!(!record.warnings.iter().any(|warning| warning.contains("first eigenvalue")), "{:?}", record.warnings);
 }
 
 #[test]

@@ -122,24 +122,10 @@ impl Convolution {
                 },
             )?;
             let planes = &*planes;
-            // planes[i0][k2][k1] -> lines[k2][k1][i0], a cache line of numbers at a time.
-            lines.par_chunks_mut(s1.kept * s0.n).enumerate().for_each_init(
-                || s0.room(),
-                |room, (k2, lines)| {
-                    for i0 in (0..s0.n).step_by(TOGETHER) {
-                        let count = TOGETHER.min(s0.n - i0);
-                        for k1 in 0..s1.kept {
-                            for (j, value) in lines[k1 * s0.n + i0..][..count].iter_mut().enumerate() {
-                                *value = planes[(i0 + j) * kept + k2 * s1.kept + k1];
-                            }
-                        }
-                    }
-                    s0.forward.process_with_scratch(lines, room);
-                    let factors = &self.factors[k2 * lines.len()..][..lines.len()];
-                    lines.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
-                    s0.inverse.process_with_scratch(lines, room);
-                },
-            );
+            lines
+                .par_chunks_mut(s1.kept * s0.n)
+                .enumerate()
+                .for_each_init(|| s0.room(), |room, (k2, lines)| self.convolve_lines(planes, k2, lines, room));
             let lines = &*lines;
             // Some planes back at a time, for the same reason.
             let size = s1.n * s2.n;
@@ -190,6 +176,25 @@ impl Convolution {
                 *wave = column[s1.place(k1)];
             }
         }
+    }
+
+    /// The lines across the planes at the wave `k2` of the last axis, convolved.
+    fn convolve_lines(&self, planes: &[Complex64], k2: usize, lines: &mut [Complex64], room: &mut [Complex64]) {
+        let [s0, s1, s2] = &self.sides;
+        let kept = s2.half * s1.kept;
+        // planes[i0][k2][k1] -> lines[k2][k1][i0], a cache line of numbers at a time.
+        for i0 in (0..s0.n).step_by(TOGETHER) {
+            let count = TOGETHER.min(s0.n - i0);
+            for k1 in 0..s1.kept {
+                for (j, value) in lines[k1 * s0.n + i0..][..count].iter_mut().enumerate() {
+                    *value = planes[(i0 + j) * kept + k2 * s1.kept + k1];
+                }
+            }
+        }
+        s0.forward.process_with_scratch(lines, room);
+        let factors = &self.factors[k2 * lines.len()..][..lines.len()];
+        lines.iter_mut().zip(factors).for_each(|(value, factor)| *value *= factor);
+        s0.inverse.process_with_scratch(lines, room);
     }
 
     /// The plane of some kept waves.
