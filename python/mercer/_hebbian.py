@@ -10,10 +10,12 @@ from ._arrays import AS_IT_IS, DTYPES, Room, by_blocks, dense, indices, too_larg
 from ._base import check_is_fitted, validate_data
 from ._hebbian_files import Files
 from ._hebbian_metrics import Metrics, model_of
-from ._hebbian_numbers import coefficients_of, gain, share
+from ._hebbian_numbers import beside, coefficients_of, gain, share
 from ._kernel_pca import RankWarning
 from ._kernels import describe
 
+# It reads rows of the matrix, which an expansion does not have.
+_GRAMS = tuple(name for name in _mercer.GRAMS if name != "expansion")
 # Parameters that may change from one call of partial_fit to the next.
 _MAY_CHANGE = ("passes", "progress", "time_limit", "inverse", "inverse_options")
 
@@ -319,15 +321,8 @@ class KernelHebbianPCA(Metrics, Files):
             return self
         _checks.unchanged(self.get_params(deep=False), self._learns_with)
         time_limit = _checks.real(owner, "time_limit", self.time_limit, 0, optional=True)
-        points = None
         room = Room(_checks.memory_limit(owner, self.memory_limit))
-        if X is not None:
-            room.take_copy(X)
-            points = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False), room)
-            own = self._model.dtype
-            if own != "uint8" and points.dtype != own:
-                room.take(f"X as {own}", points.shape, own, f"points of {own} need none")
-                points = np.require(points, dtype=own)
+        points = None if X is None else self._more(X, room)
         results = self._result_type()
         with room.told(), _progress.bar(self.progress) as report:
             finished, refused = self._model.partial_fit(
@@ -345,6 +340,16 @@ class KernelHebbianPCA(Metrics, Files):
         self._adopt(self._model, finished)
         self._warn()
         return self
+
+    def _more(self, X: Any, room: Room) -> Any:
+        """New points in the type of those that were learned from; what that takes of the budget is noted."""
+        room.take_copy(X)
+        points = dense(validate_data(self, X, accept_sparse="csr", dtype=DTYPES, order="C", reset=False), room)
+        own = self._model.dtype
+        if own != "uint8" and points.dtype != own:
+            room.take(f"X as {own}", points.shape, own, f"points of {own} need none")
+            points = np.require(points, dtype=own)
+        return points
 
     def _start(self, initial_model: Any) -> _mercer.Model:
         """The model of an estimator to start from, which must have learned from the same columns if it knows their names."""
@@ -385,7 +390,7 @@ class KernelHebbianPCA(Metrics, Files):
             "batch_size": _checks.integer(owner, "batch_size", self.batch_size, 1, optional=True),
             "record_every": _checks.integer(owner, "record_every", self.record_every, 1, optional=True),
             "record_error": record_error,
-            "gram": _checks.choice(owner, "gram", self.gram, _mercer.GRAMS),
+            "gram": _checks.choice(owner, "gram", self.gram, _GRAMS),
             "precision": _checks.precision(owner, self.precision),
             "memory_limit": _checks.memory_limit(owner, self.memory_limit),
             "threads": _checks.threads(owner, self.n_jobs),
@@ -443,10 +448,10 @@ class KernelHebbianPCA(Metrics, Files):
             _base.warn(message, _base.convergence_warning())
             return
         if not self.converged_:
-            residual, enough = float(np.max(self.residuals_)), self.record_["tolerance"]
+            residual, enough = beside(float(np.max(self.residuals_)), self.record_["tolerance"])
             message = (
-                f"not every component has converged: after {self.n_updates_} updates the largest residual is {residual:.1e}, where "
-                f"{enough:g} would be enough; partial_fit goes on, and a fit with more passes comes closer"
+                f"not every component has converged: after {self.n_updates_} updates the largest residual is {residual}, where "
+                f"{enough} would be enough; partial_fit goes on, and a fit with more passes comes closer"
             )
             _base.warn(message, _base.convergence_warning())
         if found < self.n_components:

@@ -27,6 +27,16 @@ def share(owner: str, name: str, value: Any) -> float:
     return number
 
 
+def beside(residual: float, enough: float) -> tuple[str, str]:
+    """A residual and what would be enough, as people write them, with as many digits as show which is larger."""
+    # No two numbers have seventeen digits in common.
+    for digits in range(2, 18):
+        found, limit = f"{residual:.{digits - 1}e}", f"{enough:.{max(digits, 6)}g}"
+        if (float(found) > float(limit)) == (residual > enough):
+            break
+    return found, limit
+
+
 def coefficients_of(values: Any) -> Any:
     """Start coefficients as an array; the library checks their shape and that they are finite."""
     array = np.asarray(values)

@@ -237,6 +237,17 @@ def test_fewer_components_than_were_asked_for_are_told(points):
         KernelHebbianPCA(2).fit(flat)
 
 
+def test_a_residual_just_above_the_tolerance_does_not_look_like_it(points):
+    for passes in (1, 2, 3):
+        with pytest.warns(ConvergenceWarning):
+            largest = KernelHebbianPCA(3, kernel="rbf", passes=passes).fit(points).residuals_.max()
+        tolerance = 0.9999 * float(largest)
+        with pytest.warns(ConvergenceWarning) as told:
+            KernelHebbianPCA(3, kernel="rbf", passes=passes, tolerance=tolerance).fit(points)
+        found, enough = re.search(r"residual is (\S+), where (\S+) would be enough", str(told[0].message)).groups()
+        assert float(found) > float(enough), told[0].message
+
+
 def test_components_that_have_not_converged_are_told(points):
     message = r"after 150 updates the largest residual is .*, where 0.01 would be enough; partial_fit goes on"
     with pytest.warns(ConvergenceWarning, match=message):

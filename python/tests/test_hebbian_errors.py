@@ -1,5 +1,7 @@
 """What the kernel Hebbian algorithm refuses: gains that diverge, parameters and points that are wrong."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -27,8 +29,10 @@ def test_automatic_gains_go_on_down_when_new_points_need_it(points):
     assert learner.gain_parameters_["eta0"] < before
     assert learner.n_updates_ == 3 * 150 + 3 * 300 and len(learner.history_) == 6
     given = KernelHebbianPCA(2, gain="t", passes=3, eta0=before).fit(points)
-    with pytest.raises(ValueError, match='; use a smaller eta0, or "auto"'):
+    with pytest.raises(ValueError, match='; use a smaller eta0, or "auto"') as told:
         given.partial_fit(10 * points, passes=3)
+    # The 450 updates of before are not among them.
+    assert int(re.search(r"diverged within (\d+) updates", str(told.value))[1]) <= 300
     assert given.n_updates_ == 3 * 150 and given.X_fit_.shape == points.shape
 
 
@@ -55,6 +59,7 @@ def test_automatic_gains_go_on_down_when_new_points_need_it(points):
         ({"record_every": 0}, "'record_every' parameter"),
         ({"record_error": "yes"}, "'record_error' parameter"),
         ({"gram": "dense"}, "'gram' parameter"),
+        ({"gram": "nystrom"}, "'gram' parameter of KernelHebbianPCA must be a str among {'auto', 'tiled', 'stored'}. Got 'nystrom'"),
         ({"negative": "ignore"}, "'negative' parameter"),
         ({"time_limit": -1}, "'time_limit' parameter"),
     ],

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mercer::hebbian::{HistoryEntry, Start};
-use mercer::{HebbianLearner, Model, RunRecord};
+use mercer::{HebbianLearner, Model, RunRecord, format_apart};
 use serde::Serialize;
 
 use super::fit::{checkpoint, settle};
@@ -14,6 +14,7 @@ use crate::args::{FitArgs, FitSolver, HebbianArgs, SolveArgs};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output;
+use crate::output::summary::counted;
 
 /// The record of a fit, and what only the kernel Hebbian algorithm has to say.
 #[derive(Serialize)]
@@ -33,6 +34,10 @@ struct HebbianRecord<'a> {
     tau: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mu: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    xi: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rho0: Option<f64>,
     updates: usize,
     /// Those of an earlier part of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -156,6 +161,9 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
     session.saved_model(output);
     let status = if model.converged() { ExitStatus::Done } else { ExitStatus::NotConverged };
     admit(&learner, &model, output, session);
+    for warning in learner.warnings() {
+        session.console.warning(warning);
+    }
     if let Some(updates) = learner.resumed_after_updates() {
         session.console.note(&format!("went on after {updates} updates of an earlier run"));
     }
@@ -170,6 +178,8 @@ pub(super) fn run(args: &FitArgs, output: &Path, data: &Data, session: &mut Sess
         eta0: parameters.eta0,
         tau: parameters.tau,
         mu: parameters.mu,
+        xi: learner.xi(),
+        rho0: learner.rho0(),
         updates: learner.n_updates(),
         resumed_after_updates: learner.resumed_after_updates(),
         error_seconds: learner.error_seconds(),
@@ -185,24 +195,26 @@ fn admit(learner: &HebbianLearner, model: &Model, saved_as: &Path, session: &Ses
     if !learner.was_stopped() {
         if !model.converged() {
             let record = model.record();
-            let residual = record.residuals.iter().copied().fold(0.0, f64::max);
+            let largest = record.residuals.iter().copied().fold(0.0, f64::max);
+            let (residual, tolerance) = format_apart(largest, record.tolerance);
             let made = if updates.is_multiple_of(learner.points().n_samples()) {
-                format!("{passes} passes")
+                counted(passes, "pass")
             } else {
-                format!("{updates} updates")
+                counted(updates, "update")
             };
             session.console.warning(&format!(
-                "not converged in {made}: {} holds what was learned; largest residual {residual:.1e}, asked for {:.1e}; more \
+                "not converged in {made}: {} holds what was learned; largest residual {residual}, asked for {tolerance}; more \
                  --passes, or another --tolerance, may do",
-                saved_as.display(),
-                record.tolerance
+                saved_as.display()
             ));
         }
         return;
     }
     let why = if session.interrupt.is_set() { "interrupted" } else { "out of time" };
     session.console.warning(&format!(
-        "{why}: {} holds the best model so far, after {updates} updates ({passes} complete passes)",
-        saved_as.display()
+        "{why}: {} holds the best model so far, after {} ({})",
+        saved_as.display(),
+        counted(updates, "update"),
+        counted(passes, "complete pass")
     ));
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mercer::watch::Progress;
-use mercer::{ErrorKind, KernelPca, Model, RunRecord, Watch};
+use mercer::{ErrorKind, KernelPca, Model, RunRecord, Watch, format_apart};
 
 use super::session::Session;
 use crate::args::SolveArgs;
@@ -147,12 +147,12 @@ impl Learned {
             ));
             return;
         }
-        let residual = record.residuals.iter().copied().fold(0.0, f64::max);
+        let largest = record.residuals.iter().copied().fold(0.0, f64::max);
+        let (residual, tolerance) = format_apart(largest, record.tolerance);
         session.console.warning(&format!(
-            "{why}: {} holds the best model so far; largest residual {residual:.1e}, asked for {:.1e}; {converged} of {} \
+            "{why}: {} holds the best model so far; largest residual {residual}, asked for {tolerance}; {converged} of {} \
              components converged",
             saved_as.display(),
-            record.tolerance,
             self.n_asked.unwrap_or(record.n_components)
         ));
     }

@@ -49,6 +49,9 @@ fn the_command_learns_what_the_library_learns() {
     let hebbian = &record["hebbian"];
     assert_eq!((&hebbian["gain"], &hebbian["refresh"]), (&"et*".into(), &"pass".into()));
     assert_eq!(hebbian["eta0"].as_f64(), Some(learner.gain_parameters().eta0));
+    for name in ["mu", "xi", "rho0"] {
+        assert!(hebbian.get(name).is_none(), "{name} of a rule that does not read it");
+    }
     assert_eq!(hebbian["updates"], 10 * ROWS);
     assert_eq!(hebbian["history"].as_array().unwrap().len(), 10);
     assert!(hebbian["history"][9]["pass_error"].as_f64() < hebbian["history"][0]["pass_error"].as_f64());
@@ -86,6 +89,37 @@ fn a_run_that_has_not_converged_says_so_saves_its_model_and_ends_with_1() {
 }
 
 #[test]
+fn a_residual_just_above_the_tolerance_does_not_look_like_it() {
+    let directory = with_points(ROWS);
+    let record: Value =
+        serde_json::from_str(&directory.run(&format!("{FIT} --passes 1 --json")).done().stdout).unwrap();
+    let residuals = record["residuals"].as_array().unwrap();
+    let largest = residuals.iter().map(|residual| residual.as_f64().unwrap()).fold(0.0, f64::max);
+    let tolerance = 0.9999 * largest;
+    let outcome = directory.run(&FIT.replace("--tolerance 0.9999", &format!("--passes 1 --tolerance {tolerance}")));
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let (largest, tolerance) = mercer::format_apart(largest, tolerance);
+    assert!(largest != tolerance, "{largest}");
+    let told = format!("; largest residual {largest}, asked for {tolerance}; ");
+    assert!(outcome.stderr.contains(&told), "{}", outcome.stderr);
+    let told = format!("{largest} at most, asked for {tolerance}: not converged");
+    assert!(outcome.stdout.contains(&told), "{}", outcome.stdout);
+}
+
+#[test]
+fn a_checkpoint_that_is_farther_than_what_is_asked_for_is_told() {
+    let directory = with_points(ROWS);
+    let words = FIT.replace("--tolerance 0.9999", "--tolerance 1e-9 --checkpoint state");
+    assert_eq!(directory.run(&format!("{words} --passes 2")).code, Some(1));
+    let outcome = directory.run(&format!("{words} --passes 1 --resume --json"));
+    let record: Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!((&record["passes"], outcome.code), (&2.into(), Some(1)), "{}", outcome.stderr);
+    let told = "the part of the run that state is from has made 800 updates, more than the 400 asked for now: what it has learned is not taken back";
+    assert!(outcome.stderr.contains(&format!("warning: {told}\n")), "{}", outcome.stderr);
+    assert_eq!(record["warnings"][0], told);
+}
+
+#[test]
 fn every_flag_reaches_the_algorithm() {
     let directory = with_points(ROWS);
     let words = "--gain smd* --eta0 0.2 --tau 300 --mu 0.1 --xi 0.9 --rho0 0.1 --refresh iteration --passes 3 --batch-size 7 \
@@ -109,7 +143,7 @@ fn every_flag_reaches_the_algorithm() {
     let log_gains: Vec<f64> =
         record["hebbian"]["log_gains"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
     assert_eq!(log_gains, learner.log_gains());
-    for (name, value) in [("eta0", 0.2), ("tau", 300.0), ("mu", 0.1)] {
+    for (name, value) in [("eta0", 0.2), ("tau", 300.0), ("mu", 0.1), ("xi", 0.9), ("rho0", 0.1)] {
         assert_eq!(record["hebbian"][name], value);
     }
 }
@@ -349,6 +383,9 @@ fn a_checkpoint_of_another_run_is_refused() {
     let outcome = directory.run(&format!("{words} --eta0 0.06 --resume"));
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     let message = "the checkpoint belongs to another run (eta0: 0.05 there, 0.06 here)";
+    assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
+    let outcome = directory.run(&format!("{words} --eta0 0.05 --resume").replace("--gamma 0.5", "--gamma 0.7"));
+    let message = "the checkpoint belongs to another run (kernel: gaussian, gamma 0.5 there, gaussian, gamma 0.7 here)";
     assert!(outcome.stderr.contains(message), "{}", outcome.stderr);
     let outcome = directory.run(&format!("{words} --eta0 0.05 --rows 0:300 --resume"));
     assert!(outcome.stderr.contains("the checkpoint belongs to other points"), "{}", outcome.stderr);

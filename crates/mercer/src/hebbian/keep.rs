@@ -81,7 +81,17 @@ impl HebbianLearner {
     ) -> Result<Option<Self>> {
         let Some(mut learner) = Self::earlier(settings, points, start, watch)? else { return Ok(None) };
         let made = learner.state.small.updates - learner.state.origin;
-        let rest = settings.total_updates(points.n_samples()).saturating_sub(made);
+        let asked = settings.total_updates(points.n_samples());
+        if made > asked
+            && let Some(checkpoint) = &settings.checkpoint
+        {
+            learner.prepared.warnings.push(format!(
+                "the part of the run that {} is from has made {made} updates, more than the {asked} asked for now: what it has learned is not \
+                 taken back",
+                checkpoint.path().display()
+            ));
+        }
+        let rest = asked.saturating_sub(made);
         let ended = learner.run(Order::Permutations(rest), learner.parameters, watch, stopwatch)?;
         match ended {
             Ended::Diverged(diverged) if !settings.tunes() => Err(learner.diverged(diverged)),
@@ -167,7 +177,7 @@ fn difference(there: &Header, here: &KernelHebbianPca, start: &Start<'_>, prepar
     }
     let kernel = KernelRecord::from(&prepared.kernel);
     let pairs = [
-        ("kernel", format!("{:?}", there.kernel), format!("{kernel:?}")),
+        ("kernel", there.kernel.to_string(), kernel.to_string()),
         ("precision", there.precision.to_string(), prepared.precision.to_string()),
         ("center", format!("{:?}", there.center), format!("{:?}", here.common.center)),
         ("negative", there.negative.clone(), here.common.negative.name().to_owned()),

@@ -326,6 +326,7 @@ impl HebbianLearner {
     /// assert!(!learner.follows_eigenvalues());
     /// let parameters = learner.gain_parameters();
     /// assert_eq!((parameters.eta0, parameters.tau, parameters.mu), (0.05, Some(100.0), Some(0.01)));
+    /// assert_eq!((learner.xi(), learner.rho0()), (Some(0.9), Some(0.5)));
     ///
     /// // What it has seen; the same settings lead to the same bits.
     /// assert_eq!((learner.points().n_samples(), learner.kernel().name(), learner.was_stopped()), (20, "gaussian", false));
@@ -384,6 +385,16 @@ impl HebbianLearner {
         self.parameters
     }
 
+    /// How long meta-descent remembers; `None` if the gain rule does not adapt its gains.
+    pub fn xi(&self) -> Option<f64> {
+        self.settings.rule.adapts().then_some(self.settings.xi)
+    }
+
+    /// The log-gains at the start; `None` if the gain rule does not adapt its gains.
+    pub fn rho0(&self) -> Option<f64> {
+        self.settings.rule.adapts().then_some(self.settings.rho0)
+    }
+
     /// The state at the end of every pass, and wherever else it was asked for.
     pub fn history(&self) -> &[HistoryEntry] {
         &self.history
@@ -427,6 +438,27 @@ impl HebbianLearner {
     /// Updates that an earlier part of the run had made, if this one went on from a checkpoint that it was to keep.
     pub fn resumed_after_updates(&self) -> Option<usize> {
         self.resumed_after.map(|resumed| resumed.updates)
+    }
+
+    /// What is to be said of the run, whatever becomes of its [`model`](Self::model), whose record has it, too.
+    ///
+    /// ```
+    /// use mercer::{Checkpoint, Kernel, KernelHebbianPca, Points};
+    ///
+    /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    /// let points = Points::from_f64(values, 20, 3)?;
+    /// let folder = tempfile::tempdir()?;
+    /// let checkpoint = Checkpoint::new(folder.path().join("run.checkpoint"));
+    /// let settings = KernelHebbianPca::new(Kernel::gaussian(0.01)?).eta0(0.1);
+    /// let learner = settings.clone().passes(2).checkpoint(checkpoint.clone()).fit(&points)?;
+    /// assert!(learner.warnings().is_empty());
+    /// // Two passes are more than one, and nothing is taken back.
+    /// let again = settings.passes(1).checkpoint(checkpoint.resume(true)).fit(&points)?;
+    /// assert_eq!((again.n_updates(), again.warnings().len()), (40, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn warnings(&self) -> &[String] {
+        &self.prepared.warnings
     }
 
     /// The components' scores of the points, before they are orthonormalised: `A K'` point by point.

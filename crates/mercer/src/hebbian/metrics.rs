@@ -124,8 +124,8 @@ impl HebbianLearner {
     fn require_same_points(&self, model: &Model) -> Result<()> {
         let (there, here) = (KernelRecord::from(model.kernel()), KernelRecord::from(self.kernel()));
         if there != here {
-            let requirement = format!("of the kernel that is learned with ({})", start::in_words(&here));
-            return Err(Error::invalid("model", requirement, format!("of {}", start::in_words(&there))));
+            let requirement = format!("of the kernel that is learned with ({here})");
+            return Err(Error::invalid("model", requirement, format!("of {there}")));
         }
         let in_words = |is_centered: bool| if is_centered { "centred" } else { "not centred" };
         let (there, here) = (model.centering().is_some(), self.engine.centering().is_some());

@@ -190,6 +190,20 @@ impl KernelHebbianPca {
     }
 
     /// Sets how long meta-descent remembers, for the rules that adapt their gains: from 0 to 1 (default 0.99).
+    ///
+    /// ```
+    /// use mercer::{GainRule, Kernel, KernelHebbianPca, Points};
+    ///
+    /// let values: Vec<f64> = (0..60).map(|i| f64::from(i * i % 17)).collect();
+    /// let points = Points::from_f64(values, 20, 3)?;
+    /// let settings = KernelHebbianPca::new(Kernel::gaussian(0.01)?).eta0(0.05).mu(0.01).xi(0.9).rho0(0.5).passes(1);
+    /// let adapted = settings.clone().gain(GainRule::MetaDescentStar).fit(&points)?;
+    /// assert_eq!((adapted.xi(), adapted.rho0()), (Some(0.9), Some(0.5)));
+    /// // Other rules read neither.
+    /// let learner = settings.gain(GainRule::EigenvalueStar).fit(&points)?;
+    /// assert_eq!((learner.xi(), learner.rho0()), (None, None));
+    /// # Ok::<(), mercer::Error>(())
+    /// ```
     #[must_use]
     pub fn xi(mut self, xi: f64) -> Self {
         self.xi = xi;

@@ -292,7 +292,7 @@ impl KernelHebbianPca {
         if needed > budget {
             let together = if beside.always > 0 { ", old and new ones," } else { "" };
             return Err(Error::OverBudget {
-                what: format!("{} components of {} points{together}", self.n_components, points.n_samples),
+                what: format!("learning {} components of {} points{together}", self.n_components, points.n_samples),
                 needed,
                 budget,
                 advice: "ask for fewer components, smaller batches, or a larger budget".to_owned(),

@@ -86,9 +86,7 @@ impl Start<'_> {
     pub(super) fn is_given(&self) -> bool {
         self.coefficients.is_some() || self.model.is_some()
     }
-}
 
-impl Start<'_> {
     /// A digest of what is given; nothing if the start is random.
     pub(super) fn fingerprint(&self) -> Option<String> {
         let of = |what: &str, matrix: MatRef<'_, f64>| {
@@ -119,20 +117,10 @@ impl Start<'_> {
         if there == here {
             return Ok(());
         }
-        let requirement = format!(
-            "of the kernel that is learned with ({}): directions of another one mean nothing to it",
-            in_words(&here)
-        );
-        Err(Error::invalid("initial_model", requirement, format!("of {}", in_words(&there))))
+        let requirement =
+            format!("of the kernel that is learned with ({here}): directions of another one mean nothing to it");
+        Err(Error::invalid("initial_model", requirement, format!("of {there}")))
     }
-}
-
-/// A kernel with its parameters, for a message.
-pub(super) fn in_words(kernel: &KernelRecord) -> String {
-    let degree = kernel.degree.map(f64::from);
-    let parameters = [("gamma", kernel.gamma), ("degree", degree), ("coef0", kernel.coef0), ("alpha", kernel.alpha)];
-    let given = parameters.iter().filter_map(|(name, value)| value.map(|value| format!(", {name} {value}")));
-    given.fold(kernel.name.clone(), |words, parameter| words + &parameter)
 }
 
 /// Shortens components that start at random, and their images `A K'`, for points that are long in feature space.

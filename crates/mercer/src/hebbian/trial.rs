@@ -361,7 +361,11 @@ impl HebbianLearner {
             match self.lower(&mut gains, Some(saved), order, fails, watch, stopwatch)? {
                 Lowered::Yes | Lowered::Anew => self.go_back(saved),
                 Lowered::Stopped => return Ok(()),
-                Lowered::No => return Err(self.diverged(diverged)),
+                Lowered::No => {
+                    // Whoever lets a learner go on counts from there.
+                    let updates = diverged.updates - saved.0.small.updates;
+                    return Err(self.diverged(Diverged { updates, ..diverged }));
+                }
             }
         }
     }

@@ -250,7 +250,7 @@ fn more_points_and_their_copy_count_in_the_budget() {
     let before = learner.coefficients();
     let error = learner.partial_fit(Some(&new), 1, &Watch::new()).unwrap_err();
     let Error::OverBudget { needed, ref what, .. } = error else { panic!("{error}") };
-    assert_eq!(what, "3 components of 90 points, old and new ones,");
+    assert_eq!(what, "learning 3 components of 90 points, old and new ones,");
     let joined = points().size();
     assert!(needed >= needs(&points()) + joined, "{needed} for {} and {joined}", needs(&points()));
     assert_eq!(learner.coefficients(), before);

@@ -152,10 +152,13 @@ fn a_model_that_scales_its_points_is_no_start() {
 fn kernel_values_that_arithmetic_has_no_room_for_are_told_and_not_taken_for_divergence() {
     let scaled = |size: f64| Cloud::from_fn(12, 2, |i, k| size * (1 + (5 * i + 3 * k) % 12) as f64).points(Format::F64);
     let polynomial = Kernel::polynomial(1.0, 1.0, 3).unwrap();
+    let homogeneous = Kernel::polynomial(1.0, 0.0, 3).unwrap();
     for (kernel, size, words) in [
         (polynomial, 1e60, "the polynomial kernel of row "),
         (Kernel::linear(), 1e100, "the linear kernel of row "),
         (Kernel::linear(), 1e-120, "the linear kernel of each of the 12 rows with itself is at most "),
+        (Kernel::linear(), 1e-170, "the linear kernel of each of the 12 rows with itself underflows to zero"),
+        (homogeneous, 1e-60, "the polynomial kernel of each of the 12 rows with itself underflows to zero"),
     ] {
         let error = KernelHebbianPca::new(kernel).passes(1).fit(&scaled(size)).unwrap_err().to_string();
         assert!(error.starts_with(words), "{error}");
@@ -192,13 +195,17 @@ fn equal_points_have_no_variance_to_learn() {
         let error = settings().fit(&equal).unwrap_err().to_string();
         assert_eq!(error, "all 20 rows are equal to the kernel: there is no variance to explain");
     }
+    // Their kernel values are zero, and not by underflow.
+    let zeros = Cloud::from_fn(20, 3, |_, _| 0.0).points(Format::F64);
+    let error = KernelHebbianPca::new(Kernel::linear()).passes(1).fit(&zeros).unwrap_err().to_string();
+    assert_eq!(error, "all 20 rows are equal to the kernel: there is no variance to explain");
 }
 
 #[test]
 fn what_does_not_fit_the_budget_is_refused_with_what_it_takes() {
     let error = settings().memory(MemoryBudget::Bytes(1000)).fit(&points()).unwrap_err();
     assert_eq!(error.kind(), mercer::ErrorKind::OverBudget);
-    assert!(error.to_string().starts_with("2 components of 12 points needs "), "{error}");
+    assert!(error.to_string().starts_with("learning 2 components of 12 points needs "), "{error}");
 }
 
 #[test]

@@ -146,6 +146,30 @@ fn a_checkpoint_of_other_points_or_altered_is_refused() {
 }
 
 #[test]
+fn a_run_that_has_come_farther_than_is_asked_for_says_so() {
+    let points = points();
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = Checkpoint::new(folder.path().join("state"));
+    let run = |passes: usize, resumes: bool| {
+        let settings = settings(GainRule::EigenvalueStar).eta0(0.5).passes(passes);
+        settings.checkpoint(checkpoint.clone().resume(resumes)).fit(&points).unwrap()
+    };
+    let two = run(2, false);
+    assert!(two.warnings().is_empty(), "{:?}", two.warnings());
+    let same = run(2, true);
+    assert!(same.warnings().is_empty(), "{:?}", same.warnings());
+    let fewer = run(1, true);
+    assert_eq!(fewer.coefficients(), two.coefficients());
+    let told = format!(
+        "the part of the run that {} is from has made {} updates, more than the {N} asked for now: what it has learned is not taken back",
+        checkpoint.path().display(),
+        2 * N
+    );
+    assert_eq!(fewer.warnings(), std::slice::from_ref(&told));
+    assert!(fewer.model().unwrap().record().warnings.contains(&told));
+}
+
+#[test]
 fn a_run_is_held_against_its_own_tolerance_after_it_was_resumed() {
     let points = points();
     let learner = settings(GainRule::EigenvalueStar).eta0(0.5).tolerance(0.37).fit(&points).unwrap();

@@ -238,6 +238,21 @@ fn gains_that_are_found_do_not_depend_on_the_unit_of_the_points() {
 }
 
 #[test]
+fn updates_until_divergence_are_counted_from_where_a_learner_went_on() {
+    let cloud = gaussian_cloud(60, 4, 3);
+    let new = Cloud::from_fn(60, 4, |i, k| 10.0 * cloud.row(59 - i)[k]).points(Format::F64);
+    let old = cloud.points(Format::F64);
+    let settings = KernelHebbianPca::new(Kernel::linear()).n_components(2).gain(GainRule::Annealed).passes(3);
+    let eta0 = settings.fit(&old).unwrap().gain_parameters().eta0;
+    // 180 updates, and then at most those of a pass over 120 points.
+    let mut learner = settings.eta0(eta0).fit(&old).unwrap();
+    let error = learner.partial_fit(Some(&new), 1, &Watch::new()).unwrap_err();
+    let Error::Diverged { updates, .. } = error else { panic!("{error}") };
+    assert!((1..=120).contains(&updates), "{updates}");
+    assert!(error.to_string().contains(&format!("diverged within {updates} updates")), "{error}");
+}
+
+#[test]
 fn gains_go_on_down_when_new_points_need_it() {
     // Points that are ten times as long in feature space: the gain of the old ones is a hundred times too large.
     let old = gaussian_cloud(60, 4, 3);
