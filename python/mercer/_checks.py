@@ -126,10 +126,7 @@ def precision(owner: str, value: Any) -> str | None:
 
 def tolerance(owner: str, name: str, value: Any) -> float:
     """A tolerance as scikit-learn takes it: below one, and zero for the default."""
-    checked = real(owner, name, value, 0)
-    if checked is None or checked >= 1:
-        raise refuse(owner, name, "a float in the range [0, 1)", value)
-    return checked
+    return real(owner, name, value, 0, below=1) or 0.0
 
 
 def memory_limit(owner: str, value: Any) -> str | None:

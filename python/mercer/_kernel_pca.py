@@ -115,7 +115,8 @@ class KernelPCA(Files):
         it raises ends the fit as Ctrl-C does.
     time_limit : float, default=None
         Seconds after which the best answer so far is returned, with ``converged_ = False`` and a ``ConvergenceWarning``. An inverse
-        transform that they were not enough for is not available then.
+        transform that they were not enough for is not available then. The warning may take a second or two more: its class is scikit-learn's,
+        which is imported if nothing has imported it before.
     bandwidth : float, "auto", "scale" or "median", default=None
         Width sigma in place of ``gamma``: ``gamma = 1 / (2 sigma**2)``; found as for ``gamma`` by name.
     center : bool, default=True

@@ -1,6 +1,5 @@
 """Points from scores, for estimators that have learned a model."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,7 @@ class Preimages(Estimator):
         if not converged.all():
             missed = f"{np.count_nonzero(~converged)} of {converged.size} points did not converge with inverse={method!r}"
             message = f"{missed}: {_ADVICE[method]}; preimages says which they are and how far off"
-            warnings.warn(message, _base.convergence_warning(), stacklevel=2)
+            _base.warn(message, _base.convergence_warning())
         return points
 
     def preimages(self, X: Any, start: Any = None) -> tuple[Any, Any, Any]:

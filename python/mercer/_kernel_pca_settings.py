@@ -160,10 +160,7 @@ class Settings(Estimator):
         )
 
     def _wanted_accuracy(self) -> float | None:
-        accuracy = _checks.real(type(self).__name__, "accuracy", self.accuracy, 0, above=True, optional=True)
-        if accuracy is not None and accuracy >= 1:
-            raise _checks.refuse(type(self).__name__, "accuracy", "a float in the range (0, 1) or None", self.accuracy)
-        return accuracy
+        return _checks.real(type(self).__name__, "accuracy", self.accuracy, 0, above=True, below=1, optional=True)
 
     def _wanted_tolerance(self) -> float | None:
         owner = type(self).__name__

@@ -36,12 +36,14 @@ def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA | Sp
     >>> bool(np.array_equal(same.transform(X), pca.transform(X)))
     True
     """
+    # Of a number, open would take the file that has it, and close that.
+    path = os.fspath(path)
     state = _state(path)
     if state is not None:
         from ._online import OnlineKernelPCA
 
         return OnlineKernelPCA._from_state(state)
-    model = load_any(os.fspath(path))
+    model = load_any(path)
     if isinstance(model, Autoencoder):
         from ._autoencoder import AutoencoderKernelPCA
 
@@ -55,7 +57,7 @@ def load(path: str | os.PathLike[str]) -> "KernelPCA | AutoencoderKernelPCA | Sp
     return KernelPCA._from_model(model)
 
 
-def _state(path: str | os.PathLike[str]) -> bytes | None:
+def _state(path: str) -> bytes | None:
     """The state of a learner, if that is what a file holds."""
     from ._online_start import STATE
 

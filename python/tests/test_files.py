@@ -3,6 +3,7 @@
 import copy
 import io
 import json
+import os
 import pickle
 import subprocess
 
@@ -198,6 +199,13 @@ def test_what_is_no_model_is_refused(tmp_path, points):
     (tmp_path / "m.mercer").write_bytes(data)
     with pytest.raises(ValueError, match="altered"):
         mercer.load(tmp_path / "m.mercer")
+
+
+def test_a_number_is_no_path_and_the_file_that_has_it_stays_open(tmp_path):
+    number = os.open(tmp_path / "mine", os.O_RDWR | os.O_CREAT)
+    with pytest.raises(TypeError, match="not int"):
+        mercer.load(number)
+    os.close(number)
 
 
 def test_a_kernel_that_is_a_function_cannot_be_saved(points, tmp_path):

@@ -10,6 +10,7 @@ from conftest import ROOT
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import make_pipeline
 
 import mercer
 from mercer import KernelPCA, _mercer
@@ -155,6 +156,10 @@ def test_points_that_do_not_converge_are_told():
     message = r"^4 of 6 points did not converge with inverse='fixed-point': more max_iterations or restarts in inverse_options, .* may help; preimages says which"
     with pytest.warns(ConvergenceWarning, match=message) as told:
         found = pca.inverse_transform(scores)
+    assert len(told) == 1 and told[0].filename == __file__
+    with pytest.warns(ConvergenceWarning, match=message) as told:
+        # The line that is at fault is not one of scikit-learn's.
+        make_pipeline(pca).inverse_transform(scores)
     assert len(told) == 1 and told[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")

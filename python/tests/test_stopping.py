@@ -201,6 +201,56 @@ def test_ctrl_c_ends_the_calls_of_a_slow_function_and_the_interpreter_exits(ask)
     assert rest == "0\n(5, 1)\n"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_a_process_forked_during_the_fit_of_another_thread_does_not_wait_for_that_fit(run_python):
+    program = """
+        import os, threading, time
+        import numpy as np
+        import mercer
+
+        X = np.random.default_rng(0).normal(size=(300, 5))
+        at_work, go_on = threading.Event(), threading.Event()
+        calls = 0
+
+        def waiting(x, y):
+            at_work.set()
+            go_on.wait()
+            return float(x[0] * y[0])
+
+        def slow(x, y):
+            global calls
+            calls += 1
+            time.sleep(0.002)
+            return float(x[0] * y[0])
+
+        def stop(*_):
+            raise RuntimeError("enough")
+
+        def calls_after_the_fit_was_given_up():
+            try:
+                mercer.KernelPCA(2, kernel=slow, progress=stop).fit(X)
+            except RuntimeError:
+                before = calls
+                time.sleep(0.5)
+                return calls - before
+
+        other = threading.Thread(target=lambda: mercer.KernelPCA(1, kernel=waiting).fit(X[:20]))
+        other.start()
+        at_work.wait()
+        forked = os.fork()
+        if forked == 0:
+            try:
+                print(calls_after_the_fit_was_given_up(), flush=True)
+            finally:
+                os._exit(0)
+        os.waitpid(forked, 0)
+        go_on.set()
+        other.join()
+    """
+    # The fit of the other thread is none of the forked process: nobody waits for what the function would still compute there.
+    assert run_python(program) == "0\n"
+
+
 def test_an_exception_of_the_progress_function_stops_the_fit_and_keeps_what_there_is(points):
     X = np.random.default_rng(0).normal(size=(6000, 50))
     seen = []

@@ -4,9 +4,9 @@
 //! whether a signal has come (Ctrl-C) and to pass progress on. No thread of the library ever waits for the interpreter, except
 //! for kernels that are Python functions.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mercer::Watch;
@@ -22,31 +22,57 @@ const LOOK_UP: Duration = Duration::from_millis(50);
 /// problem, is left to finish by itself, and its result is dropped.
 const PATIENCE: Duration = Duration::from_millis(1200);
 
-/// What tells each run that is under way to stop: those of runs that were given up as well, until they have ended.
-static UNDER_WAY: Mutex<Vec<Arc<AtomicBool>>> = Mutex::new(Vec::new());
+/// The runs of a process, in one word: its number, how many of them have not ended, and how many of those somebody waits for.
+///
+/// It has no lock: a process that is forked while another thread holds one inherits the lock without that thread, and waits for ever. Nor does a forked
+/// process count the runs of the one before it, whose threads it does not have.
+static RUNS: AtomicU64 = AtomicU64::new(0);
 
-fn under_way() -> MutexGuard<'static, Vec<Arc<AtomicBool>>> {
-    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
+/// What stands in it for one run that somebody waits for, for one that has not ended, and for one in the number of the process.
+const WAITED_FOR: u64 = 1;
+const UNDER_WAY: u64 = 1 << 16;
+const PROCESS: u64 = 1 << 32;
+
+fn this_process() -> u64 {
+    u64::from(std::process::id())
 }
 
-/// A run that is under way as long as this lives.
-pub(crate) struct Run(Arc<AtomicBool>);
+/// A run that is under way as long as this lives, and that somebody waits for until it is given up.
+pub(crate) struct Run {
+    process: u64,
+    stop: AtomicBool,
+}
 
 impl Run {
-    fn begin(stop: &Arc<AtomicBool>) -> Self {
-        under_way().push(Arc::clone(stop));
-        Self(Arc::clone(stop))
+    pub(crate) fn begin() -> Self {
+        let process = this_process();
+        let begun = |runs: u64| {
+            let others = if runs / PROCESS == process { runs } else { process * PROCESS };
+            Some(others + UNDER_WAY + WAITED_FOR)
+        };
+        // It is never refused.
+        let _ = RUNS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, begun);
+        Self { process, stop: AtomicBool::new(false) }
     }
 
-    /// One on the calling thread, which cannot be stopped.
-    pub(crate) fn here() -> Self {
-        Self::begin(&Arc::default())
+    /// Tells the run to stop: nobody waits for it any more.
+    fn give_up(&self) {
+        if !self.stop.swap(true, Ordering::Relaxed) {
+            self.count_down(WAITED_FOR);
+        }
+    }
+
+    fn count_down(&self, one: u64) {
+        let less = |runs: u64| (runs / PROCESS == self.process).then(|| runs - one);
+        // A process that was forked meanwhile has not counted it.
+        let _ = RUNS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        under_way().retain(|stop| !Arc::ptr_eq(stop, &self.0));
+        self.give_up();
+        self.count_down(UNDER_WAY);
     }
 }
 
@@ -55,13 +81,13 @@ impl Drop for Run {
 /// A kernel that is a function does not know which run calls it. If another run is under way, one that was given up goes on to its next safe
 /// point.
 pub(crate) fn nobody_waits() -> bool {
-    let flags = under_way();
-    !flags.is_empty() && flags.iter().all(|stop| stop.load(Ordering::Relaxed))
+    let runs = RUNS.load(Ordering::Relaxed);
+    runs.is_multiple_of(UNDER_WAY) && !runs.is_multiple_of(PROCESS) && runs / PROCESS == this_process()
 }
 
 /// Does short work without the interpreter, on the calling thread.
 pub(crate) fn detached<R: Send>(py: Python<'_>, work: impl FnOnce() -> R + Send) -> R {
-    let _run = Run::here();
+    let _run = Run::begin();
     py.detach(work)
 }
 
@@ -80,19 +106,17 @@ pub(crate) fn run<T: Send + 'static>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch<'_>) -> mercer::Result<T> + Send + 'static,
 ) -> PyResult<Ended<T>> {
-    let stop = Arc::new(AtomicBool::new(false));
+    let this_run = Arc::new(Run::begin());
     let latest: Arc<Mutex<Option<Progress>>> = Arc::default();
     let (sender, mut receiver) = sync_channel(1);
-    let (flag, seen, wants_progress) = (Arc::clone(&stop), Arc::clone(&latest), progress.is_some());
-    let under_way = Run::begin(&stop);
+    let (its_run, seen, wants_progress) = (Arc::clone(&this_run), Arc::clone(&latest), progress.is_some());
     let body = move || {
-        let _under_way = under_way;
         let observer = |progress: &Progress| {
             if let Ok(mut latest) = seen.lock() {
                 *latest = Some(*progress);
             }
         };
-        let mut watch = Watch::new().interrupt(&flag);
+        let mut watch = Watch::new().interrupt(&its_run.stop);
         if wants_progress {
             watch = watch.observer(&observer);
         }
@@ -100,8 +124,11 @@ pub(crate) fn run<T: Send + 'static>(
             // Finite and not negative: the package has checked it.
             watch = watch.time_limit(Duration::try_from_secs_f64(limit).unwrap_or(Duration::MAX));
         }
-        // Nobody is left to take the result of a run that was given up.
-        let _ = sender.send(work(&watch));
+        let outcome = work(&watch);
+        // Whoever has the result finds the run ended.
+        drop(its_run);
+        // Nobody is left to take that of a run that was given up.
+        let _ = sender.send(outcome);
     };
     std::thread::Builder::new()
         .name("mercer".to_owned())
@@ -116,7 +143,7 @@ pub(crate) fn run<T: Send + 'static>(
         }
         let looked = py.check_signals().and_then(|()| report(progress, &latest));
         if let Err(error) = looked {
-            stop.store(true, Ordering::Relaxed);
+            this_run.give_up();
             let partial = wait(py, &mut receiver, PATIENCE).ok().and_then(Result::ok);
             return Ok(Ended::Interrupted(error, partial));
         }

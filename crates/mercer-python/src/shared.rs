@@ -69,7 +69,7 @@ impl<T: Send> Shared<T> {
     pub(crate) fn with_detached<R>(&self, work: impl FnOnce(&mut T) -> R) -> PyResult<R> {
         let mut guard = self.lock()?;
         // A run that was given up stops at once if nobody else is at work: whoever waits for it is not.
-        let _run = Run::here();
+        let _run = Run::begin();
         Ok(work(&mut guard))
     }
 }

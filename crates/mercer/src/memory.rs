@@ -97,9 +97,19 @@ pub(crate) fn available() -> u64 {
 
 /// What is left of the limit of the control group that is mounted here (a container's own), if it has one.
 fn group_left() -> Option<u64> {
-    let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-    let limit = number("/sys/fs/cgroup/memory.max")?;
-    Some(limit.saturating_sub(number("/sys/fs/cgroup/memory.current")?))
+    let text = |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok();
+    let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
+    Some(left_of(number("max")?, number("current")?, &text("stat").unwrap_or_default()))
+}
+
+/// What is left of a control group's limit, of which so much is taken.
+///
+/// What is taken counts the files that were read lately. The system gives up those that nobody has used since (`inactive_file` in `stat`) when somebody wants the
+/// memory: reading a large file does not leave a group without any.
+fn left_of(limit: u64, taken: u64, stat: &str) -> u64 {
+    let files = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));
+    let given_up = files.and_then(|bytes| bytes.trim().parse().ok()).unwrap_or(0);
+    limit.saturating_sub(taken.saturating_sub(given_up))
 }
 
 /// The largest amount of memory this process has had resident, in bytes; zero where the system does not tell.
@@ -138,6 +148,16 @@ fn kibibytes(text: &str, label: &str) -> Option<u64> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_were_read_do_not_leave_a_control_group_without_memory() {
+        let stat = "anon 300\nfile 650\ninactive_anon 7\nactive_file 50\ninactive_file 600\n";
+        assert_eq!(left_of(1000, 990, stat), 610);
+        assert_eq!(left_of(1000, 990, ""), 10, "where the system does not tell, all of it is taken");
+        // The two numbers are not of the same moment.
+        assert_eq!(left_of(1000, 500, stat), 1000);
+        assert_eq!(left_of(1000, 1700, stat), 0);
+    }
 
     #[test]
     fn a_peak_that_is_forgotten_is_lower_afterwards() {

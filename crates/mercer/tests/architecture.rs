@@ -69,7 +69,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("any", &["autoencoder", "cluster", "error", "hebbian", "model", "online"]),
-    ("classify", &["choices", "data", "eigen", "error", "kernel", "model", "watch"]),
+    ("classify", &["choices", "data", "eigen", "error", "kernel", "model", "simd", "watch"]),
     ("denoise", &["data", "error", "kernel", "model", "nystrom", "preimage", "watch"]),
     ("upscale", &["data", "denoise", "error", "kernel", "model", "preimage", "watch"]),
     (
@@ -169,6 +169,22 @@ fn only_watch_reads_the_clock_and_nobody_prints() {
         assert!(module == "watch" || !code.contains("Instant::now"), "{} reads the clock", path.display());
         for word in ["println!", "eprintln!", "print!(", "dbg!", "static mut", "thread_local!"] {
             assert!(!code.contains(word), "{} has {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_forked_process_inherits_no_lock_that_all_runs_of_its_parent_take() {
+    let bindings = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../mercer-python/src")).unwrap();
+    let all = files().into_iter().map(|(_, path)| path).chain(bindings.map(|entry| entry.unwrap().path()));
+    for path in all {
+        let code = code(&path);
+        let lines =
+            code.lines().map(|line| line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) "));
+        for line in lines.filter(|line| line.starts_with("static ")) {
+            for lock in ["Mutex", "RwLock", "Once", "Lazy", "Condvar"] {
+                assert!(!line.contains(lock), "{} has a {lock} of the whole process: {line}", path.display());
+            }
         }
     }
 }

@@ -75,16 +75,6 @@ impl Packing {
         self.columns.as_ref().map_or(n_features, Vec::len)
     }
 
-    /// The row with the largest coordinate as packed.
-    fn farthest(&self, points: &Points) -> usize {
-        let size = |row: usize| {
-            let mut x = points.row(row);
-            self.prepare(&mut x);
-            largest(&x)
-        };
-        (0..points.n_samples()).max_by(|&a, &b| size(a).total_cmp(&size(b)).then(b.cmp(&a))).unwrap_or(0)
-    }
-
     /// Applies the packing to a row.
     #[inline(always)]
     fn prepare(&self, row: &mut [f64]) {
@@ -358,9 +348,22 @@ fn turn<T: Copy>(rows: &[T], lanes: usize, d: usize, out: &mut [T]) {
     }
 }
 
-/// One far point moves the mean away from all others, so the first row that overflows need not be the culprit.
+/// One far point may move the middle away from all others, so the first row that overflows need not be the culprit: of those that do, it is the one with the
+/// largest numbers. Where these are small, it is the middle that is far out, and the row with the largest numbers of all is.
 fn overflow<T: Scalar>(points: &Points, packing: &Packing) -> Error {
-    Error::TooLarge { row: packing.farthest(points), precision: T::PRECISION }
+    let middle = packing.offset.as_deref().map_or(0.0, largest);
+    let mut stored = vec![T::default(); points.n_features()];
+    let guilt = |row: usize| {
+        let mut x = points.row(row);
+        let size = largest(&x);
+        packing.prepare(&mut x);
+        (size >= middle && !has_room::<T>(round(&x, &mut stored)), size, row)
+    };
+    let most = (0..points.n_samples()).map(guilt).max_by(|a, b| {
+        let (by_room, by_size) = (a.0.cmp(&b.0), a.1.total_cmp(&b.1));
+        by_room.then(by_size).then(b.2.cmp(&a.2))
+    });
+    Error::TooLarge { row: most.map_or(0, |(.., row)| row), precision: T::PRECISION }
 }
 
 impl<T: Scalar> Panels<T> {

@@ -10,6 +10,7 @@ use mercer_testkit::{Textbook, same_bits, to_kernel};
 
 use super::{dense, points};
 use crate::data::Moments;
+use crate::error::Error;
 use crate::kernel::{Formula, Kernel, Pairing, with_formula};
 use crate::memory::Plain;
 use crate::scalar::Scalar;
@@ -206,5 +207,20 @@ fn a_point_too_large_for_the_precision_is_refused_by_its_row() {
             "row 6 is too large for the kernel's width: its squared distance or inner product overflows f32; scale the data, or use a smaller gamma"
         );
         assert!(Panels::<f64>::pack(&points(&cloud), &packing, isa).is_ok());
+    }
+}
+
+#[test]
+fn a_row_of_zeros_is_not_what_is_too_large_beside_rows_that_are() {
+    // All alike but the first: the middle of the points is where the others are, and it is the first row that is far from there.
+    let alike = Cloud::from_fn(7, 2, |i, _| if i == 0 { 0.0 } else { 1e300 });
+    let rising = Cloud::from_fn(7, 2, |i, _| 1e300 * i as f64);
+    for (cloud, row) in [(alike, 1), (rising, 6)] {
+        let packing = Packing::of(Pairing::SquaredDistance, 1.0, &points(&cloud));
+        for isa in Isa::available() {
+            let error =
+                Panels::<f64>::pack(&points(&cloud), &packing, isa).err().expect("1e600 is beyond double precision");
+            assert!(matches!(error, Error::TooLarge { row: told, .. } if told == row), "{isa:?}: {error}");
+        }
     }
 }
