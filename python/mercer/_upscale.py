@@ -28,7 +28,8 @@ def upscale(
 ) -> Any:
     """Small pictures made as large as known ones of the same kind, such as faces.
 
-    Each is projected on the components of the known pictures, and what is then missing of it is added.
+    Each is projected on the components of the known pictures, and what is then missing of it is added. A picture of another kind gets details of the
+    known one too, and is mostly worse than by interpolation.
 
     Parameters
     ----------

@@ -91,12 +91,15 @@ def test_wrong_pictures_and_settings_are_named():
         (np.zeros((4, 5, 4)), r"image must have the shape \(height, width\) or \(height, width, 3\), but it has \(4, 5, 4\)"),
         (np.zeros(5), "image must have the shape"),
         (picture[:6], r"`patch_size` must be at most the smaller side of the picture \(6 pixels\), but it is 8"),
+        (picture[:8, :8], r"`patch_size` must be less than the sides of the picture \(8 pixels both\), or there is one patch, but it is 8"),
         (np.where(picture > 100, np.nan, picture), "kernels need finite numbers"),
     ]:
         with pytest.raises(ValueError, match=message):
             mercer.denoise_image(wrong)
     with pytest.raises(TypeError, match="must hold real numbers"):
         mercer.denoise_image(picture + 1j)
+    with pytest.raises(ValueError, match="`bandwidth` must be between 1e-153 and 1e153"):
+        mercer.denoise_image(picture, bandwidth=1e-300)
     for name, value in [("noise", -1), ("stride", 0), ("patch_size", 1), ("threshold", 0), ("refine", 2), ("n_landmarks", 1)]:
         with pytest.raises(ValueError, match=f"The '{name}' parameter of denoise_image must be"):
             mercer.denoise_image(picture, **{name: value})
@@ -113,8 +116,9 @@ def test_rows_get_better_and_windows_help(dtype):
         assert found.shape == rows.shape and found.dtype == rows.dtype and abs(record["noise"] - 0.2) < 0.03
         gone.append(1 - ((found - clean) ** 2).mean() / ((rows - clean) ** 2).mean())
     assert 0.3 < gone[0] < gone[1]
-    with pytest.raises(ValueError, match="`window` must be between 1 and the number of rows"):
-        mercer.denoise_rows(rows, window=201)
+    for window in (200, 201):
+        with pytest.raises(ValueError, match=rf"`window` must be at least 1 and less than the number of rows \(200\).*but it is {window}"):
+            mercer.denoise_rows(rows, window=window)
 
 
 def test_frames_are_taken():

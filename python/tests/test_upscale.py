@@ -47,3 +47,11 @@ def test_wrong_pictures_and_settings_are_named():
         mercer.upscale(small, known + 1j)
     with pytest.raises(ValueError, match="The 'bandwidth' parameter of upscale must be"):
         mercer.upscale(small, known, bandwidth=0)
+    with pytest.raises(ValueError, match="`bandwidth` must be between 1e-153 and 1e153"):
+        mercer.upscale(small, known, bandwidth=1e-200)
+
+
+def test_a_wrong_small_picture_is_told_before_anything_is_learned():
+    known = np.stack([disc(radius) for radius in (3, 4, 5, 6)])
+    with pytest.raises(ValueError, match=r"`images` must be a half, a third"):
+        mercer.upscale(blocks(disc(5))[None, 1:], known, n_components=99)

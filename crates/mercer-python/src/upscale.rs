@@ -2,7 +2,7 @@
 
 use mercer::Precision;
 use mercer::denoise::Image;
-use mercer::upscale::Upscaler;
+use mercer::upscale::{Upscaler, magnification};
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 
@@ -34,6 +34,8 @@ pub(crate) fn upscale<'py>(
     let upscaler = settings.bandwidth.into_iter().fold(upscaler, Upscaler::bandwidth);
     let upscaler = settings.threads.into_iter().fold(upscaler, Upscaler::threads);
     let found = run_through(py, None, None, move |watch| {
+        // Learning takes long, and this is known before.
+        magnification(large, small)?;
         let space = upscaler.learn(&known, large, watch)?;
         let enlarge = |i: usize| {
             let image = Image::new(images.row(i).iter().copied().collect(), small.0, small.1, small.2)?;

@@ -183,6 +183,10 @@ fn settings_and_pictures_that_cannot_be_used_are_named() {
         ),
         (message(Denoiser::new().noise(-1.0), small), "`noise` must be a number that is not negative, but it is -1"),
         (message(Denoiser::new().bandwidth(0.0), small), "`bandwidth` must be a positive number, but it is 0"),
+        (
+            message(Denoiser::new().bandwidth(1e-300), small),
+            "`bandwidth` must be between 1e-153 and 1e153, so that gamma = 1 / (2 bandwidth²) is a number, but it is 1e-300",
+        ),
         (message(Denoiser::new().threshold(f64::NAN), small), "`threshold` must be a positive number, but it is NaN"),
         (message(Denoiser::new().n_landmarks(1), small), "`n_landmarks` must be at least 2, but it is 1"),
         (message(Denoiser::new().threads(0), small), "`threads` must be at least 1, but it is 0"),
@@ -202,6 +206,19 @@ fn settings_and_pictures_that_cannot_be_used_are_named() {
     ] {
         assert_eq!(found, expected);
     }
+    let square = Image::new(with_noise(&scene(8, 8, 1), 0.1, 1), 8, 8, 1).unwrap();
+    let found = Denoiser::new().image(&square, Grid::default(), &Watch::new()).err().unwrap().to_string();
+    assert_eq!(
+        found,
+        "`patch` must be less than the sides of the picture (8 pixels both), or there is one patch, but it is 8"
+    );
+    let rows = Points::from_f64(with_noise(&scene(9, 4, 1), 0.1, 1), 9, 4).unwrap();
+    let found = Denoiser::new().rows(&rows, 9, &Watch::new()).err().unwrap().to_string();
+    assert_eq!(
+        found,
+        "`window` must be at least 1 and less than the number of rows (9), or there is one window, but it is 9"
+    );
+    assert!(Denoiser::new().rows(&rows, 8, &Watch::new()).is_ok(), "of two windows there are components");
     assert!(matches!(
         Image::new(vec![0.0, f64::NAN, 0.0, 0.0], 2, 2, 1),
         Err(Error::NotFinite { row: 0, column: 1, .. })

@@ -42,9 +42,10 @@ pub(crate) struct FilterArgs {
 #[command(
     override_usage = "mercer denoise [OPTIONS] <IMAGE> <OUT>",
     after_help = "\
-Kernel PCA of the patches of a picture: scores that are not larger than noise are set to zero, and what
-is left is put together again. Grey or colour (all channels of a patch together), of 8 or 16 bits. Levels are
-those of the file: up to 255, or up to 65535. Transparency is not touched.
+Kernel PCA of the patches of a picture: scores that are not larger than noise
+are set to zero, and what is left is put together again. Grey or colour (all
+channels of a patch together), of 8 or 16 bits. Levels are those of the file:
+up to 255, or up to 65535. Transparency is not touched.
 
 Example:
   mercer denoise noisy.png -o clean.png"
@@ -87,9 +88,11 @@ impl DenoiseArgs {
 /// Arguments of `mercer denoise-rows`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Kernel PCA of rows that follow one another in time, such as the frames of a motion: components that rows
-spread over no farther than noise does are left out, scores that are not larger than noise are set to
-zero, and rows are made from what is left. Columns should be measured in the same units, or use --standardize.
+Kernel PCA of rows that follow one another in time, such as the frames of a
+motion: components that rows spread over no farther than noise does are left
+out, scores that are not larger than noise are set to zero, and rows are made
+from what is left. Columns should be measured in the same units, or use
+--standardize.
 
 Example:
   mercer denoise-rows points.csv --drop half --noise 0.05 -o clean.csv")]

@@ -10,9 +10,12 @@ use super::values::{ImageSize, Pixels};
 /// Arguments of `mercer upscale`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Learns from pictures of a kind (faces, digits), all aligned and of one size, what they look like, and makes
-small pictures of that kind as large as those: each is projected on the components of the known ones, and
-what is then missing of it is added. Sides must be the same whole share of those of the known pictures.
+Learns from pictures of a kind (faces, digits), all aligned and of one size,
+what they look like, and makes small pictures of that kind as large as those:
+each is projected on the components of the known ones, and what is then
+missing of it is added. A picture of another kind gets details of the known
+one, too. Sides must be the same whole share of those of the known pictures.
+All have 8 bits and no transparency.
 
 Example:
   mercer upscale known small.png -o large")]

@@ -103,7 +103,9 @@ pub(super) fn status(record: &DenoiseRecord, session: &mut Session<'_>) -> ExitS
     if missed == 0 {
         return ExitStatus::Done;
     }
-    session.warn(format!("{missed} of {} points did not converge", record.n_points));
+    // Every point has one in every pass.
+    let all = record.n_points * if record.refined { 2 } else { 1 };
+    session.warn(format!("{missed} of {all} pre-images did not converge"));
     ExitStatus::NotConverged
 }
 

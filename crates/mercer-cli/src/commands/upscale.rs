@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use mercer::denoise::{Image, snr};
-use mercer::upscale::{PictureSpace, Upscaler, enlarged};
+use mercer::upscale::{PictureSpace, Upscaler, enlarged, magnification};
 use serde::Serialize;
 
 use super::learn::watched_in;
 use super::session::{Session, is_same_file, threads};
 use crate::args::{ColumnName, DataArgs, ImageSize, Pixels, UpscaleArgs};
 use crate::failure::{ExitStatus, Failure, InputError, Result};
-use crate::input::{Data, Depth, Picture, read_picture};
+use crate::input::{Data, Depth, Picture, read_kind, read_picture};
 use crate::output::{self, PictureFormat, as_written};
 use crate::records::Common;
 
@@ -94,6 +94,7 @@ pub(super) fn run(args: &UpscaleArgs) -> Result<ExitStatus> {
     let size = size_of(&known, args)?;
     let channels = if args.pixels == Some(Pixels::Color) { 3 } else { 1 };
     let shape = (size.height as usize, size.width as usize, channels);
+    tasks.iter().try_for_each(|task| task.check(shape))?;
 
     let settings = upscaler(args);
     let space = session.timed("fit", |session| {
@@ -161,12 +162,15 @@ fn check_place(args: &UpscaleArgs) -> Result<()> {
     }
 }
 
-/// Refuses to replace a known picture, wherever a list has it from.
+/// Refuses known pictures of which something would not be learned, and to replace one, wherever a list has it from.
 fn check_known(known: &Data, args: &UpscaleArgs, tasks: &[Task]) -> Result<()> {
     let folder = folder_of(args);
-    let names = known.ids.iter().flat_map(|ids| &ids.values);
     let existing: Vec<&Task> = tasks.iter().filter(|task| task.output.exists()).collect();
-    for path in names.map(|name| folder.join(name)).filter(|_| !existing.is_empty()) {
+    let names = known.ids.iter().flat_map(|ids| &ids.values);
+    // Names that are no text were not kept as they are.
+    for path in names.map(|name| folder.join(name)).filter(|path| path.exists()) {
+        let kind = read_kind(&path)?;
+        require_plain(&path, kind.depth, kind.has_alpha)?;
         if let Some(task) = existing.iter().find(|task| is_same_file(&task.output, &path)) {
             let output = task.output.display();
             return Err(Failure::usage(format!("{output} is a known picture: it would be replaced")));
@@ -207,12 +211,18 @@ fn tasks(args: &UpscaleArgs, outputs: Vec<PathBuf>) -> Result<Vec<Task>> {
 /// A picture of 8 bits without transparency.
 fn usable(path: &Path) -> Result<Picture> {
     let picture = read_picture(path)?;
-    let what = match (&picture.alpha, picture.depth) {
-        (Some(_), _) => "transparency",
-        (None, Depth::Sixteen) => "16 bits",
-        (None, Depth::Eight) => return Ok(picture),
+    require_plain(path, picture.depth, picture.alpha.is_some())?;
+    Ok(picture)
+}
+
+/// Refuses what is not learned from known pictures.
+fn require_plain(path: &Path, depth: Depth, has_alpha: bool) -> Result<()> {
+    let what = match (has_alpha, depth) {
+        (true, _) => "transparency",
+        (false, Depth::Sixteen) => "16 bits",
+        (false, Depth::Eight) => return Ok(()),
     };
-    let problem = format!("the picture has {what}, which known pictures do not tell of");
+    let problem = format!("the picture has {what}, which is not learned from known pictures");
     Err(InputError::new(&path.display().to_string(), problem)
         .hint("save it with 8 bits and without transparency")
         .into())
@@ -228,24 +238,37 @@ fn size_of(known: &Data, args: &UpscaleArgs) -> Result<ImageSize> {
     Ok(ImageSize { width: colors.width() as u32, height: colors.height() as u32 })
 }
 
+impl Task {
+    /// Refuses a picture that cannot be made as large as the known ones, before these are learned from.
+    fn check(&self, shape: (usize, usize, usize)) -> Result<()> {
+        let small = &self.small.colors;
+        let wrong = |problem: String| Failure::from(InputError::new(&self.name, problem));
+        let (height, width, channels) = shape;
+        if small.channels() != channels {
+            let known = if channels == 1 { "grey" } else { "color" };
+            return Err(wrong(format!(
+                "the picture is {}, but known pictures are taken as {known}: see --pixels",
+                self.small.shape()
+            )));
+        }
+        magnification(shape, (small.height(), small.width(), small.channels())).map_err(|error| match error {
+            mercer::Error::InvalidParameter { requirement, value, .. } => {
+                wrong(format!("the picture is {value}, but it must be {requirement}"))
+            }
+            other => other.into(),
+        })?;
+        match &self.large {
+            Some(large) if (large.colors.height(), large.colors.width(), large.colors.channels()) != shape => {
+                Err(wrong(format!("its reference is {}, but known pictures are {width}x{height}", large.shape())))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 fn enlarge(task: &Task, space: &PictureSpace, session: &Session<'_>) -> Result<(PictureBody, Image)> {
     let small = &task.small.colors;
-    let wrong = |problem: String| Failure::from(InputError::new(&task.name, problem));
-    let (height, width, channels) = space.shape();
-    if small.channels() != channels {
-        let known = if channels == 1 { "grey" } else { "color" };
-        return Err(wrong(format!(
-            "the picture is {}, but known pictures are taken as {known}: see --pixels",
-            task.small.shape()
-        )));
-    }
-    let found = watched_in(session, &task.name, None, |watch| space.upscale(small, watch));
-    let (found, _) = found.map_err(|failure| match failure {
-        Failure::Library(mercer::Error::InvalidParameter { name: "image", requirement, value }) => {
-            wrong(format!("the picture is {value}, but it must be {requirement}"))
-        }
-        other => other,
-    })?;
+    let (found, _) = watched_in(session, &task.name, None, |watch| space.upscale(small, watch))?;
     let mut body = PictureBody {
         image: task.name.clone(),
         output: task.output.display().to_string(),
@@ -256,13 +279,9 @@ fn enlarge(task: &Task, space: &PictureSpace, session: &Session<'_>) -> Result<(
         snr_interpolated: None,
     };
     if let Some(large) = &task.large {
-        let clean = &large.colors;
-        if (clean.height(), clean.width(), clean.channels()) != (height, width, channels) {
-            return Err(wrong(format!("its reference is {}, but known pictures are {width}x{height}", large.shape())));
-        }
         let decibel = |image| {
             let written: Vec<f64> = as_written(image, Depth::Eight).into_iter().map(f64::from).collect();
-            snr(clean.values(), &written).map(|snr| snr.is_finite().then_some(snr))
+            snr(large.colors.values(), &written).map(|snr| snr.is_finite().then_some(snr))
         };
         body.snr = decibel(&found.image)?;
         body.snr_interpolated = decibel(&enlarged(small, found.factor)?)?;

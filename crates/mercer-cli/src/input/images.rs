@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use image::{DynamicImage, ImageError, ImageReader, Limits};
+use image::{ColorType, DynamicImage, ImageDecoder, ImageError, ImageReader, Limits};
 use rayon::prelude::*;
 
 use super::array::Array;
@@ -184,13 +184,31 @@ impl Images<'_> {
     }
 }
 
-/// Decodes a picture, in bounded memory.
+/// Decodes a picture, in bounded memory, and turns it as the file says that its camera was held.
 pub(super) fn open(path: &Path) -> std::result::Result<DynamicImage, ImageError> {
+    let mut decoder = decoder(path)?;
+    let orientation = decoder.orientation()?;
+    let mut image = DynamicImage::from_decoder(decoder)?;
+    image.apply_orientation(orientation);
+    Ok(image)
+}
+
+/// What a pixel of a picture is, which its first bytes tell.
+pub(super) fn color_of(path: &Path) -> std::result::Result<ColorType, ImageError> {
+    Ok(decoder(path)?.color_type())
+}
+
+/// What decodes a picture, in bounded memory.
+fn decoder(path: &Path) -> std::result::Result<impl ImageDecoder, ImageError> {
     let mut reader = ImageReader::open(path)?.with_guessed_format()?;
     let mut limits = Limits::default();
     limits.max_alloc = Some(DECODING_BYTES);
-    reader.limits(limits);
-    reader.decode()
+    // Some decoders are given limits when they are made, others afterwards; none counts the pixels that come out.
+    reader.limits(limits.clone());
+    let mut decoder = reader.into_decoder()?;
+    limits.reserve(decoder.total_bytes())?;
+    decoder.set_limits(limits)?;
+    Ok(decoder)
 }
 
 #[cfg(test)]

@@ -57,32 +57,59 @@ pub(crate) fn read_picture(path: &Path) -> Result<Picture> {
     if path.is_dir() {
         return Err(InputError::new(&name, "this is a directory").hint("give the name of a picture").into());
     }
-    let image = images::open(path).map_err(|error| match error {
+    let image = images::open(path).map_err(|error| unreadable(path, error))?;
+    from_decoded(&name, &image)
+}
+
+/// What can be told of a picture without its pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PictureKind {
+    pub(crate) depth: Depth,
+    pub(crate) channels: usize,
+    pub(crate) has_alpha: bool,
+}
+
+/// Reads of what kind a picture is, without decoding it.
+pub(crate) fn read_kind(path: &Path) -> Result<PictureKind> {
+    let color = images::color_of(path).map_err(|error| unreadable(path, error))?;
+    PictureKind::of(&path.display().to_string(), color)
+}
+
+impl PictureKind {
+    fn of(name: &str, color: ColorType) -> Result<Self> {
+        let (depth, channels, has_alpha) = match color {
+            ColorType::L8 => (Depth::Eight, 1, false),
+            ColorType::La8 => (Depth::Eight, 1, true),
+            ColorType::Rgb8 => (Depth::Eight, 3, false),
+            ColorType::Rgba8 => (Depth::Eight, 3, true),
+            ColorType::L16 => (Depth::Sixteen, 1, false),
+            ColorType::La16 => (Depth::Sixteen, 1, true),
+            ColorType::Rgb16 => (Depth::Sixteen, 3, false),
+            ColorType::Rgba16 => (Depth::Sixteen, 3, true),
+            other => {
+                let problem = format!("pixels of the kind {other:?} cannot be used");
+                return Err(InputError::new(name, problem).hint("save it with 8 or 16 bits per channel").into());
+            }
+        };
+        Ok(Self { depth, channels, has_alpha })
+    }
+}
+
+/// Why a picture could not be read.
+fn unreadable(path: &Path, error: ImageError) -> Failure {
+    let name = path.display().to_string();
+    match error {
         ImageError::IoError(source) if source.kind() != std::io::ErrorKind::UnexpectedEof => {
             Failure::file("reading", path)(source)
         }
         ImageError::IoError(_) => InputError::new(&name, "the picture is truncated").hint(super::MAKE_AGAIN).into(),
         other => InputError::new(&name, format!("the file cannot be read as a picture: {other}")).into(),
-    })?;
-    from_decoded(&name, &image)
+    }
 }
 
 fn from_decoded(name: &str, image: &DynamicImage) -> Result<Picture> {
     let (height, width) = (image.height() as usize, image.width() as usize);
-    let (depth, channels, has_alpha) = match image.color() {
-        ColorType::L8 => (Depth::Eight, 1, false),
-        ColorType::La8 => (Depth::Eight, 1, true),
-        ColorType::Rgb8 => (Depth::Eight, 3, false),
-        ColorType::Rgba8 => (Depth::Eight, 3, true),
-        ColorType::L16 => (Depth::Sixteen, 1, false),
-        ColorType::La16 => (Depth::Sixteen, 1, true),
-        ColorType::Rgb16 => (Depth::Sixteen, 3, false),
-        ColorType::Rgba16 => (Depth::Sixteen, 3, true),
-        other => {
-            let problem = format!("pixels of the kind {other:?} cannot be used");
-            return Err(InputError::new(name, problem).hint("save it with 8 or 16 bits per channel").into());
-        }
-    };
+    let PictureKind { depth, channels, has_alpha } = PictureKind::of(name, image.color())?;
     let numbers: Vec<u16> = match depth {
         Depth::Eight => image.as_bytes().iter().map(|&x| u16::from(x)).collect(),
         Depth::Sixteen => image.as_bytes().chunks_exact(2).map(|x| u16::from_ne_bytes([x[0], x[1]])).collect(),

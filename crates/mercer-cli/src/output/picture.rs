@@ -56,7 +56,8 @@ pub(crate) fn write_picture(path: &Path, format: PictureFormat, colors: &Image, 
     let mut bytes = Cursor::new(Vec::new());
     let outcome: ImageResult<()> = match format {
         PictureFormat::Png => image.write_to(&mut bytes, ImageFormat::Png),
-        PictureFormat::Jpeg => JpegEncoder::new_with_quality(&mut bytes, QUALITY).encode_image(&image),
+        // The encoder's own method for images takes the pixels of this one for colours, grey or not.
+        PictureFormat::Jpeg => image.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, QUALITY)),
     };
     outcome.map_err(|error| Failure::usage(format!("{} cannot be written: {error}", path.display())))?;
     write_bytes(path, &bytes.into_inner())

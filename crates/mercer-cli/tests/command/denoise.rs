@@ -128,6 +128,18 @@ fn jpeg_goes_in_and_out() {
 }
 
 #[test]
+fn a_grey_picture_that_is_written_as_jpeg_stays_grey() {
+    let directory = directory();
+    directory.run("denoise noisy.png -o out.jpg").done();
+    let out = open(&directory, "out.jpg");
+    assert_eq!((out.width(), out.height(), out.color()), (48, 40, image::ColorType::L8));
+    directory.run("denoise noisy.png -o out.png").done();
+    let exact = open(&directory, "out.png").to_luma8();
+    let mean = out.to_luma8().iter().zip(exact.iter()).map(|(a, b)| f64::from(a.abs_diff(*b))).sum::<f64>() / 1920.0;
+    assert!(mean < 3.0, "levels differ by {mean:.1} from those of the same picture as PNG");
+}
+
+#[test]
 fn what_cannot_be_denoised_is_named_and_leaves_nothing() {
     let directory = directory();
     directory.write("text.png", "no picture");
@@ -137,8 +149,14 @@ fn what_cannot_be_denoised_is_named_and_leaves_nothing() {
     GrayAlphaImage::new(20, 20).save(directory.path("alpha.png")).unwrap();
     ImageBuffer::<Luma<u16>, Vec<u16>>::new(20, 20).save(directory.path("deep.png")).unwrap();
     GrayImage::new(48, 40).save(directory.path("constant.png")).unwrap();
+    GrayImage::from_fn(8, 8, |x, y| Luma([level(x, y, 0, true)])).save(directory.path("one-patch.png")).unwrap();
     for (words, message) in [
         ("small.png -o out.png", "--patch must be at most the smaller side of the picture (5 pixels), but it is 8"),
+        (
+            "one-patch.png -o out.png",
+            "--patch must be less than the sides of the picture (8 pixels both), or there is one patch, but it is 8",
+        ),
+        ("noisy.png -o out.png --bandwidth 1e-300", "--bandwidth must be between 1e-153 and 1e153, so that gamma"),
         ("noisy.png -o out.gif", "out.gif does not say which format to write"),
         ("noisy.png -o noisy.png", "noisy.png is the picture: it would be replaced"),
         ("none.png -o out.png", "none.png: no such file or directory"),
@@ -205,13 +223,28 @@ fn rows_get_better_and_windows_help() {
 }
 
 #[test]
+fn pre_images_that_did_not_converge_are_counted_among_those_of_both_passes() {
+    let directory = motions();
+    // Halfway between two windows, which is all there is beside noise, a kernel as wide as this has a flat top that no search comes to the end of.
+    let outcome = directory.run("denoise-rows noisy.csv --id frame --window 89 -o out.csv");
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("warning: 4 of 4 pre-images did not converge"), "{}", outcome.stderr);
+    let once = directory.run("denoise-rows noisy.csv --id frame --window 89 --no-refine -o out.csv");
+    assert!(once.stderr.contains("warning: 2 of 2 pre-images did not converge"), "{}", once.stderr);
+}
+
+#[test]
 fn rows_that_cannot_be_denoised_are_named_and_leave_nothing() {
     let directory = motions();
     directory.write("short.csv", "1,2\n3,4\n");
     directory.write("other.csv", "1,2\n3,4\n5,6\n7,8\n");
     for (words, message) in [
-        ("noisy.csv --window 0", "--window must be between 1 and the number of rows (90), but it is 0"),
-        ("noisy.csv --window 91", "--window must be between 1 and the number of rows (90), but it is 91"),
+        ("noisy.csv --window 0", "--window must be at least 1 and less than the number of rows (90)"),
+        (
+            "noisy.csv --window 90",
+            "--window must be at least 1 and less than the number of rows (90), or there is one window, but it is 90",
+        ),
+        ("noisy.csv --bandwidth 1e-300", "--bandwidth must be between 1e-153 and 1e153, so that gamma"),
         ("short.csv", "short.csv: kernel PCA needs at least 3 rows, but there are 2"),
         ("noisy.csv --sample 10", "--sample is not for denoise-rows"),
         (

@@ -1,6 +1,6 @@
 //! `mercer upscale`.
 
-use image::{GrayAlphaImage, GrayImage, Luma, RgbImage};
+use image::{GrayAlphaImage, GrayImage, ImageBuffer, Luma, RgbImage};
 use serde_json::Value;
 
 use super::support::Directory;
@@ -82,12 +82,40 @@ fn what_cannot_be_made_larger_is_named() {
         ("none one.png -o out", "none"),
         ("known one.png -o out -n 61", "--n-components must be between 1 and the number of samples (60), but it is 61"),
         ("known one.png -o out --bandwidth 0", "--bandwidth must be a positive number, but it is 0"),
+        ("known one.png -o out --bandwidth 1e-200", "--bandwidth must be between 1e-153 and 1e153, so that gamma"),
     ] {
         let outcome = directory.run(&format!("upscale {words}"));
         assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
         assert!(outcome.stderr.contains(message), "{words}: {}", outcome.stderr);
     }
     assert!(!directory.path("out").exists(), "a folder is left behind");
+}
+
+#[test]
+fn known_pictures_of_which_something_would_not_be_learned_are_refused_as_small_ones_are() {
+    let directory = directory();
+    for folder in ["clear", "deep"] {
+        std::fs::create_dir(directory.path(folder)).unwrap();
+        disc(3.0).save(directory.path(&format!("{folder}/a.png"))).unwrap();
+    }
+    GrayAlphaImage::new(24, 18).save(directory.path("clear/b.png")).unwrap();
+    ImageBuffer::<Luma<u16>, Vec<u16>>::new(24, 18).save(directory.path("deep/b.png")).unwrap();
+    for (folder, what) in [("clear", "transparency"), ("deep", "16 bits")] {
+        let outcome = directory.run(&format!("upscale {folder} one.png -o out"));
+        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+        let message = format!("b.png: the picture has {what}, which is not learned from known pictures");
+        assert!(outcome.stderr.contains(&message), "{}", outcome.stderr);
+    }
+    assert!(!directory.path("out").exists(), "a folder is left behind");
+}
+
+#[test]
+fn a_wrong_small_picture_is_told_before_anything_is_learned() {
+    let directory = directory();
+    GrayImage::new(7, 6).save(directory.path("odd.png")).unwrap();
+    // What is wrong with the settings is found where learning begins.
+    let outcome = directory.run("upscale known one.png odd.png -o out -n 61");
+    assert!(outcome.stderr.contains("odd.png: the picture is 7x6, but it must be"), "{}", outcome.stderr);
 }
 
 #[test]

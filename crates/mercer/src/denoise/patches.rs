@@ -86,6 +86,10 @@ impl Patches {
             let requirement = format!("at most the smaller side of the picture ({side} pixels)");
             return Err(Error::invalid("patch", requirement, grid.size));
         }
+        if image.height() == grid.size && image.width() == grid.size {
+            let requirement = format!("less than the sides of the picture ({side} pixels both), or there is one patch");
+            return Err(Error::invalid("patch", requirement, grid.size));
+        }
         Ok(Self {
             shape: (grid.size, grid.size),
             width: image.width(),
@@ -118,8 +122,12 @@ impl Patches {
     /// Every `window` consecutive rows of a picture that is one pixel wide.
     pub(super) fn windows(image: &Image, window: usize) -> Result<Self> {
         let n = image.height();
-        if window == 0 || window > n {
-            return Err(Error::invalid("window", format!("between 1 and the number of rows ({n})"), window));
+        if n < 2 {
+            return Err(Error::TooFewRows { needed: 2, found: n });
+        }
+        if window == 0 || window >= n {
+            let requirement = format!("at least 1 and less than the number of rows ({n}), or there is one window");
+            return Err(Error::invalid("window", requirement, window));
         }
         Ok(Self {
             shape: (window, 1),
@@ -244,7 +252,7 @@ pub(super) mod tests {
 
     #[test]
     fn patches_that_were_not_changed_overlap_to_the_picture() {
-        for (height, width, channels, size, stride) in [(9, 13, 1, 4, 3), (8, 8, 3, 8, 1), (7, 20, 3, 5, 5)] {
+        for (height, width, channels, size, stride) in [(9, 13, 1, 4, 3), (8, 9, 3, 8, 1), (7, 20, 3, 5, 5)] {
             let image = image(height, width, channels);
             let patches = Patches::squares(&image, Grid::new(size, stride).unwrap()).unwrap();
             let (points, _) = patches.take(&image, 0..patches.len()).unwrap();
@@ -259,9 +267,9 @@ pub(super) mod tests {
     #[test]
     fn windows_that_were_not_changed_overlap_to_the_rows() {
         for window in [1, 3, 7] {
-            let image = image(7, 1, 4);
+            let image = image(8, 1, 4);
             let patches = Patches::windows(&image, window).unwrap();
-            assert_eq!((patches.len(), patches.n_features()), (8 - window, 4 * window));
+            assert_eq!((patches.len(), patches.n_features()), (9 - window, 4 * window));
             check_overlap(&image, &patches);
         }
     }

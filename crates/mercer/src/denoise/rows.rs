@@ -63,8 +63,8 @@ impl Denoiser {
         rows.check_finite()?;
         let (n, d) = (rows.n_samples(), rows.n_features());
         let image = Image::new(rows.rows(0..n).to_f64(), n, 1, d)?;
-        let patches = Patches::windows(&image, window)?;
         let noise = self.noise_or(|| row_noise(rows))?;
+        let patches = Patches::windows(&image, window)?;
         // The first component that is learned from as many points of nothing but noise is so many times longer than the noise itself.
         let of_noise = 1.0 + (patches.n_features() as f64 / patches.len() as f64).sqrt();
         let least_spread = LEAST_SPREAD * of_noise;

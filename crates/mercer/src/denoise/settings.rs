@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Moments, Points};
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, gamma_of};
 use crate::model::Model;
 use crate::nystrom::{Landmarks, Nystrom, NystromPca};
 use crate::watch::{Threads, Watch};
@@ -116,7 +116,7 @@ impl Denoiser {
             return Err(Error::invalid("noise", "a number that is not negative", noise));
         }
         if let Some(bandwidth) = self.bandwidth {
-            Error::require_positive("bandwidth", bandwidth)?;
+            gamma_of(bandwidth)?;
         }
         if let Some(threshold) = self.threshold {
             Error::require_positive("threshold", threshold)?;
@@ -179,7 +179,7 @@ impl Denoiser {
         let bandwidth = self.bandwidth.unwrap_or(width * spread);
         let landmarks = self.n_landmarks.unwrap_or(LEAST_LANDMARKS.max(LANDMARKS_PER_FEATURE * d)).min(n);
         let components = self.n_components.unwrap_or(rank.min(landmarks).min(n - 1));
-        let nystrom = Nystrom::new(Kernel::gaussian(0.5 / (bandwidth * bandwidth))?)
+        let nystrom = Nystrom::new(Kernel::gaussian(gamma_of(bandwidth)?)?)
             .landmarks(Landmarks::Uniform)
             .n_landmarks(landmarks)
             .threads(self.n_threads())

@@ -35,7 +35,7 @@ pub use rational_quadratic::RationalQuadratic;
 pub(crate) use raw::{Raw, with_raw};
 pub use sigmoid::Sigmoid;
 pub use spec::{KernelSpec, Width};
-pub(crate) use spec::{pair_scalars, too_far_apart};
+pub(crate) use spec::{gamma_of, pair_scalars, too_far_apart};
 
 use crate::error::{Error, Result};
 

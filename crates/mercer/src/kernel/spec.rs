@@ -212,15 +212,7 @@ impl KernelSpec {
             Width::OnePerFeature => Ok(1.0 / d),
             Width::Gamma(gamma) => Ok(gamma),
             Width::Auto => Ok(1.0),
-            Width::Bandwidth(sigma) => {
-                Error::require_positive("bandwidth", sigma)?;
-                let gamma = 0.5 / (sigma * sigma);
-                if gamma > 0.0 && gamma.is_finite() {
-                    return Ok(gamma);
-                }
-                let requirement = "between 1e-153 and 1e153, so that gamma = 1 / (2 bandwidth²) is a number";
-                Err(Error::invalid("bandwidth", requirement, short(sigma)))
-            }
+            Width::Bandwidth(sigma) => gamma_of(sigma),
             Width::Scale => {
                 let variance = Moments::of(points).total_variance();
                 if variance == 0.0 {
@@ -241,6 +233,21 @@ impl KernelSpec {
             }),
         }
     }
+}
+
+/// The `gamma` of a bandwidth.
+///
+/// # Errors
+///
+/// If the bandwidth is not positive, or so small or large that there is none.
+pub(crate) fn gamma_of(bandwidth: f64) -> Result<f64> {
+    Error::require_positive("bandwidth", bandwidth)?;
+    let gamma = 0.5 / (bandwidth * bandwidth);
+    if gamma > 0.0 && gamma.is_finite() {
+        return Ok(gamma);
+    }
+    let requirement = "between 1e-153 and 1e153, so that gamma = 1 / (2 bandwidth²) is a number";
+    Err(Error::invalid("bandwidth", requirement, short(bandwidth)))
 }
 
 /// The inverse width of what `gamma` multiplies.

@@ -4,7 +4,7 @@ use super::resize::{enlarged, reduced};
 use crate::data::{Moments, Points};
 use crate::denoise::Image;
 use crate::error::{Error, Result};
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, gamma_of};
 use crate::model::{KernelPca, Model};
 use crate::preimage::{Preimage, PreimageMethod};
 use crate::watch::Watch;
@@ -98,9 +98,8 @@ impl Upscaler {
             None if spread > 0.0 => RELATIVE_WIDTH * spread,
             None => return Err(Error::NoVariance { n_samples: n }),
         };
-        Error::require_positive("bandwidth", bandwidth)?;
         let components = self.n_components.unwrap_or((n / PICTURES_PER_COMPONENT).clamp(1, COMPONENTS));
-        let pca = KernelPca::new(Kernel::gaussian(0.5 / (bandwidth * bandwidth))?).n_components(components);
+        let pca = KernelPca::new(Kernel::gaussian(gamma_of(bandwidth)?)?).n_components(components);
         let pca = self.threads.into_iter().fold(pca, KernelPca::threads);
         let model = pca.fit_watched(pictures, watch)?;
         Ok(PictureSpace { model, shape: (height, width, channels), threads: self.threads })
@@ -152,8 +151,8 @@ pub struct Upscaled {
     pub factor: usize,
     /// Whether its pre-image converged.
     pub converged: bool,
-    /// The root of the mean square that the projection differed from the small picture by, before that was added: large for a picture of another
-    /// kind.
+    /// The root of the mean square that the projection differed from the small picture by, before that was added: large for a picture that is brighter or
+    /// darker than all known ones. It does not tell whether a picture is of the known kind: one of another kind gets details of the known one all the same.
     pub mismatch: f64,
 }
 
@@ -174,7 +173,7 @@ impl PictureSpace {
     ///
     /// If the picture has other channels, or its sides are not the same whole share (a half, a third) of those pictures', or the run was stopped.
     pub fn upscale(&self, small: &Image, watch: &Watch<'_>) -> Result<Upscaled> {
-        let factor = self.factor(small)?;
+        let factor = magnification(self.shape, (small.height(), small.width(), small.channels()))?;
         let (height, width, channels) = self.shape;
         let start = Points::from_f64(enlarged(small, factor)?.values().to_vec(), 1, height * width * channels)?;
         let preimage = Preimage::new(PreimageMethod::FixedPoint).tolerance(TOLERANCE);
@@ -193,21 +192,36 @@ impl PictureSpace {
             mismatch,
         })
     }
+}
 
-    /// How many times larger a picture becomes.
-    fn factor(&self, small: &Image) -> Result<usize> {
-        let (height, width, channels) = self.shape;
-        if small.channels() != channels {
-            let requirement = format!("of {channels} channels, as those learned from");
-            return Err(Error::invalid("image", requirement, small.channels()));
-        }
-        let factor = height / small.height();
-        if factor < 2 || small.height() * factor != height || small.width() * factor != width {
-            let requirement = format!("a half, a third, ... of {width}x{height} pixels along both sides");
-            return Err(Error::invalid("image", requirement, format!("{}x{}", small.width(), small.height())));
-        }
-        Ok(factor)
+/// How many times larger the known pictures are than a small one; both shapes are height, width and channels.
+///
+/// ```
+/// use mercer::upscale::magnification;
+///
+/// assert_eq!(magnification((48, 36, 1), (16, 12, 1))?, 3);
+/// assert!(magnification((48, 36, 1), (16, 18, 1)).is_err(), "other shares of the sides");
+/// assert!(magnification((48, 36, 1), (16, 12, 3)).is_err(), "other channels");
+/// # Ok::<(), mercer::Error>(())
+/// ```
+///
+/// # Errors
+///
+/// If their channels differ, or the sides of the small one are not the same whole share (a half, a third) of those of the known ones.
+pub fn magnification(
+    (height, width, channels): (usize, usize, usize),
+    (small_height, small_width, small_channels): (usize, usize, usize),
+) -> Result<usize> {
+    if small_channels != channels {
+        let requirement = format!("of {channels} channels, as those learned from");
+        return Err(Error::invalid("image", requirement, small_channels));
     }
+    let factor = height.checked_div(small_height).unwrap_or(0);
+    if factor < 2 || small_height * factor != height || small_width.checked_mul(factor) != Some(width) {
+        let requirement = format!("a half, a third, ... of {width}x{height} pixels along both sides");
+        return Err(Error::invalid("image", requirement, format!("{small_width}x{small_height}")));
+    }
+    Ok(factor)
 }
 
 fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {

@@ -1,6 +1,7 @@
 use std::path::Path;
 
-use image::{GrayImage, Luma};
+use image::codecs::jpeg::JpegEncoder;
+use image::{GrayImage, ImageEncoder, Luma};
 
 use super::*;
 use crate::args::DataArgs;
@@ -28,6 +29,32 @@ fn an_image_of_another_size_is_refused_by_name_or_resized() {
     let raw = read_with(directory.path(), &resized).unwrap();
     assert_eq!((raw.n_samples, raw.n_features), (3, 4));
     assert_eq!(raw.values.as_rows().to_f64()[..4], [0.0, 10.0, 100.0, 110.0]);
+}
+
+/// What a camera writes: one entry, the orientation.
+fn exif(orientation: u8) -> Vec<u8> {
+    let start = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0";
+    start.iter().copied().chain([orientation, 0, 0, 0, 0, 0, 0]).collect()
+}
+
+#[test]
+fn a_photo_is_turned_as_its_camera_was_held() {
+    // Dark on the left; what a turn makes of it.
+    let photo = GrayImage::from_fn(16, 8, |x, _| Luma([if x < 8 { 20 } else { 220 }]));
+    for (orientation, width, dark_first) in [(1, 16, true), (3, 16, false), (6, 8, true), (8, 8, false)] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut bytes = Vec::new();
+        let mut encoder = JpegEncoder::new_with_quality(&mut bytes, 100);
+        encoder.set_exif_metadata(exif(orientation)).unwrap();
+        photo.write_with_encoder(encoder).unwrap();
+        std::fs::write(directory.path().join("a.jpg"), bytes).unwrap();
+        let raw = read_with(directory.path(), &DataArgs::default()).unwrap();
+        let values = raw.values.as_rows().to_f64();
+        assert_eq!(open(&directory.path().join("a.jpg")).unwrap().width(), width, "{orientation}");
+        // At the top left, and at the bottom right.
+        let (first, last) = (values[0], values[127]);
+        assert_eq!((first < 100.0, last < 100.0), (dark_first, !dark_first), "{orientation}: {first}, {last}");
+    }
 }
 
 #[test]
