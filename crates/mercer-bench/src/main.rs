@@ -16,6 +16,7 @@ mod digit_sets;
 mod failure;
 mod figures;
 mod harness;
+mod history;
 mod machine;
 mod memory;
 mod plot;

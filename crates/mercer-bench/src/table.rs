@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::benchmarks::Benchmark;
 use crate::failure::{Failure, Result};
 use crate::figures;
+use crate::history;
 use crate::record::{Bar, Quantity, Ratio, Record, Table};
 
 /// What the page is made from, and where it goes.
@@ -20,7 +21,7 @@ pub(crate) struct TableOptions {
     /// The page with a few figures of all
     #[arg(long, value_name = "FILE", default_value = "README.md")]
     readme: PathBuf,
-    /// Write nothing; fail if a page is not what the records say
+    /// Write nothing; fail if a page is not what the records say, or a record is of a commit that the history does not have
     #[arg(long)]
     check: bool,
 }
@@ -57,6 +58,9 @@ pub(crate) fn run(options: &TableOptions) -> Result<()> {
     let records = entries.map(read).collect::<Result<Vec<_>>>()?;
     let readme = std::fs::read_to_string(&options.readme).map_err(Failure::file(&options.readme))?;
     let there: Vec<&Record> = records.iter().filter_map(|(_, record)| record.as_ref()).collect();
+    if options.check {
+        history::check(&options.records, &there)?;
+    }
     let bars = count_bars(there.iter().flat_map(|record| &record.findings.ratios));
     let readme = figures::insert(&readme, &options.readme, &there, bars)?;
     let mut made = vec![(options.page.clone(), page(&records)), (options.readme.clone(), readme)];
