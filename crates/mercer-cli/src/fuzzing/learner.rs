@@ -22,10 +22,7 @@ pub fn more_memory_of_a_learner(input: &[u8]) -> usize {
 ///
 /// If the learner contradicts itself, which is what fuzzing looks for.
 pub fn use_learner(mut learner: Learner) -> std::result::Result<(), String> {
-    let width = learner.n_features().unwrap_or(2);
-    let value = |i: usize| ((i * 7919) % 101) as f64 * 0.03 - 1.0;
-    let rows = Points::from_f64((0..40 * width).map(value).collect::<Vec<_>>(), 40, width)
-        .map_err(|error| error.to_string())?;
+    let rows = some_rows(40, learner.n_features().unwrap_or(2)).map_err(|error| error.to_string())?;
     let mut first = Ok(());
     let mut note = |result: mercer::Result<()>| {
         if first.is_ok() {
@@ -48,6 +45,12 @@ pub fn use_learner(mut learner: Learner) -> std::result::Result<(), String> {
         note(Learner::from_bytes(&bytes, None).map(drop));
     }
     first
+}
+
+/// Rows of numbers from -1 to 2, none like another.
+pub(super) fn some_rows(n: usize, width: usize) -> mercer::Result<Points> {
+    let value = |i: usize| ((i * 7919) % 101) as f64 * 0.03 - 1.0;
+    Points::from_f64((0..n * width).map(value).collect::<Vec<_>>(), n, width)
 }
 
 /// The same state with a digest that fits it; `None` if it is damaged so much that it has no place for one.

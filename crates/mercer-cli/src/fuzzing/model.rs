@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
+use faer::Mat;
+use mercer::autoencoder::{Codec, Sign};
 use mercer::online::OnlineKernelPca;
-use mercer::{AnyModel, ClusterModel, Model};
+use mercer::{AnyModel, Autoencoder, ClusterModel, Model};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::learner::use_learner;
+use super::learner::{some_rows, use_learner};
 
 /// Asks a model for all that can be asked of its kind.
 ///
@@ -21,7 +23,7 @@ use super::learner::use_learner;
 pub fn use_model(model: &AnyModel) -> Result<(), String> {
     match model {
         AnyModel::KernelPca(model) => use_components(model),
-        AnyModel::Autoencoder(_) => Ok(()),
+        AnyModel::Autoencoder(model) => use_autoencoder(model),
         AnyModel::Clusters(model) => use_clusters(model),
     }
 }
@@ -38,6 +40,20 @@ fn use_components(model: &Model) -> Result<(), String> {
     for settings in [settings.clone(), settings.budget(model.n_components() + 2)] {
         use_learner(settings.learner_from(model).map_err(|error| error.to_string())?)?;
     }
+    Ok(())
+}
+
+fn use_autoencoder(model: &Autoencoder) -> Result<(), String> {
+    let (model, said) = (model.clone().with_threads(1), |error: mercer::Error| error.to_string());
+    let point = some_rows(1, model.n_features()).map_err(said)?;
+    let codes = model.encode(&point).map_err(said)?;
+    // A sign that the coordinates decide knows no reference.
+    let reference = (model.sign() == Sign::Nearest).then_some(&point);
+    let again = model.decode(codes.as_ref(), reference).map_err(said)?;
+    let losses = model.losses(&point).map_err(said)?;
+    let is_finite = |numbers: &Mat<f64>| numbers.col_iter().all(|column| column.iter().all(|x| x.is_finite()));
+    assert!(is_finite(&codes) && is_finite(&again) && losses[0].is_finite(), "{codes:?} {again:?} {losses:?}");
+    assert_eq!((again.nrows(), again.ncols(), codes.ncols()), (1, model.n_features(), model.n_components()));
     Ok(())
 }
 

@@ -63,3 +63,18 @@ fn seeds_are_of_every_kind_of_stream() {
         assert_eq!(use_learner(learner), Ok(()));
     }
 }
+
+#[test]
+fn seeds_are_of_every_format_of_streams() {
+    let format = |bytes: &[u8]| {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        let state: serde_json::Value = serde_json::from_str(text.split_once('\n').unwrap().1).unwrap();
+        state["format_version"].as_u64().unwrap()
+    };
+    let (present, seeds) = (format(&large()), seeds("learner"));
+    let of_format = |wanted: u64| seeds.iter().filter(|bytes| format(bytes) == wanted).count();
+    assert!(of_format(present) >= 6, "seeds are of old formats: streams that go on from them write format {present}");
+    for older in 2..present {
+        assert!(of_format(older) > 0, "no seed is of format {older}, which is still read");
+    }
+}

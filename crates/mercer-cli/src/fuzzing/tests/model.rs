@@ -1,8 +1,13 @@
 //! Damaged model files, as they are and with a digest that fits the damage: behind it, what is read must be checked as well.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use mercer::AnyModel;
+use mercer::autoencoder::{AutoencoderKernelPca, Sign, SpanChoice};
+use mercer::data::Scaling;
+use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
+use mercer::{AnyModel, Kernel, KernelPca, Points, SpectralClustering};
+use serde_json::Value;
 
 use super::super::model::{sealed_model, use_model};
 use super::{seeds, torment};
@@ -37,5 +42,65 @@ fn a_seal_is_the_one_that_is_checked() {
         assert!(refused.to_string().ends_with("its contents do not match its digest"), "{refused}");
         let outcome = load(&path, &sealed_model(&altered).unwrap());
         assert!(outcome.is_ok(), "{:?}", outcome.err());
+    }
+}
+
+/// What tells one kind of model file from another: its entry, its format, its tensors, and how an autoencoder chooses signs.
+fn layout(bytes: &[u8]) -> BTreeSet<String> {
+    let length = usize::try_from(u64::from_le_bytes(*bytes.first_chunk().unwrap())).unwrap();
+    let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+    let (key, own) = header["__metadata__"].as_object().unwrap().iter().next().unwrap();
+    let own: Value = serde_json::from_str(own.as_str().unwrap()).unwrap();
+    let tensors = header.as_object().unwrap().keys().filter(|name| *name != "__metadata__").cloned();
+    let format = format!("{key} of format {}, sign {}", own["format_version"], own["sign"]);
+    tensors.chain([format]).collect()
+}
+
+/// The bytes of a small model of every kind, in the format that is written now.
+fn models_of_every_kind() -> Vec<(&'static str, Vec<u8>)> {
+    let values = vec![0.0, 0.0, 0.25, 0.5, 3.0, 2.0, 3.5, 2.25, 0.5, 0.25, 3.25, 2.5];
+    let points = Points::from_f64(values, 6, 2).unwrap();
+    let kernel = Kernel::gaussian(0.5).unwrap();
+    let scaling = || Scaling::uniform(0.5, 2).unwrap();
+    let over = || Nystrom::new(kernel.clone()).landmarks(Landmarks::Uniform).n_landmarks(3);
+    let model = KernelPca::new(kernel.clone()).n_components(1).fit(&points).unwrap();
+    let clusters = SpectralClustering::new(kernel.clone(), 2);
+    let codes = AutoencoderKernelPca::new(1).epochs(1);
+    let on_span = codes.clone().span(SpanChoice::Data).sign(Sign::Nonnegative);
+    let named = model.clone().with_feature_names(vec!["x".to_owned(), "y".to_owned()]).unwrap();
+    let scaled = clusters.clone().fit(&points).unwrap().with_scaling(scaling()).unwrap();
+    let over_landmarks = clusters.landmarks(over()).fit(&points).unwrap().with_scaling(scaling()).unwrap();
+    vec![
+        ("plain", model.to_bytes().unwrap()),
+        ("named", named.to_bytes().unwrap()),
+        ("standardized", model.with_scaling(scaling()).unwrap().to_bytes().unwrap()),
+        ("landmarks", NystromPca::new(over()).n_components(1).fit(&points).unwrap().to_bytes().unwrap()),
+        ("clusters", scaled.to_bytes().unwrap()),
+        ("clusters_over_landmarks", over_landmarks.to_bytes().unwrap()),
+        ("autoencoder", codes.fit(&points).unwrap().to_bytes().unwrap()),
+        ("autoencoder_span", on_span.fit(&points).unwrap().to_bytes().unwrap()),
+    ]
+}
+
+#[test]
+fn seeds_are_of_every_kind_of_model() {
+    let seeds: Vec<BTreeSet<String>> = seeds("model").iter().map(|bytes| layout(bytes)).collect();
+    for (kind, bytes) in models_of_every_kind() {
+        let layout = layout(&bytes);
+        assert!(seeds.contains(&layout), "{kind} models have {layout:?}, and no seed does");
+    }
+}
+
+#[test]
+fn seeds_of_models_can_be_used() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.mercer");
+    for bytes in seeds("model") {
+        std::fs::write(&path, bytes).unwrap();
+        let model = AnyModel::load(&path).unwrap();
+        // Some components cannot learn on, and say so.
+        if !matches!(model, AnyModel::KernelPca(_)) {
+            assert_eq!(use_model(&model), Ok(()));
+        }
     }
 }
