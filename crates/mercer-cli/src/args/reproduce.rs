@@ -11,9 +11,11 @@ use super::report::{ProgressArgs, ReportArgs};
 /// Arguments of `mercer reproduce`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints what a paper claims beside what came out, and whether they agree. In the output directory:
-NAME.md, a page of it; NAME.json, the record; and the figures. Nothing is downloaded: data files are
-read from --data, by names such as usps.npz and mnist.npz.
+Prints what a paper claims beside what came out, and whether they agree. In
+the output directory: NAME.md, a page of it; NAME.json, the record; and the
+figures. Nothing is downloaded: data files are read from --data, by names such
+as usps.npz and mnist.npz. docs/reproductions/README.md names all of them, and
+what they hold.
 
 Example:
   mercer reproduce toy-circles --out circles")]

@@ -130,4 +130,22 @@ mod tests {
         }
         assert!(pages > 0, "no page was found");
     }
+
+    /// Whoever has the command only finds out from there which files an experiment reads.
+    #[test]
+    fn every_experiment_and_every_set_is_in_the_index() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reproductions");
+        let index = std::fs::read_to_string(folder.join("README.md")).unwrap();
+        for experiment in crate::args::Experiment::ALL {
+            let name = experiment.name();
+            assert!(
+                index.contains(&format!("| `{name}` |")) && index.contains(&format!("[{name}.md]({name}.md)")),
+                "{name}"
+            );
+            assert!(folder.join(format!("{name}.md")).is_file(), "{name}");
+        }
+        for set in crate::UCI_SETS {
+            assert!(index.contains(&format!("`{set}`")), "{set}");
+        }
+    }
 }
