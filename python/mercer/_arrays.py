@@ -17,6 +17,9 @@ DTYPES = [np.float64, np.float32, np.uint8]
 # What nothing has to be made of.
 AS_IT_IS = "a C-ordered array of float64, float32 or uint8"
 
+# What gives results of most estimators a larger type.
+IN_DOUBLE = "fit to points in float64 or with precision='float64'"
+
 # Bytes of rows that are made dense, or scaled, at a time where only their results are wanted.
 _BLOCK = 64 << 20
 
@@ -94,21 +97,21 @@ def dense(X: Any, room: Room | None = None, name: str = "X") -> Any:
     return np.require(X, requirements=["C", "A"])
 
 
-def in_type(values: Any, dtype: Any, what: str) -> Any:
-    """Numbers of a model in the type that results have, or a ``ValueError`` where it has no room for them; ``what`` they are."""
+def in_type(values: Any, dtype: Any, what: str, larger: str = IN_DOUBLE) -> Any:
+    """Numbers of a model in the type that results have, or a ``ValueError`` where it has no room for them; ``what`` they are, and what would make it ``larger``."""
     with np.errstate(over="ignore"):
         made = values.astype(dtype, copy=False)
     if not np.isfinite(made).all():
         # Numbers on the way to them may be the ones that are too large, so they need not be infinite.
-        raise too_large(what, made.dtype)
+        raise too_large(what, made.dtype, larger)
     return made
 
 
-def too_large(what: str, dtype: Any) -> ValueError:
-    """What is said of results that their type has no room for."""
+def too_large(what: str, dtype: Any, larger: str = IN_DOUBLE) -> ValueError:
+    """What is said of results that their type has no room for, unless it were ``larger``."""
     dtype = np.dtype(dtype)
-    larger = "fit to points in float64 or with precision='float64', or " if dtype == np.float32 else ""
-    return ValueError(f"the {what} are too large for {dtype}, which ends at {float(np.finfo(dtype).max):.1e}: {larger}scale the points")
+    first = f"{larger}, or " if dtype == np.float32 else ""
+    return ValueError(f"the {what} are too large for {dtype}, which ends at {float(np.finfo(dtype).max):.1e}: {first}scale the points")
 
 
 def by_blocks(X: Any, work: Callable[[Any, Any], Any], report: Any = None, *, is_scaled: bool = False) -> Any:

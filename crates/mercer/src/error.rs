@@ -6,8 +6,8 @@ mod words;
 use std::path::PathBuf;
 
 pub use kind::ErrorKind;
-pub use words::bytes;
-pub(crate) use words::{bytes_at_least, short};
+pub use words::{apart, bytes};
+pub(crate) use words::{bytes_at_least, rounded, short};
 
 use crate::scalar::Precision;
 
@@ -407,10 +407,7 @@ pub enum Error {
     },
 
     /// The solver stopped early, and the caller asked for that to be an error.
-    #[error(
-        "{converged} of the {found} components found converged in {passes} passes; largest residual {residual:.1e}, asked for \
-         {tolerance:.1e}"
-    )]
+    #[error("{}", words::not_converged(*.converged, *.found, *.passes, *.residual, *.tolerance))]
     NotConverged {
         /// Components that reached the tolerance.
         converged: usize,
@@ -433,7 +430,7 @@ pub enum Error {
         eta0: f64,
         /// The meta-gain, if the rule has one.
         mu: Option<f64>,
-        /// Updates after which it was noticed.
+        /// Updates after which it was noticed: those of the call, where a learner went on.
         updates: usize,
         /// Whether it stands still where a blow-up has left it, because adapted gains have died.
         died: bool,

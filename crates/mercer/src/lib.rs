@@ -91,7 +91,7 @@ pub use choices::{
 };
 pub use cluster::{ClusterModel, SpectralClustering};
 pub use data::Points;
-pub use error::{Error, ErrorKind, Result, bytes as format_bytes};
+pub use error::{Error, ErrorKind, Result, apart as format_apart, bytes as format_bytes};
 pub use hebbian::{HebbianLearner, KernelHebbianPca};
 pub use kernel::Kernel;
 pub use memory::{peak as peak_memory, reset_peak as reset_peak_memory};

@@ -1,6 +1,7 @@
 //! What a run did and how good its answer is: plain data that commands, reports and other languages read.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,8 @@ pub const RECORD_VERSION: u32 = 2;
 ///
 /// let record = KernelRecord::from(&mercer::Kernel::gaussian(0.5)?);
 /// assert_eq!((record.name.as_str(), record.gamma, record.degree), ("gaussian", Some(0.5), None));
+/// // In words, for a message.
+/// assert_eq!(record.to_string(), "gaussian, gamma 0.5");
 /// # Ok::<(), mercer::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +62,20 @@ impl From<&Kernel> for KernelRecord {
             },
             alpha: kernel.parameter(Parameter::Alpha),
         }
+    }
+}
+
+impl fmt::Display for KernelRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let degree = self.degree.map(f64::from);
+        let parameters = [("gamma", self.gamma), ("degree", degree), ("coef0", self.coef0), ("alpha", self.alpha)];
+        f.write_str(&self.name)?;
+        for (name, value) in parameters {
+            if let Some(value) = value {
+                write!(f, ", {name} {value}")?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -171,11 +171,11 @@ fn a_checkpoint_of_another_run_is_refused_and_says_in_what_it_differs() {
     );
     assert_eq!(
         refusal(|settings| settings.n_components(6), &points),
-        "the checkpoint belongs to another run (components: \"5 components\" there, \"6 components\" here)"
+        "the checkpoint belongs to another run (components: 5 components there, 6 components here)"
     );
     assert_eq!(
         refusal(|settings| settings.solver(SolverChoice::Lanczos), &points),
-        "the checkpoint belongs to another run (solver: \"krylov\" there, \"lanczos\" here)"
+        "the checkpoint belongs to another run (solver: krylov there, lanczos here)"
     );
     assert_eq!(
         refusal(|settings| settings.center(Center::No), &points),
@@ -192,9 +192,10 @@ fn a_checkpoint_of_another_run_is_refused_and_says_in_what_it_differs() {
         "the checkpoint belongs to another run (the data has other numbers in it)"
     );
     let kernel = |_| KernelPca::new(Kernel::gaussian(0.3).unwrap()).n_components(5).solver(SolverChoice::Krylov);
-    let message = refusal(kernel, &points);
-    assert!(message.starts_with("the checkpoint belongs to another run (kernel: "), "{message}");
-    assert!(message.contains("gamma: Some(0.2)") && message.contains("gamma: Some(0.3)"), "{message}");
+    assert_eq!(
+        refusal(kernel, &points),
+        "the checkpoint belongs to another run (kernel: gaussian, gamma 0.2 there, gaussian, gamma 0.3 here)"
+    );
 }
 
 #[test]

@@ -162,12 +162,18 @@ fn huge_and_tiny_scales_are_fitted_or_refused_but_never_turn_into_nan() {
 
 #[test]
 fn kernel_values_that_are_too_small_are_not_called_too_large() {
-    let values: Vec<f64> = (0..120).map(|i| 1e-157 * f64::from((i * 37) % 101)).collect();
-    let points = Points::from_f64(values, 60, 2).unwrap();
-    let told = message(KernelPca::new(Kernel::linear()).n_components(2).fit(&points));
+    let told = |scale: f64| {
+        let values: Vec<f64> = (0..120).map(|i| scale * f64::from((i * 37) % 101)).collect();
+        let points = Points::from_f64(values, 60, 2).unwrap();
+        message(KernelPca::new(Kernel::linear()).n_components(2).fit(&points))
+    };
     let start = "the linear kernel of each of the 60 rows with itself is at most ";
     let end = ", and f64 cannot hold squares of such values to all digits; scale the data, or use a larger gamma";
-    assert!(told.starts_with(start) && told.ends_with(end), "{told}");
+    assert!(told(1e-157).starts_with(start) && told(1e-157).ends_with(end), "{}", told(1e-157));
+    // Nor are the rows called equal.
+    let vanished = "the linear kernel of each of the 60 rows with itself underflows to zero, and the rows are not all zero; scale the data, or \
+                    use a larger gamma";
+    assert_eq!(told(1e-170), vanished);
 }
 
 #[test]

@@ -62,7 +62,14 @@ pub(crate) struct DataArgs {
 
 /// Flags that say how points are read that something learned earlier is applied to.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Reading the data")]
+#[command(
+    next_help_heading = "Reading the data",
+    // The fit has decided how values are scaled.
+    mut_arg("scale", |flag| {
+        flag.help("Multiply every value by this, such as 1/255; a model that was fitted with --scale or --standardize does by itself what it needs")
+    }),
+    mut_arg("standardize", |flag| flag.hide(true))
+)]
 pub(crate) struct QueryArgs {
     #[command(flatten)]
     pub(crate) data: DataArgs,

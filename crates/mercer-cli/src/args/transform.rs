@@ -14,8 +14,7 @@ use super::report::{ProgressArgs, ReportArgs};
 A model of components gives scores, an autoencoder codes, and clusters the number of each row's cluster.
 
 Example:
-  mercer transform digits.mercer new.csv --label digit --scale 1/16 \\
-      -o scores.csv")]
+  mercer transform digits.mercer new.csv --label digit -o scores.csv")]
 pub(crate) struct TransformArgs {
     /// Model that `mercer fit` or `mercer cluster --model` saved
     #[arg(value_name = "MODEL")]

@@ -145,6 +145,14 @@ impl FromStr for Delimiter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimeLimit(pub(crate) Duration);
 
+impl fmt::Display for TimeLimit {
+    /// As it can be typed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nanoseconds = self.0.as_nanos() as f64;
+        if self.0.as_secs() > 0 { write!(f, "{}s", nanoseconds / 1e9) } else { write!(f, "{}ms", nanoseconds / 1e6) }
+    }
+}
+
 impl FromStr for TimeLimit {
     type Err = String;
 
@@ -382,7 +390,9 @@ mod tests {
     fn a_time_limit_has_an_optional_unit() {
         for (text, milliseconds) in [("2", 2000), ("90s", 90_000), ("1.5m", 90_000), ("2h", 7_200_000), ("250ms", 250)]
         {
-            assert_eq!(text.parse(), Ok(TimeLimit(Duration::from_millis(milliseconds))), "{text}");
+            let limit = TimeLimit(Duration::from_millis(milliseconds));
+            assert_eq!(text.parse(), Ok(limit), "{text}");
+            assert_eq!(limit.to_string().parse(), Ok(limit), "{limit}");
         }
         for wrong in ["", "s", "-1s", "0", "1 fortnight", "1e400", "nan"] {
             assert!(wrong.parse::<TimeLimit>().is_err(), "{wrong:?} was accepted");

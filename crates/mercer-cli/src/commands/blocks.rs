@@ -102,7 +102,7 @@ impl Rows<'_> {
             session.warn(remark.clone());
         }
         session.check_columns(self.output, self.format, &names, first)?;
-        warn_of_scales(self.byte_scale, &first.points, session);
+        warn_of_scales(self.byte_scale, self.options.factor(), &first.points, session);
         let (file, n_samples) = if first.part.is_last {
             // Nothing is left to be read, which could not be stopped in between.
             session.interrupt.wait_for_safe_points();
@@ -152,13 +152,18 @@ pub(super) fn scale_of_bytes(basis: &Points, scaling: Option<&Scaling>) -> Optio
 }
 
 /// Bytes remember what they are multiplied by, so a forgotten `--scale` can be noticed where the model
-/// does not scale by itself.
-fn warn_of_scales(byte_scale: Option<f64>, queries: &Points, session: &mut Session<'_>) {
+/// does not scale by itself. Other numbers do not, so nobody knows whether a `factor` that is given there is right.
+fn warn_of_scales(byte_scale: Option<f64>, factor: Option<f64>, queries: &Points, session: &mut Session<'_>) {
     if let (Some(fitted), Some(given)) = (byte_scale, queries.byte_scale())
         && (fitted - given).abs() > 1e-12 * fitted
     {
         session.warn(format!(
             "the model was fitted on bytes times {fitted}, but these are taken times {given}: is --scale missing?"
+        ));
+    }
+    if let (None, Some(factor)) = (byte_scale, factor) {
+        session.warn(format!(
+            "the model was fitted without --scale, but these are taken times {factor}: that is right only if its data had been multiplied so before"
         ));
     }
 }

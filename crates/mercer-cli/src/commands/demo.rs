@@ -35,14 +35,21 @@ const RECORD: &str = "record.json";
 /// Runs the command.
 pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
     let mut session = Session::start("demo", &args.report, args.progress.progress)?;
-    fs::create_dir_all(&args.out).map_err(Failure::file("making", &args.out))?;
-    session.check_outputs(None, &[])?;
+    let has_own_record = args.report.record.as_deref().is_some_and(|record| is_inside(record, &args.out));
+    if !has_own_record {
+        session.check_outputs(None, &[])?;
+    }
     let (data, labels) = session.timed("read", |_| read_digits())?;
 
     let spec = KernelSpec::new("gaussian").width(Width::Bandwidth(BANDWIDTH));
     let limits = Limits { n_components: Some(N_COMPONENTS), ..Limits::default() };
     let learned = learn(&KernelPca::new(spec).n_components(N_COMPONENTS), &data, limits, &session)?;
     let model = &learned.model;
+    // Not before there is something to put into it: whoever stops the fit finds no empty folder.
+    fs::create_dir_all(&args.out).map_err(Failure::file("making", &args.out))?;
+    if has_own_record {
+        session.check_outputs(None, &[])?;
+    }
     model.save(&args.out.join(MODEL))?;
     let scores = model.training_scores();
     write_scores(&args.out.join(SCORES), scores.as_ref(), &data)?;
@@ -57,6 +64,12 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
         format!("{}{}", output::summary(&record), findings(&args.out, &record, share))
     });
     session.finish(learned.status(), &record, table.as_deref())
+}
+
+/// Whether a file is to be in a folder, which need not be there yet.
+fn is_inside(path: &Path, folder: &Path) -> bool {
+    let absolute = |path: &Path| std::path::absolute(path).ok();
+    absolute(path).zip(absolute(folder)).is_some_and(|(path, folder)| path.starts_with(folder))
 }
 
 fn read_digits() -> Result<(Data, Labels)> {

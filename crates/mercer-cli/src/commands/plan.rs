@@ -113,7 +113,7 @@ fn limits(record: &PlanRecord, solve: &SolveArgs) -> Vec<String> {
     let plan = &record.plan;
     let mut warnings = Vec::new();
     if let Some(limit) = solve.time_limit.filter(|limit| limit.0.as_secs_f64() < plan.expected_seconds) {
-        let (limit, expected) = (seconds(limit.0.as_secs_f64()), seconds(plan.expected_seconds));
+        let expected = seconds(plan.expected_seconds);
         let goal = if plan.solver == HEBBIAN { "has made all its passes" } else { "has converged" };
         warnings.push(format!("--time-limit {limit} would stop a fit of about {expected} before it {goal}"));
     }

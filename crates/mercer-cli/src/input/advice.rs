@@ -13,6 +13,8 @@ const COLUMNS_SHOWN: usize = 6;
 
 /// Delimiters that files in the wild use.
 const DELIMITERS: [u8; 5] = [b',', b';', b'\t', b'|', b' '];
+/// One that stands within fields as well, as in a time of day: it separates columns only where nothing else does.
+const COLON: u8 = b':';
 
 /// Words that other programs write for a value they do not have.
 const MISSING: [&str; 7] = ["na", "n/a", "null", "none", "?", "-", "missing"];
@@ -185,7 +187,8 @@ fn likely_delimiter(text: &[u8], used: u8, n_columns: usize) -> Option<u8> {
     };
     let numbers = |delimiter: u8| fields(delimiter).map(move |field| number(&unquoted(field)).is_some());
     let others = || DELIMITERS.into_iter().filter(|&other| other != used && text.contains(&other));
-    let all = others().find(|&other| numbers(other).all(|is_number| is_number));
+    let colon = (n_columns == 1 && used != COLON && text.contains(&COLON)).then_some(COLON);
+    let all = others().chain(colon).find(|&other| numbers(other).all(|is_number| is_number));
     // Words have blanks between them, and numbers among them.
     let some = || others().find(|&other| other != b' ' && numbers(other).any(|is_number| is_number));
     all.or_else(|| if n_columns == 1 { some() } else { None })
@@ -204,7 +207,8 @@ fn typed(delimiter: u8) -> String {
 pub(super) fn similar_columns(wanted: &str, names: &[String]) -> String {
     // A header that was not taken apart.
     if let [only] = names
-        && let Some(other) = DELIMITERS.into_iter().find(|&other| other != b' ' && only.as_bytes().contains(&other))
+        && let Some(other) =
+            DELIMITERS.into_iter().chain([COLON]).find(|&other| other != b' ' && only.as_bytes().contains(&other))
     {
         return format!("the columns seem to be separated by {0}: use --delimiter {0}", typed(other));
     }
@@ -270,6 +274,10 @@ mod tests {
         let quoted = for_field(b"row 0;\"0.0\";\"-2.0\";\"low\"", b',', "1", 1, Remedy::Label);
         assert!(quoted.ends_with("use --delimiter ';'"), "{quoted}");
         assert!(advice("say \"1\"", b',').contains("--label 2"), "a word with a quoted number is no row");
+        assert!(for_field(b"1:2.5", b',', "1", 1, Remedy::Label).ends_with("use --delimiter ':'"));
+        let words = for_field(b"note: 5", b',', "1", 1, Remedy::Label);
+        assert!(words.contains("--label 1"), "a colon stands after words, too: {words}");
+        assert!(advice("12:30", b',').contains("--label 2"), "a time of day in a column of its own");
     }
 
     #[test]
@@ -313,5 +321,6 @@ mod tests {
         assert_eq!(similar_columns("widht", &names), "there is a column \"width\"");
         assert_eq!(similar_columns("species", &names), "there is a column \"Species\"");
         assert_eq!(similar_columns("colour", &names), "the columns are \"Species\", \"width\"");
+        assert!(similar_columns("b", &["a:b".to_owned()]).ends_with("use --delimiter ':'"));
     }
 }

@@ -8,7 +8,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
 use super::columnar::{Columnar, damaged, guarded};
-use super::{Part, Raw, ReadOptions};
+use super::{MAKE_AGAIN, Part, Raw, ReadOptions};
 use crate::failure::{Failure, InputError, Result};
 
 /// Reads points from the columns of an Arrow file or stream, as many numbers at a time as the options say.
@@ -68,14 +68,24 @@ impl Iterator for Batches {
     }
 }
 
+/// What a file begins with.
+const MAGIC: &[u8] = b"ARROW1";
+/// Bytes of a file that has nothing in it: what it begins with, padded to eight, the length of a footer, and the same again.
+const SHORTEST: usize = 18;
+
 /// Whether it is a file and not a stream.
 fn starts_as_file(name: &str, mut file: &File) -> Result<bool> {
     let mut start = Vec::new();
     let io = |source| Failure::File { doing: "reading", path: name.into(), source };
-    Read::by_ref(&mut file).take(6).read_to_end(&mut start).map_err(io)?;
+    Read::by_ref(&mut file).take(SHORTEST as u64).read_to_end(&mut start).map_err(io)?;
     match start.as_slice() {
         [] => Err(InputError::new(name, "the file is empty").into()),
-        b"ARROW1" => Ok(true),
+        // The reader would look for the end before the beginning, and say what the system thinks of that.
+        short if short.len() < SHORTEST && (short.starts_with(MAGIC) || MAGIC.starts_with(short)) => {
+            let problem = format!("the Arrow file is truncated: it ends after {} bytes", short.len());
+            Err(InputError::new(name, problem).hint(MAKE_AGAIN).into())
+        }
+        whole if whole.starts_with(MAGIC) => Ok(true),
         // A stream begins with a continuation marker, or with a length in old ones, which is small.
         [0xff, 0xff, 0xff, 0xff, ..] | [_, _, 0, 0, ..] => Ok(false),
         [b'F', b'E', b'A', b'1', ..] => {

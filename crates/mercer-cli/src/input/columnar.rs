@@ -111,7 +111,7 @@ impl<'a> Columnar<'a> {
             if let Some(row) =
                 (array.null_count() > 0).then(|| (0..array.len()).find(|&row| array.is_null(row))).flatten()
             {
-                return Err(self.error(row, place, "the value is missing".to_owned()).into());
+                return Err(self.error(row, place, "missing").into());
             }
             let not_finite = match &mut self.values {
                 Values::U8(values) => fill(array, d, &mut values[start + column..], |x| x as u8),
@@ -119,7 +119,7 @@ impl<'a> Columnar<'a> {
                 Values::F64(values) => fill(array, d, &mut values[start + column..], |x| x),
             };
             if let Some((row, value)) = not_finite {
-                return Err(self.error(row, place, format!("the value is {value}")).into());
+                return Err(self.error(row, place, value).into());
             }
         }
         if let Some(place) = self.selection.label {
@@ -178,11 +178,11 @@ impl<'a> Columnar<'a> {
         each(self.take(), Part { share: 1.0, is_last: true })
     }
 
-    /// An error at a row of the batch that is being taken in.
-    fn error(&self, row: usize, place: usize, problem: String) -> InputError {
-        let (row, column, name) =
-            (self.rows_before + self.n_samples + row + 1, place + 1, advice::shown(&self.names[place]));
-        InputError::new(&format!("{}, row {row}, column {column} ({name})", self.file), problem).hint(FILL_GAPS)
+    /// An error about a value of the batch that is being taken in: in the words of an array's, and by its indices as those.
+    fn error(&self, row: usize, place: usize, value: impl Display) -> InputError {
+        let (row, name) = (self.rows_before + self.n_samples + row, advice::shown(&self.names[place]));
+        let problem = format!("the value at [{row}, {place}] ({name}) is {value}");
+        InputError::new(self.file, problem).hint(FILL_GAPS)
     }
 }
 

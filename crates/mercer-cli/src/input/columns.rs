@@ -68,8 +68,10 @@ impl Selection {
             _ => Found { places: features, passed_over: Vec::new() },
         };
         let names_of = |places: &[usize]| names.map(|names| places.iter().map(|&place| names[place].clone()).collect());
+        let of_features: Option<Vec<String>> = names_of(&features);
         let names = ColumnNames {
-            features: names_of(&features).filter(|names: &Vec<String>| has_names(names)),
+            n_without: of_features.as_deref().map_or(0, n_in_the_way),
+            features: of_features.filter(|names| has_names(names)),
             passed_over: names_of(&passed_over).unwrap_or_default(),
         };
         Ok(Self { features, label, id, names })
@@ -188,6 +190,12 @@ fn has_names(names: &[String]) -> bool {
     names.iter().filter(|name| name.is_empty()).count() <= 1
 }
 
+/// How many columns without a name are in the way of those that have one.
+fn n_in_the_way(names: &[String]) -> usize {
+    let n_without = names.iter().filter(|name| name.is_empty()).count();
+    if has_names(names) || n_without == names.len() { 0 } else { n_without }
+}
+
 fn first_repeated(places: &[usize]) -> Option<usize> {
     let mut seen = HashSet::new();
     places.iter().copied().find(|place| !seen.insert(*place))
@@ -253,14 +261,18 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_cannot_be_told_apart_have_no_names() {
+    fn columns_that_cannot_be_told_apart_have_no_names_and_that_is_said() {
         let options = ReadOptions::from(&DataArgs::default());
         let named = |names: &[&str]| {
             let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            Selection::new(&options, "x.csv", Some(&names), names.len()).unwrap().names.features
+            let names = Selection::new(&options, "x.csv", Some(&names), names.len()).unwrap().names;
+            (options.remark_on("x.csv", &names), names.features)
         };
-        assert_eq!(named(&["", "a"]), Some(vec![String::new(), "a".to_owned()]));
-        assert_eq!(named(&["", "a", ""]), None);
+        assert_eq!(named(&["", "a"]), (None, Some(vec![String::new(), "a".to_owned()])));
+        let said = "x.csv: 2 columns have no name, so the names of the others are not used, and columns are taken as they stand; give them names, or \
+                    leave them out with --drop";
+        assert_eq!(named(&["", "a", ""]), (Some(said.to_owned()), None));
+        assert_eq!(named(&["", "", ""]), (None, None), "there are none to lose");
     }
 
     #[test]

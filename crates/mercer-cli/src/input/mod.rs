@@ -36,9 +36,9 @@ use std::path::Path;
 use mercer::Points;
 use mercer::data::{Scaling, sample_rows};
 
-pub(crate) use format::format_of;
+pub(crate) use format::{check_name, format_of};
 pub(crate) use options::ReadOptions;
-pub(crate) use picture::{Depth, Picture, read_picture};
+pub(crate) use picture::{Depth, Picture, read_kind, read_picture};
 pub(crate) use rows::{RowSource, StreamedRow};
 
 use self::array::Array;
@@ -162,6 +162,8 @@ struct ColumnNames {
     features: Option<Vec<String>>,
     /// Those that nobody wants.
     passed_over: Vec<String>,
+    /// How many of the points' columns have none, where that is why the names of the others do not count.
+    n_without: usize,
 }
 
 /// Whether it is known that all values are finite.

@@ -182,8 +182,15 @@ impl ReadOptions {
         Ok(())
     }
 
-    /// What is to be said about columns that nobody wants.
+    /// What is to be said about columns that nobody wants, or whose names are of no use.
     pub(super) fn remark_on(&self, file: &str, columns: &ColumnNames) -> Option<String> {
+        if columns.n_without > 0 {
+            return Some(format!(
+                "{file}: {} columns have no name, so the names of the others are not used, and columns are taken as they stand; give them names, or \
+                 leave them out with --drop",
+                columns.n_without
+            ));
+        }
         let wanted = self.wanted.as_ref().filter(|_| !columns.passed_over.is_empty())?;
         Some(wanted.passing_over(file, &columns.passed_over))
     }
@@ -217,6 +224,14 @@ impl ReadOptions {
                 };
                 Err(Failure::usage(format!("the model {does} by itself: leave --scale out")))
             }
+        }
+    }
+
+    /// What values are multiplied by, if by anything that is the same for all.
+    pub(crate) fn factor(&self) -> Option<f64> {
+        match self.rescale {
+            Rescale::By(factor) => Some(factor),
+            Rescale::None | Rescale::Standardize => None,
         }
     }
 

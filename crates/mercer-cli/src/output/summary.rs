@@ -91,7 +91,7 @@ fn method(record: &RunRecord) -> String {
     if is_of_a_stream(record) {
         return format!("{} rule, rows seen once, in {}", record.solver, record.precision);
     }
-    let passes = if record.passes == 1 { "1 pass".to_owned() } else { format!("{} passes", record.passes) };
+    let passes = counted(record.passes, "pass");
     format!("{} solver, {} matrix in {}, {passes}", record.solver, record.gram, record.precision)
 }
 
@@ -100,8 +100,13 @@ fn residual(record: &RunRecord) -> String {
         return "unknown: rows were seen once".to_owned();
     }
     let largest = record.residuals.iter().copied().fold(0.0, f64::max);
+    // Over landmarks nobody has to ask for an accuracy.
+    if record.tolerance >= 1.0 {
+        return format!("{largest:.1e} at most{}", if record.converged { "" } else { ": not converged" });
+    }
     let verdict = if record.converged { "converged" } else { "not converged" };
-    format!("{largest:.1e} at most, asked for {:.1e}: {verdict}", record.tolerance)
+    let (largest, tolerance) = mercer::format_apart(largest, record.tolerance);
+    format!("{largest} at most, asked for {tolerance}: {verdict}")
 }
 
 /// The time that a run took; nothing if nobody measured it, as with the model of a stream.
@@ -137,7 +142,11 @@ fn components_table(record: &RunRecord) -> String {
 
 /// So many of something whose name ends in s if they are several.
 pub(crate) fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+    match (n, what.ends_with('s')) {
+        (1, _) => format!("1 {what}"),
+        (_, true) => format!("{n} {what}es"),
+        (_, false) => format!("{n} {what}s"),
+    }
 }
 
 /// A share in per cent.
@@ -232,6 +241,7 @@ mod tests {
         assert_eq!(seconds(3.0), "3.00 s");
         assert_eq!((seconds(600.0), seconds(18_000.0)), ("10.0 min".to_owned(), "5.0 h".to_owned()));
         assert_eq!((counted(1, "feature"), counted(2, "feature")), ("1 feature".to_owned(), "2 features".to_owned()));
+        assert_eq!([1, 2].map(|n| counted(n, "complete pass")), ["1 complete pass", "2 complete passes"]);
         assert_eq!(mercer::format_bytes(512), "512 B");
         assert_eq!(mercer::format_bytes(3 << 20), "3.0 MiB");
     }

@@ -60,10 +60,19 @@ fn verdict(record: &Record) -> String {
     };
     let residuals = numbers::list(record.get("residuals"));
     let largest = residuals.iter().copied().fold(0.0, f64::max);
-    match record.get("tolerance").and_then(Value::as_f64) {
-        Some(tolerance) if !residuals.is_empty() => {
-            format!("{how}: the largest residual is {largest:.1e}, and {tolerance:.1e} was asked for.")
-        }
-        _ => format!("{how}."),
+    if residuals.is_empty() {
+        return format!("{how}.");
     }
+    match asked(record) {
+        Some(tolerance) => {
+            let (largest, tolerance) = mercer::format_apart(largest, tolerance);
+            format!("{how}: the largest residual is {largest}, and {tolerance} was asked for.")
+        }
+        None => format!("{how}: the largest residual is {largest:.1e}."),
+    }
+}
+
+/// What residuals had to reach, if anything was asked for: over landmarks nobody has to, and the tolerance is one.
+fn asked(record: &Record) -> Option<f64> {
+    record.get("tolerance").and_then(Value::as_f64).filter(|&tolerance| tolerance < 1.0)
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::html::{Cell, Panel, list, paragraph, table};
-use super::{Record, numbers};
+use super::{Record, asked, numbers};
 use crate::output::summary::{counted, percent, seconds as as_seconds, short};
 use crate::picture::{Curve, Curves, Scree, escaped};
 
@@ -67,10 +67,11 @@ pub(super) fn residuals(record: &Record) -> Option<Panel> {
         return None;
     }
     let points: Vec<(f64, f64)> = found.iter().enumerate().map(|(index, &y)| ((index + 1) as f64, y)).collect();
-    let level = record.get("tolerance").and_then(Value::as_f64);
+    let level = asked(record);
+    let line = if level.is_some() { "; the line is what was asked for" } else { "" };
     let picture = Curves {
         title: "Residual of each component",
-        subtitle: "relative to the first eigenvalue; the line is what was asked for",
+        subtitle: &format!("relative to the first eigenvalue{line}"),
         axes: ("component", "residual"),
         logarithmic: true,
         level,

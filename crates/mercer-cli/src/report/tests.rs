@@ -64,6 +64,18 @@ fn an_error_is_told_and_a_run_that_was_stopped_too() {
     let mut stopped = fit();
     stopped["exit_code"] = json!(1);
     assert!(page(&stopped).contains("Done, but not converged or interrupted: the largest residual"));
+    // One that is just above what was asked for does not look like it.
+    stopped["residuals"] = json!([1e-7, 2e-7, 1.004e-5]);
+    assert!(page(&stopped).contains("the largest residual is 1.004e-5, and 1.000e-5 was asked for."));
+}
+
+#[test]
+fn where_nothing_was_asked_for_the_residual_is_told_without_it() {
+    // Landmarks without an accuracy.
+    let mut record = fit();
+    record["tolerance"] = json!(1.0);
+    let page = page(&record);
+    assert!(page.contains("Done: the largest residual is 3.0e-6.") && !page.contains("asked for"), "{page}");
 }
 
 #[test]

@@ -49,3 +49,14 @@ fn the_demo_writes_where_it_is_told_and_can_be_quiet() {
         assert!((a - b).abs() < 1e-7, "{a} and {b}");
     }
 }
+
+#[test]
+fn a_demo_that_ends_early_leaves_no_empty_folder() {
+    let directory = Directory::new();
+    let outcome = directory.run("demo --record missing/run.json");
+    assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+    assert!(directory.files().is_empty(), "{:?}", directory.files());
+    // The record may go into the folder that the demo makes.
+    directory.run("demo --out here --record ./here/run.json").done();
+    assert!(directory.path("here/run.json").exists());
+}

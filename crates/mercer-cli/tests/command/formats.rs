@@ -151,6 +151,19 @@ fn truncated_parquet_and_arrow() {
 }
 
 #[test]
+fn an_arrow_file_of_a_few_bytes_is_called_truncated() {
+    let directory = Directory::new();
+    for length in [3, 6, 17] {
+        directory.write("x.arrow", &example("file.arrow")[..length]);
+        let outcome = directory.run("fit x.arrow -o out.mercer --progress none");
+        let expected = format!(
+            "error: x.arrow: the Arrow file is truncated: it ends after {length} bytes\nhint: copy or make the file again\n"
+        );
+        assert_eq!((outcome.code, outcome.stderr), (Some(2), expected));
+    }
+}
+
+#[test]
 fn a_file_that_is_something_else_than_its_name_says() {
     let directory = Directory::new();
     directory.write("x.parquet", "1,2\n3,4\n");

@@ -54,6 +54,16 @@ fn help_says_what_it_said() {
 }
 
 #[test]
+fn prose_under_the_flags_is_not_broken_in_the_middle_of_a_narrow_terminal() {
+    for command in ["cluster", "denoise", "denoise-rows", "reproduce", "upscale"] {
+        let help = Directory::new().run(&format!("{command} --help")).done().stdout;
+        let before = help.split_once("\n\nExample").unwrap().0;
+        let prose = before.rsplit_once("\n\n").unwrap().1;
+        assert!(prose.lines().all(|line| line.chars().count() <= 80), "{command}: {prose}");
+    }
+}
+
+#[test]
 fn the_version_is_that_of_the_package() {
     let outcome = Directory::new().run("--version").done();
     assert_eq!(outcome.stdout, format!("mercer {}\n", env!("CARGO_PKG_VERSION")));

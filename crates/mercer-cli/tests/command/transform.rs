@@ -73,6 +73,19 @@ fn the_model_remembers_how_its_data_was_scaled() {
 }
 
 #[test]
+fn a_scale_that_the_model_does_not_know_of_is_told() {
+    let directory = fitted();
+    let told = "warning: the model was fitted without --scale, but these are taken times 0.5: that is right only if its data had been multiplied so before\n";
+    for words in ["transform points.mercer points.csv --label half", "score points.mercer points.csv --label half"] {
+        let plain = directory.run(words).done();
+        assert!(!plain.stderr.contains("--scale"), "{words}: {}", plain.stderr);
+        let scaled = directory.run(&format!("{words} --scale 1/2")).done();
+        assert!(scaled.stderr.contains(told), "{words}: {}", scaled.stderr);
+        assert_ne!(scaled.stdout, plain.stdout, "{words}");
+    }
+}
+
+#[test]
 fn a_standardized_fit_is_standardized_data_fitted() {
     let directory = Directory::new();
     let rows: Vec<[f64; 2]> = (0..9).map(|i| [f64::from(i * i), 1000.0 + f64::from(i)]).collect();

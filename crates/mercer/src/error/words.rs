@@ -53,9 +53,13 @@ pub(super) fn code_underflow(n_samples: usize, largest: f64, power: u32) -> Stri
 /// What [`Error::KernelUnderflow`](super::Error::KernelUnderflow) says.
 pub(super) fn kernel_underflow(kernel: &str, value: f64, precision: Precision, n_samples: usize) -> String {
     let what = if precision == Precision::F32 { "such values" } else { "squares of such values" };
+    let problem = if value == 0.0 {
+        "underflows to zero, and the rows are not all zero".to_owned()
+    } else {
+        format!("is at most {value:e}, and {precision} cannot hold {what} to all digits")
+    };
     format!(
-        "the {kernel} kernel of each of the {n_samples} rows with itself is at most {value:e}, and {precision} cannot hold {what} to all \
-         digits; scale the data, or use a larger gamma"
+        "the {kernel} kernel of each of the {n_samples} rows with itself {problem}; scale the data, or use a larger gamma"
     )
 }
 
@@ -97,10 +101,38 @@ pub(super) fn beside_the_largest(ratio: f64) -> String {
     }
 }
 
+/// What [`Error::NotConverged`](super::Error::NotConverged) says.
+pub(super) fn not_converged(converged: usize, found: usize, passes: usize, residual: f64, tolerance: f64) -> String {
+    let (residual, tolerance) = apart(residual, tolerance);
+    format!(
+        "{converged} of the {found} components found converged in {passes} passes; largest residual {residual}, asked for {tolerance}"
+    )
+}
+
+/// Two numbers as people write them, with as many digits as tell them apart.
+///
+/// ```
+/// let written = |a, b| { let (a, b) = mercer::format_apart(a, b); format!("{a}, asked for {b}") };
+/// assert_eq!(written(3e-6, 1e-5), "3.0e-6, asked for 1.0e-5");
+/// assert_eq!(written(0.0104, 0.01), "1.04e-2, asked for 1.00e-2");
+/// ```
+pub fn apart(a: f64, b: f64) -> (String, String) {
+    /// No two numbers have all of these in common.
+    const DECIMALS: std::ops::RangeInclusive<usize> = 1..=16;
+    let written = |decimals: usize| (format!("{a:.decimals$e}"), format!("{b:.decimals$e}"));
+    DECIMALS.map(written).find(|(a, b)| a != b).unwrap_or_else(|| written(1))
+}
+
 /// A number as it would be typed: not three hundred zeros.
 pub(crate) fn short(value: f64) -> String {
     let plain = value == 0.0 || (1e-6..1e16).contains(&value.abs()) || !value.is_finite();
     if plain { value.to_string() } else { format!("{value:e}") }
+}
+
+/// A number that was computed, in so many digits. One that was typed keeps all of its own ([`short`]).
+pub(crate) fn rounded(value: f64, digits: usize) -> String {
+    let decimals = digits.saturating_sub(1);
+    short(format!("{value:.decimals$e}").parse().unwrap_or(value))
 }
 
 /// A number of bytes as people write it: `1.5 GiB`.
@@ -145,6 +177,31 @@ mod tests {
             let told = Error::NegativeEigenvalues { ratio, can_flip: true }.to_string();
             assert!(told.starts_with(words), "{told}");
         }
+    }
+
+    #[test]
+    fn a_residual_that_is_too_large_does_not_look_like_what_was_asked_for() {
+        let told = |residual, tolerance| {
+            Error::NotConverged { converged: 1, found: 2, passes: 3, residual, tolerance }.to_string()
+        };
+        let start = "1 of the 2 components found converged in 3 passes; largest residual ";
+        for (residual, tolerance, words) in [
+            (0.5, 1e-5, "5.0e-1, asked for 1.0e-5"),
+            (0.01004, 0.01, "1.004e-2, asked for 1.000e-2"),
+            (0.01 * (1.0 + f64::EPSILON), 0.01, "1.0000000000000002e-2, asked for 1.0000000000000000e-2"),
+            (0.01, 0.01, "1.0e-2, asked for 1.0e-2"),
+            (f64::NAN, 0.01, "NaN, asked for 1.0e-2"),
+        ] {
+            assert_eq!(told(residual, tolerance), format!("{start}{words}"));
+        }
+    }
+
+    #[test]
+    fn numbers_that_were_computed_have_few_digits() {
+        let told = |value| rounded(value, 5);
+        assert_eq!(told(20.319_585_143_287_04), "20.32");
+        assert_eq!([0.0, 2.0, 123_456.0, 1.234_567e-9].map(told), ["0", "2", "123460", "1.2346e-9"]);
+        assert_eq!([f64::INFINITY, f64::NAN].map(told), ["inf", "NaN"]);
     }
 
     #[test]

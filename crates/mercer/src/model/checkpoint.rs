@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -169,13 +170,11 @@ impl Identity {
 
     /// The first thing in which `here` differs, in words.
     fn difference(&self, here: &Self) -> Option<String> {
-        let differs = |what: &str, there: &dyn std::fmt::Debug, here: &dyn std::fmt::Debug| {
-            Some(format!("{what}: {there:?} there, {here:?} here"))
-        };
+        let differs =
+            |what: &str, there: &dyn Display, here: &dyn Display| Some(format!("{what}: {there} there, {here} here"));
+        let shape = |of: &Self| format!("({}, {})", of.n_samples, of.n_features);
         match () {
-            () if (self.n_samples, self.n_features) != (here.n_samples, here.n_features) => {
-                differs("shape of the data", &(self.n_samples, self.n_features), &(here.n_samples, here.n_features))
-            }
+            () if shape(self) != shape(here) => differs("shape of the data", &shape(self), &shape(here)),
             () if self.data != here.data => Some("the data has other numbers in it".to_owned()),
             () if self.kernel != here.kernel => differs("kernel", &self.kernel, &here.kernel),
             () if self.centered != here.centered => differs("centred", &self.centered, &here.centered),
@@ -364,59 +363,85 @@ fn columns_of<'a>(state: &Snapshot<MatRef<'a, f64>>, row_sums: Option<&'a [f64]>
     columns
 }
 
-impl Earlier {
-    /// Reads a checkpoint of the run `here`.
-    fn load(path: &Path, here: &Identity) -> Result<Self> {
-        let foreign = |why: &str| bad(path, format!("not a Mercer checkpoint, or cut short ({why})"));
-        let bytes = read_checked(path, &foreign)?;
-        let (_, metadata) = SafeTensors::read_metadata(&bytes).map_err(|error| foreign(&error.to_string()))?;
-        let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
-        let json = json.ok_or_else(|| foreign("its header has no entry \"mercer-checkpoint\""))?;
-        let unreadable = |error: serde_json::Error| bad(path, format!("the header cannot be read: {error}"));
-        let header: Header = serde_json::from_str(json).map_err(unreadable)?;
-        if header.format_version != FORMAT_VERSION {
-            let found = header.format_version;
-            return Err(bad(
-                path,
-                format!("the file has format {found}, but this version reads format {FORMAT_VERSION}"),
-            ));
-        }
-        let tensors = SafeTensors::deserialize(&bytes).map_err(|error| foreign(&error.to_string()))?;
-        let mut names: Vec<&str> = tensors.names();
+fn foreign(path: &Path, why: &str) -> Error {
+    bad(path, format!("not a Mercer checkpoint, or cut short ({why})"))
+}
+
+fn unreadable(path: &Path) -> impl Fn(serde_json::Error) -> Error {
+    move |error| bad(path, format!("the header cannot be read: {error}"))
+}
+
+/// The header of a file, if it is in the layout that this version knows.
+fn header_of(bytes: &[u8], path: &Path) -> Result<Header> {
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(|error| foreign(path, &error.to_string()))?;
+    let json = metadata.metadata().as_ref().and_then(|entries| entries.get(KEY));
+    let json = json.ok_or_else(|| foreign(path, "its header has no entry \"mercer-checkpoint\""))?;
+    let header: Header = serde_json::from_str(json).map_err(unreadable(path))?;
+    if header.format_version != FORMAT_VERSION {
+        let found = header.format_version;
+        return Err(bad(path, format!("the file has format {found}, but this version reads format {FORMAT_VERSION}")));
+    }
+    Ok(header)
+}
+
+/// The columns of a file.
+struct Stored<'a>(SafeTensors<'a>);
+
+impl Stored<'_> {
+    /// Refuses columns that are not those of this header.
+    fn check_digest(&self, header: &Header, path: &Path) -> Result<()> {
+        let mut names: Vec<&str> = self.0.names();
         names.sort_unstable();
-        let views: Vec<_> = names.iter().filter_map(|name| Some((*name, tensors.tensor(name).ok()?))).collect();
+        let views: Vec<_> = names.iter().filter_map(|name| Some((*name, self.0.tensor(name).ok()?))).collect();
         let unsigned = Header { digest: String::new(), ..header.clone() };
         let unsigned = serde_json::to_value(&unsigned).and_then(|value| serde_json::to_string(&value));
         let parts = views.iter().map(|(name, view)| (*name, view.shape(), view.data()));
-        if digest(&unsigned.map_err(unreadable)?, parts) != header.digest {
-            return Err(bad(path, "the file has been altered: its contents do not match its digest"));
+        if digest(&unsigned.map_err(unreadable(path))?, parts) == header.digest {
+            return Ok(());
         }
+        Err(bad(path, "the file has been altered: its contents do not match its digest"))
+    }
+
+    fn column(&self, name: &str) -> Option<Vec<f64>> {
+        let view = self.0.tensor(name).ok().filter(|view| view.dtype() == Dtype::F64)?;
+        Some(from_bytes(view.data(), f64::from_le_bytes))
+    }
+
+    fn matrix(&self, name: &str, n_rows: usize) -> Option<Mat<f64>> {
+        let start = format!("{name}.");
+        let count = self.0.names().iter().filter(|tensor| tensor.starts_with(&start)).count();
+        let mut matrix = Mat::zeros(n_rows, count);
+        for j in 0..count {
+            let values = self.column(&format!("{name}.{j:06}")).filter(|values| values.len() == n_rows)?;
+            matrix.col_mut(j).iter_mut().zip(values).for_each(|(to, from)| *to = from);
+        }
+        Some(matrix)
+    }
+
+    /// The state of a solver for `n` points.
+    fn snapshot(&self, n: usize, counts: Counts) -> Option<Snapshot> {
+        let (basis, block) = (self.matrix("basis", n)?, self.matrix("block", n)?);
+        let (projected, coupling) = (self.matrix("projected", basis.ncols())?, self.matrix("coupling", block.ncols())?);
+        let snapshot = Snapshot { basis, block, projected, coupling, counts };
+        snapshot.is_consistent(n).then_some(snapshot)
+    }
+}
+
+impl Earlier {
+    /// Reads a checkpoint of the run `here`.
+    fn load(path: &Path, here: &Identity) -> Result<Self> {
+        let bytes = read_checked(path, &|why| foreign(path, why))?;
+        let header = header_of(&bytes, path)?;
+        let stored = Stored(SafeTensors::deserialize(&bytes).map_err(|error| foreign(path, &error.to_string()))?);
+        stored.check_digest(&header, path)?;
         if let Some(difference) = header.run.difference(here) {
             return Err(bad(path, format!("the checkpoint belongs to another run ({difference})")));
         }
-        let column = |name: &str| -> Option<Vec<f64>> {
-            let view = tensors.tensor(name).ok().filter(|view| view.dtype() == Dtype::F64)?;
-            Some(from_bytes(view.data(), f64::from_le_bytes))
-        };
-        let matrix = |name: &str, n_rows: usize| -> Option<Mat<f64>> {
-            let count = names.iter().filter(|tensor| tensor.starts_with(&format!("{name}."))).count();
-            let mut matrix = Mat::zeros(n_rows, count);
-            for j in 0..count {
-                let values = column(&format!("{name}.{j:06}")).filter(|values| values.len() == n_rows)?;
-                matrix.col_mut(j).iter_mut().zip(values).for_each(|(to, from)| *to = from);
-            }
-            Some(matrix)
-        };
         let n = here.n_samples;
-        let snapshot = (|| {
-            let (basis, block) = (matrix("basis", n)?, matrix("block", n)?);
-            let (projected, coupling) = (matrix("projected", basis.ncols())?, matrix("coupling", block.ncols())?);
-            Some(Snapshot { basis, block, projected, coupling, counts: header.counts })
-        })();
-        let row_sums = column("row_sums");
+        let row_sums = stored.column("row_sums");
         let fits = row_sums.as_ref().map_or(!here.centered, |sums| here.centered && sums.len() == n);
-        match snapshot {
-            Some(snapshot) if fits && snapshot.is_consistent(n) => Ok(Self {
+        match stored.snapshot(n, header.counts) {
+            Some(snapshot) if fits => Ok(Self {
                 n_pairs: header.n_pairs,
                 counts: header.counts,
                 totals: header.totals,

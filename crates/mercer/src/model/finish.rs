@@ -249,7 +249,10 @@ impl Finish<'_> {
                  kept is chance"
             ));
         }
-        if let (Some(expansion), Some(first)) = (&self.expansion, pairs.values.first()) {
+        // Where all points are equal no eigenvalue is left, of which that would be a share.
+        if let (Some(expansion), Some(&first)) = (&self.expansion, pairs.values.first())
+            && first != 0.0
+        {
             // The matrix differs from the kernel's by at most a row's sum of entry errors.
             let share = self.points.n_samples() as f64 * expansion.bound / first.abs();
             if share > self.prepared.tolerance {

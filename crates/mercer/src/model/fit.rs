@@ -39,10 +39,12 @@ pub(crate) fn fit(settings: &KernelPca, points: &Points, watch: &Watch<'_>) -> R
     Ok(model)
 }
 
-/// Numbers that are not finite come from kernel values that are too large or too small.
+/// Numbers that are not finite, and variances that rounding hides, may come from kernel values that are too large or too small.
 fn explain(error: Error, kernel: &Kernel, precision: Precision, points: &Points) -> Error {
     match error {
-        Error::Decomposition { .. } => out_of_range(kernel, precision, points).unwrap_or(error),
+        Error::Decomposition { .. } | Error::VarianceInRounding { .. } => {
+            out_of_range(kernel, precision, points).unwrap_or(error)
+        }
         _ => error,
     }
 }
@@ -58,15 +60,21 @@ pub(crate) fn out_of_range(kernel: &Kernel, precision: Precision, points: &Point
         Precision::F64 => (f64::MIN_POSITIVE.sqrt(), precision.largest().sqrt()),
     };
     let (row, value) = largest_on_diagonal(kernel, points).ok()??;
-    let (kernel, n_samples) = (kernel.name().to_owned(), points.n_samples());
+    let (name, n_samples) = (kernel.name().to_owned(), points.n_samples());
     let sum = value.abs() * n_samples as f64;
     if sum > largest {
-        Some(Error::KernelOverflow { kernel, row, value, precision, n_samples })
-    } else if sum > 0.0 && sum < smallest {
-        Some(Error::KernelUnderflow { kernel, value: value.abs(), precision, n_samples })
+        Some(Error::KernelOverflow { kernel: name, row, value, precision, n_samples })
+    } else if sum < smallest && (sum > 0.0 || have_vanished(kernel, points)) {
+        Some(Error::KernelUnderflow { kernel: name, value: value.abs(), precision, n_samples })
     } else {
         None
     }
+}
+
+/// Whether kernel values that are all zero have underflowed: the kernel is zero for points that are, and these are not.
+fn have_vanished(kernel: &Kernel, points: &Points) -> bool {
+    let is_zero = |row: usize| points.row(row).iter().all(|&x| x == 0.0);
+    kernel.value(0.0) == 0.0 && !(0..points.n_samples()).all(is_zero)
 }
 
 fn fit_in<T: Element>(

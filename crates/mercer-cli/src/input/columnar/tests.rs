@@ -46,13 +46,13 @@ fn columns_of_several_types_become_rows_in_the_narrowest_format() {
 }
 
 #[test]
-fn missing_and_infinite_values_are_named_by_row_and_column() {
+fn missing_and_infinite_values_are_named_by_row_and_column_as_those_of_arrays() {
     let gap: ArrayRef = Arc::new(Float64Array::from(vec![Some(1.0), None]));
     let found = table(&[("a", gap)], &DataArgs::default()).err().unwrap();
-    assert_eq!(found, "x, row 2, column 1 (a): the value is missing");
+    assert_eq!(found, "x: the value at [1, 0] (a) is missing");
     let infinite: ArrayRef = Arc::new(Float64Array::from(vec![f64::INFINITY, 1.0]));
     let found = table(&[("a", infinite)], &DataArgs::default()).err().unwrap();
-    assert_eq!(found, "x, row 1, column 1 (a): the value is inf");
+    assert_eq!(found, "x: the value at [0, 0] (a) is inf");
 }
 
 #[test]
