@@ -27,6 +27,7 @@ impl Formula for Cosine {
     fn shape<L: Lanes>(&self, u: L) -> L {
         u
     }
+    #[inline(always)]
     fn slope<L: Lanes>(&self, _: L) -> L {
         L::constant(1.0)
     }

@@ -55,6 +55,7 @@ impl Formula for Epanechnikov {
     fn shape<L: Lanes>(&self, u: L) -> L {
         (L::constant(1.0) - u).max(L::constant(0.0))
     }
+    #[inline(always)]
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.inside(s) * L::constant(-self.gamma)
     }

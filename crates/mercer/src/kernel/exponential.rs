@@ -52,6 +52,7 @@ impl Formula for Exponential {
     fn shape<L: Lanes>(&self, u: L) -> L {
         (-u.sqrt()).exp_nonpositive()
     }
+    #[inline(always)]
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.value(s) * L::constant(-0.5 * self.gamma) / s.sqrt()
     }

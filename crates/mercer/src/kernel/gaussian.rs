@@ -54,6 +54,7 @@ impl Formula for Gaussian {
     fn shape_of_negative<L: Lanes>(&self, t: L) -> L {
         t.exp2_nonpositive()
     }
+    #[inline(always)]
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.value(s) * L::constant(-self.gamma)
     }

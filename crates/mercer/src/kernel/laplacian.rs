@@ -50,6 +50,7 @@ impl Formula for Laplacian {
     fn shape<L: Lanes>(&self, u: L) -> L {
         (-u).exp2_nonpositive()
     }
+    #[inline(always)]
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.value(s) * L::constant(-self.gamma)
     }

@@ -96,6 +96,7 @@ impl Formula for Matern32 {
         (bounded(a) + L::constant(1.0)) * (-a).exp_nonpositive()
     }
     // dk/da = -a e^-a and da/ds = 3 γ² / (2 a).
+    #[inline(always)]
     fn slope<L: Lanes>(&self, s: L) -> L {
         let a = scaled_distance(3.0, self.gamma, s);
         (-a).exp_nonpositive() * L::constant(-1.5 * self.gamma * self.gamma)
@@ -131,6 +132,7 @@ impl Formula for Matern52 {
         polynomial * (-a).exp_nonpositive()
     }
     // dk/da = -(a + a²) e^-a / 3 and da/ds = 5 γ² / (2 a).
+    #[inline(always)]
     fn slope<L: Lanes>(&self, s: L) -> L {
         let a = scaled_distance(5.0, self.gamma, s);
         (bounded(a) + L::constant(1.0)) * (-a).exp_nonpositive() * L::constant(-5.0 / 6.0 * self.gamma * self.gamma)

@@ -70,6 +70,7 @@ impl Formula for Polynomial {
     fn shape<L: Lanes>(&self, u: L) -> L {
         (u + L::constant(self.coef0)).powi(self.degree)
     }
+    #[inline(always)]
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.power_slope(s) * L::constant(self.gamma)
     }

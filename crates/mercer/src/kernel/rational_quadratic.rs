@@ -59,6 +59,7 @@ impl Formula for RationalQuadratic {
     fn shape<L: Lanes>(&self, u: L) -> L {
         ((u + L::constant(1.0)).ln_of_at_least_one() * L::constant(-self.alpha)).exp_nonpositive()
     }
+    #[inline(always)]
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.value(s) * L::constant(-self.gamma) / self.base(s)
     }

@@ -59,6 +59,7 @@ impl<const PAIRING: u8> Formula for Raw<PAIRING> {
     fn shape<L: Lanes>(&self, u: L) -> L {
         u
     }
+    #[inline(always)]
     fn slope<L: Lanes>(&self, _: L) -> L {
         L::constant(self.scale)
     }

@@ -34,6 +34,7 @@ impl Sigmoid {
     }
 
     /// `1 - tanh²`, the derivative of the hyperbolic tangent.
+    #[inline(always)]
     fn tanh_slope<L: Lanes>(&self, s: L) -> L {
         let t = self.value(s);
         L::constant(1.0) - t * t
@@ -55,6 +56,7 @@ impl Formula for Sigmoid {
     fn shape<L: Lanes>(&self, u: L) -> L {
         (u + L::constant(self.coef0)).tanh()
     }
+    #[inline(always)]
     fn slope<L: Lanes>(&self, s: L) -> L {
         self.tanh_slope(s) * L::constant(self.gamma)
     }

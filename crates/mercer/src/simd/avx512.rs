@@ -102,6 +102,22 @@ impl Lanes for F32x16 {
         }
     }
     #[inline(always)]
+    fn four_sums(vectors: [Self; 4]) -> [f64; 4] {
+        let mut sums = [0.0; 4];
+        unsafe {
+            let mut halves = [_mm256_setzero_ps(); 4];
+            for (half, vector) in halves.iter_mut().zip(vectors) {
+                *half = _mm256_add_ps(_mm512_castps512_ps256(vector.0), _mm512_extractf32x8_ps::<1>(vector.0));
+            }
+            // Halves of the sums of all four side by side, twice.
+            let [a, b, c, d] = halves;
+            let halves = _mm256_hadd_ps(_mm256_hadd_ps(a, b), _mm256_hadd_ps(c, d));
+            let whole = _mm_add_ps(_mm256_castps256_ps128(halves), _mm256_extractf128_ps::<1>(halves));
+            _mm256_storeu_pd(sums.as_mut_ptr(), _mm256_cvtps_pd(whole));
+        }
+        sums
+    }
+    #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         Self(unsafe { _mm512_fmadd_ps(self.0, factor.0, addend.0) })
     }
@@ -214,6 +230,21 @@ impl Lanes for F64x8 {
     #[inline(always)]
     unsafe fn add_to_f64(self, target: *mut f64) {
         unsafe { _mm512_storeu_pd(target, _mm512_add_pd(_mm512_loadu_pd(target), self.0)) }
+    }
+    #[inline(always)]
+    fn four_sums(vectors: [Self; 4]) -> [f64; 4] {
+        let mut sums = [0.0; 4];
+        unsafe {
+            let mut halves = [_mm256_setzero_pd(); 4];
+            for (half, vector) in halves.iter_mut().zip(vectors) {
+                *half = _mm256_add_pd(_mm512_castpd512_pd256(vector.0), _mm512_extractf64x4_pd::<1>(vector.0));
+            }
+            let [a, b, c, d] = halves;
+            let (ab, cd) = (_mm256_hadd_pd(a, b), _mm256_hadd_pd(c, d));
+            let (low, high) = (_mm256_permute2f128_pd::<0x20>(ab, cd), _mm256_permute2f128_pd::<0x31>(ab, cd));
+            _mm256_storeu_pd(sums.as_mut_ptr(), _mm256_add_pd(low, high));
+        }
+        sums
     }
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {

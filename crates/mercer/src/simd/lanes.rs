@@ -103,17 +103,21 @@ pub(crate) trait Lanes:
     #[expect(unsafe_code, reason = "writes through a pointer")]
     fn four_sums(vectors: [Self; 4]) -> [f64; 4] {
         const { assert!(Self::COUNT <= MOST_LANES && Self::COUNT.is_power_of_two()) };
-        vectors.map(|vector| {
+        let mut sums = [0.0; 4];
+        for (sum, vector) in sums.iter_mut().zip(vectors) {
             let mut lanes = [0.0; MOST_LANES];
             // SAFETY: there is room for the widest vector.
             unsafe { vector.add_to_f64(lanes.as_mut_ptr()) };
             let mut width = Self::COUNT;
             while width > 1 {
                 width /= 2;
-                (0..width).for_each(|lane| lanes[lane] += lanes[width + lane]);
+                for lane in 0..width {
+                    lanes[lane] += lanes[width + lane];
+                }
             }
-            lanes[0]
-        })
+            *sum = lanes[0];
+        }
+        sums
     }
 
     /// `self * factor + addend`, in one rounding where the machine can.

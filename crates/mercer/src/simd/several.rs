@@ -12,9 +12,14 @@ use super::Lanes;
 pub(crate) struct Several<L, const N: usize>(pub(crate) [L; N]);
 
 impl<L: Lanes, const N: usize> Several<L, N> {
+    // Loops and not the methods of arrays: the compiler may call those instead of writing them out, and they are not compiled with the
+    // instruction set of their caller.
     #[inline(always)]
-    fn map(self, f: impl Fn(L) -> L) -> Self {
-        Self(self.0.map(f))
+    fn map(mut self, f: impl Fn(L) -> L) -> Self {
+        for a in &mut self.0 {
+            *a = f(*a);
+        }
+        self
     }
 
     #[inline(always)]
@@ -79,13 +84,21 @@ impl<L: Lanes, const N: usize> Lanes for Several<L, N> {
     }
     #[inline(always)]
     unsafe fn load(source: *const L::Elem) -> Self {
-        // SAFETY: the caller's promise.
-        Self(std::array::from_fn(|i| unsafe { L::load(source.add(i * L::COUNT)) }))
+        let mut vectors = Self::constant(0.0);
+        for (i, vector) in vectors.0.iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            *vector = unsafe { L::load(source.add(i * L::COUNT)) };
+        }
+        vectors
     }
     #[inline(always)]
     unsafe fn load_u16(source: *const u16) -> Self {
-        // SAFETY: the caller's promise.
-        Self(std::array::from_fn(|i| unsafe { L::load_u16(source.add(i * L::COUNT)) }))
+        let mut vectors = Self::constant(0.0);
+        for (i, vector) in vectors.0.iter_mut().enumerate() {
+            // SAFETY: the caller's promise.
+            *vector = unsafe { L::load_u16(source.add(i * L::COUNT)) };
+        }
+        vectors
     }
     #[inline(always)]
     unsafe fn store(self, target: *mut L::Elem) {
@@ -134,7 +147,10 @@ impl<L: Lanes, const N: usize> Lanes for Several<L, N> {
     }
     #[inline(always)]
     fn split_exponent(self) -> (Self, Self) {
-        let both = self.0.map(L::split_exponent);
-        (Self(both.map(|(e, _)| e)), Self(both.map(|(_, m)| m)))
+        let (mut exponents, mut mantissas) = (self, self);
+        for i in 0..N {
+            (exponents.0[i], mantissas.0[i]) = self.0[i].split_exponent();
+        }
+        (exponents, mantissas)
     }
 }

@@ -153,14 +153,15 @@ fn fill<B: ByteLanes, F: Formula, const PANELS: usize, const COLUMNS: usize>(job
                 for (m, sums) in sums.iter().enumerate() {
                     let row_term = B::load(rows.terms.as_ptr().add(i + m * lanes));
                     let target = out.as_mut_ptr().add((i + m * lanes) * n_columns + j * lanes);
-                    let s: [_; COLUMNS] = std::array::from_fn(|c| {
+                    let mut s = [B::Floats::constant(0.0); COLUMNS];
+                    for (c, s) in s.iter_mut().enumerate() {
                         let terms = row_term.add(B::splat(*columns.terms.get_unchecked(j + c)));
-                        let s = match F::PAIRING {
+                        let exact = match F::PAIRING {
                             Pairing::SquaredDistance => terms.sub(sums[c]).sub(sums[c]),
                             _ => terms.add(sums[c]),
                         };
-                        s.to_floats()
-                    });
+                        *s = exact.to_floats();
+                    }
                     formula.shape(Several(s) * scale).store(target);
                 }
             }

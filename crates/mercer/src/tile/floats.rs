@@ -224,7 +224,10 @@ fn fill<L: Lanes, F: Formula, const PANELS: usize, const COLUMNS: usize>(job: Fi
             // SAFETY: `x` starts PANELS panels and each of `y` lies in one, each of d * COUNT numbers, by the assertions above;
             // j + c < n_columns and i + (m + 1) * COUNT <= n_rows, so terms and tile are in bounds.
             unsafe {
-                let starts: [_; COLUMNS] = std::array::from_fn(|c| L::splat(*columns.terms.get_unchecked(j + c)));
+                let mut starts = [L::constant(0.0); COLUMNS];
+                for (c, start) in starts.iter_mut().enumerate() {
+                    *start = L::splat(*columns.terms.get_unchecked(j + c));
+                }
                 let sums = accumulate_block::<L, F, PANELS, COLUMNS>(x, &y, d, rows.terms.as_ptr().add(i), &starts);
                 for (m, sums) in sums.into_iter().enumerate() {
                     let target = out.as_mut_ptr().add((i + m * L::COUNT) * n_columns + j * L::COUNT);
@@ -265,7 +268,9 @@ unsafe fn accumulate_block<L: Lanes, F: Formula, const PANELS: usize, const COLU
         for (m, sums) in sums.iter_mut().enumerate() {
             // SAFETY: the caller's promise.
             let row = unsafe { L::load(row_starts.add(m * L::COUNT)) };
-            *sums = column_starts.map(|column| row + column);
+            for (sum, &column) in sums.iter_mut().zip(column_starts) {
+                *sum = row + column;
+            }
         }
     }
     for k in 0..d {

@@ -197,8 +197,12 @@ impl<T: Scalar, F: Formula> Job for KernelJob<'_, T, F> {
 #[inline(always)]
 pub(super) fn sums_of_lanes<L: Lanes, const COUNT: usize>(vectors: [L; COUNT]) -> [f64; COUNT] {
     const { assert!(0 < COUNT && COUNT <= STRIP) };
-    let sums = L::four_sums(std::array::from_fn(|c| vectors[c.min(COUNT - 1)]));
-    std::array::from_fn(|c| sums[c])
+    let mut four = [vectors[0]; 4];
+    four[..COUNT].copy_from_slice(&vectors);
+    let all = L::four_sums(four);
+    let mut sums = [0.0; COUNT];
+    sums.copy_from_slice(&all[..COUNT]);
+    sums
 }
 
 /// The sum of all lanes.
