@@ -74,6 +74,7 @@ impl Lanes for F32x8 {
     const COUNT: usize = 8;
     const BLOCK_PANELS: usize = 2;
     const BLOCK_COLUMNS: usize = 6;
+    const HAS_ROOM_FOR_FORMULA: bool = false;
 
     #[inline(always)]
     fn splat(x: f32) -> Self {
@@ -205,6 +206,7 @@ impl Lanes for F64x4 {
     const COUNT: usize = 4;
     const BLOCK_PANELS: usize = 2;
     const BLOCK_COLUMNS: usize = 6;
+    const HAS_ROOM_FOR_FORMULA: bool = false;
 
     #[inline(always)]
     fn splat(x: f64) -> Self {

@@ -74,6 +74,7 @@ impl Lanes for F32x16 {
     const COUNT: usize = 16;
     const BLOCK_PANELS: usize = 3;
     const BLOCK_COLUMNS: usize = 8;
+    const HAS_ROOM_FOR_FORMULA: bool = true;
 
     #[inline(always)]
     fn splat(x: f32) -> Self {
@@ -149,6 +150,21 @@ impl Lanes for F32x16 {
         Self(unsafe { _mm512_castsi512_ps(_mm512_slli_epi32::<23>(_mm512_castps_si512(self.0))) })
     }
     #[inline(always)]
+    fn split_power(self) -> (Self, Self) {
+        // What is left of a number after it is rounded to a whole one is one instruction.
+        unsafe {
+            let r = _mm512_reduce_ps::<0>(self.0);
+            (Self(_mm512_sub_ps(self.0, r)), Self(r))
+        }
+    }
+    #[inline(always)]
+    fn times_power(self, n: Self) -> Self {
+        unsafe {
+            let is_normal = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(n.0, _mm512_set1_ps(-127.0));
+            Self(_mm512_maskz_scalef_ps(is_normal, self.0, n.0))
+        }
+    }
+    #[inline(always)]
     fn split_exponent(self) -> (Self, Self) {
         // Counted from the bits of sqrt(1/2), whole multiples of the exponent's unit are `e`.
         unsafe {
@@ -210,6 +226,7 @@ impl Lanes for F64x8 {
     const COUNT: usize = 8;
     const BLOCK_PANELS: usize = 3;
     const BLOCK_COLUMNS: usize = 8;
+    const HAS_ROOM_FOR_FORMULA: bool = true;
 
     #[inline(always)]
     fn splat(x: f64) -> Self {
@@ -278,6 +295,21 @@ impl Lanes for F64x8 {
         Self(unsafe { _mm512_castsi512_pd(_mm512_slli_epi64::<52>(_mm512_castpd_si512(self.0))) })
     }
     #[inline(always)]
+    fn split_power(self) -> (Self, Self) {
+        // What is left of a number after it is rounded to a whole one is one instruction.
+        unsafe {
+            let r = _mm512_reduce_pd::<0>(self.0);
+            (Self(_mm512_sub_pd(self.0, r)), Self(r))
+        }
+    }
+    #[inline(always)]
+    fn times_power(self, n: Self) -> Self {
+        unsafe {
+            let is_normal = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(n.0, _mm512_set1_pd(-1023.0));
+            Self(_mm512_maskz_scalef_pd(is_normal, self.0, n.0))
+        }
+    }
+    #[inline(always)]
     fn split_exponent(self) -> (Self, Self) {
         // Counted from the bits of sqrt(1/2), whole multiples of the exponent's unit are `e`.
         unsafe {
@@ -320,6 +352,23 @@ impl ByteLanes for Bytes {
     fn word(group: &[u8]) -> i32 {
         // Flipping the top bit of a byte is subtracting 128 from it.
         i32::from_le_bytes([group[0] ^ 0x80, group[1] ^ 0x80, group[2] ^ 0x80, group[3] ^ 0x80])
+    }
+    #[inline(always)]
+    fn words(first: &[u8], second: &[u8], skip: usize, _: usize, words: &mut [i32]) {
+        // The rows from `skip` on are moved to the front, and those of the second panel behind them.
+        let lane = |lanes: &[u8]| -> [u8; 64] { *lanes.first_chunk().expect("a group of a panel") };
+        let (first, second, words) =
+            (lane(first), lane(second), words.first_chunk_mut::<16>().expect("room for a vector"));
+        unsafe {
+            let order = _mm512_add_epi32(
+                _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+                _mm512_set1_epi32(skip as i32),
+            );
+            let (first, second) =
+                (_mm512_loadu_si512(first.as_ptr().cast()), _mm512_loadu_si512(second.as_ptr().cast()));
+            let rows = _mm512_permutex2var_epi32(first, order, second);
+            _mm512_storeu_si512(words.as_mut_ptr().cast(), _mm512_xor_si512(rows, _mm512_set1_epi8(-128)));
+        }
     }
     #[inline(always)]
     unsafe fn dot(self, rows: *const u8, word: i32) -> Self {

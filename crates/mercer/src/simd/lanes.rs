@@ -41,6 +41,8 @@ pub(crate) trait Lanes:
     const COUNT: usize;
     /// Panels of rows in the register block of the tile engine.
     const BLOCK_PANELS: usize;
+    /// Whether there are registers enough for a kernel function beside the sums of the register block.
+    const HAS_ROOM_FOR_FORMULA: bool;
     /// Columns of the register block: `BLOCK_PANELS * BLOCK_COLUMNS` sums, `BLOCK_PANELS` rows and two columns must fit the
     /// registers, or the compiler spills them and the engine runs at a third of its speed.
     const BLOCK_COLUMNS: usize;
@@ -133,8 +135,22 @@ pub(crate) trait Lanes:
     /// The magnitude of `self` with the sign of `sign`.
     fn copysign(self, sign: Self) -> Self;
 
-    /// Moves the low bits of the number into the exponent field: the last step of [`exp2`](Self::exp2_nonpositive).
+    /// Moves the low bits of the number into the exponent field: what [`times_power`](Self::times_power) makes powers of two by.
     fn low_bits_to_exponent(self) -> Self;
+
+    /// For `t <= 0`: `(n, r)` with `|r| <= 1/2` and `t = n + r`, where `n` is whole, in a form that [`times_power`](Self::times_power) takes.
+    #[inline(always)]
+    fn split_power(self) -> (Self, Self) {
+        super::math::split_power(self)
+    }
+
+    /// `self`, between `sqrt(1/2)` and `sqrt(2)`, times two to an `n` of [`split_power`](Self::split_power); zero where `n` is less than the least exponent of a
+    /// normal number.
+    #[inline(always)]
+    fn times_power(self, n: Self) -> Self {
+        self * n.low_bits_to_exponent()
+    }
+
     /// For `x >= 1`: `(e, m)` with `x = 2^e m` and `m` between `sqrt(1/2)` and `sqrt(2)`.
     fn split_exponent(self) -> (Self, Self);
 

@@ -32,13 +32,23 @@ const EXP2_F64: [f64; 11] = [
     4.454_945_547_842_242e-10,
 ];
 
-/// `2^t` for `t <= 0`.
-///
-/// With `t = n + r`, `n` whole and `|r| <= 1/2`: `2^t = 2^n 2^r`. Adding `magic`, whose last bit is worth one, rounds `t` to
-/// `n` and leaves `n + bias` in the low bits, ready to be moved into the exponent field. At `n = -bias` that field is
-/// zero, so the result underflows to exact zero; `t` is kept from going lower.
+/// `2^t` for `t <= 0`: with `t = n + r`, `n` whole and `|r| <= 1/2`, `2^n 2^r`.
 #[inline(always)]
 pub(super) fn exp2_nonpositive<L: Lanes>(t: L) -> L {
+    let (n, r) = t.split_power();
+    let p = match L::Elem::PRECISION {
+        Precision::F32 => horner(r, &EXP2_F32),
+        Precision::F64 => horner(r, &EXP2_F64),
+    };
+    r.mul_add(p, L::constant(1.0)).times_power(n)
+}
+
+/// `t = n + r`, where no instruction rounds to whole numbers or scales by powers of two.
+///
+/// Adding `magic`, whose last bit is worth one, rounds `t` to `n` and leaves `n + bias` in the low bits, ready to be moved into the
+/// exponent field. At `n = -bias` that field is zero, so the power underflows to exact zero; `t` is kept from going lower.
+#[inline(always)]
+pub(super) fn split_power<L: Lanes>(t: L) -> (L, L) {
     let (magic, lowest) = match L::Elem::PRECISION {
         Precision::F32 => (12_582_912.0 + 127.0, -127.0),
         Precision::F64 => (6_755_399_441_055_744.0 + 1023.0, -1023.0),
@@ -46,13 +56,7 @@ pub(super) fn exp2_nonpositive<L: Lanes>(t: L) -> L {
     let magic = L::constant(magic);
     let t = t.max(L::constant(lowest));
     let shifted = t + magic;
-    let r = t - (shifted - magic);
-    let one = L::constant(1.0);
-    let p = match L::Elem::PRECISION {
-        Precision::F32 => horner(r, &EXP2_F32),
-        Precision::F64 => horner(r, &EXP2_F64),
-    };
-    r.mul_add(p, one) * shifted.low_bits_to_exponent()
+    (shifted, t - (shifted - magic))
 }
 
 #[inline(always)]

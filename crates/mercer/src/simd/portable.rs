@@ -76,6 +76,7 @@ macro_rules! array_lanes {
             const COUNT: usize = $count;
             const BLOCK_PANELS: usize = 2;
             const BLOCK_COLUMNS: usize = 6;
+            const HAS_ROOM_FOR_FORMULA: bool = false;
 
             #[inline(always)]
             fn splat(x: $t) -> Self {

@@ -10,6 +10,7 @@ macro_rules! scalar_lanes {
             const COUNT: usize = 1;
             const BLOCK_PANELS: usize = 1;
             const BLOCK_COLUMNS: usize = 1;
+            const HAS_ROOM_FOR_FORMULA: bool = false;
 
             #[inline(always)]
             fn splat(x: $t) -> Self {

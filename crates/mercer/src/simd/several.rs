@@ -23,6 +23,15 @@ impl<L: Lanes, const N: usize> Several<L, N> {
     }
 
     #[inline(always)]
+    fn split(self, f: impl Fn(L) -> (L, L)) -> (Self, Self) {
+        let (mut first, mut second) = (self, self);
+        for (i, &a) in self.0.iter().enumerate() {
+            (first.0[i], second.0[i]) = f(a);
+        }
+        (first, second)
+    }
+
+    #[inline(always)]
     fn zip(mut self, other: Self, f: impl Fn(L, L) -> L) -> Self {
         for (a, b) in self.0.iter_mut().zip(other.0) {
             *a = f(*a, b);
@@ -77,6 +86,7 @@ impl<L: Lanes, const N: usize> Lanes for Several<L, N> {
     const COUNT: usize = N * L::COUNT;
     const BLOCK_PANELS: usize = 1;
     const BLOCK_COLUMNS: usize = 1;
+    const HAS_ROOM_FOR_FORMULA: bool = false;
 
     #[inline(always)]
     fn splat(x: L::Elem) -> Self {
@@ -146,11 +156,15 @@ impl<L: Lanes, const N: usize> Lanes for Several<L, N> {
         self.map(L::low_bits_to_exponent)
     }
     #[inline(always)]
+    fn split_power(self) -> (Self, Self) {
+        self.split(L::split_power)
+    }
+    #[inline(always)]
+    fn times_power(self, n: Self) -> Self {
+        self.zip(n, L::times_power)
+    }
+    #[inline(always)]
     fn split_exponent(self) -> (Self, Self) {
-        let (mut exponents, mut mantissas) = (self, self);
-        for i in 0..N {
-            (exponents.0[i], mantissas.0[i]) = self.0[i].split_exponent();
-        }
-        (exponents, mantissas)
+        self.split(L::split_exponent)
     }
 }

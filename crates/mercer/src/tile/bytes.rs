@@ -4,13 +4,13 @@
 //!
 //! As for floating point, with integer multiply-adds: inner products and squared distances are exact, and only the kernel
 //! function rounds. The columns of a register block are first turned into the words that the instruction
-//! multiplies with, several at once. Groups of features in which all of these columns are zero add nothing to any sum, and are
-//! passed over (unless the instruction set multiplies with lowered bytes, as AVX-512's does): of handwritten digits that is half of them.
+//! multiplies with, several at once. Groups of features in which all of these columns are zero add the same to all of their sums, which is nothing unless
+//! the instruction set multiplies with lowered bytes: it is added up once for all columns. Of handwritten digits that is half of the groups.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{BytePanels, TileSource};
+use super::{BytePanels, TileSource, for_each_panel};
 use crate::error::Result;
 use crate::kernel::{Formula, Kernel, Pairing, with_formula, with_raw};
 use crate::simd::{ByteLanes, Isa, Job, Lanes, Several, Target};
@@ -131,45 +131,78 @@ fn fill<B: ByteLanes, F: Formula, const PANELS: usize, const COLUMNS: usize>(job
     let scale = Several::<B::Floats, COLUMNS>::constant(scale);
     // With room for a vector behind the last group.
     let mut words = vec![0_i32; groups * COLUMNS + lanes];
-    // Where the groups that are multiplied begin in a panel.
-    let mut places = Vec::with_capacity(groups);
+    // Where the groups that are multiplied begin in a panel, and those that are zero.
+    let (mut places, mut zeros) = (Vec::with_capacity(groups), Vec::with_capacity(groups));
+    let zero = B::word(&[0; 8]);
     for j in (0..n_columns).step_by(COLUMNS) {
         let step = lanes * B::GROUP;
         let panel = |column: usize| columns.values[column / lanes * lanes * d..][..lanes * d].chunks_exact(step);
         places.clear();
+        zeros.clear();
         for (g, (first, second)) in panel(j).zip(panel(j + COLUMNS - 1)).enumerate() {
             let words = &mut words[places.len() * COLUMNS..];
             B::words(first, second, j % lanes, COLUMNS, words);
-            if B::BIAS != 0 || words[..COLUMNS].iter().any(|&word| word != 0) {
-                places.push(g * step);
-            }
+            let is_zero = words[..COLUMNS].iter().fold(0, |bits, &word| bits | (word ^ zero)) == 0;
+            if is_zero { &mut zeros } else { &mut places }.push(g * step);
         }
         for i in (0..n_rows).step_by(PANELS * lanes) {
             let x = rows.values[i * d..].as_ptr();
             // SAFETY: `x` starts PANELS panels of lanes * d bytes, groups begin within the first of them, and there are COLUMNS words for
             // each, by the assertions above; j + c < n_columns and i + (m + 1) * lanes <= n_rows, so terms and tile are in bounds.
             unsafe {
-                let sums = accumulate_block::<B, PANELS, COLUMNS>(x, lanes * d, words.as_ptr(), &places);
-                for (m, sums) in sums.iter().enumerate() {
-                    let row_term = B::load(rows.terms.as_ptr().add(i + m * lanes));
-                    let target = out.as_mut_ptr().add((i + m * lanes) * n_columns + j * lanes);
-                    let mut s = [B::Floats::constant(0.0); COLUMNS];
-                    for (c, s) in s.iter_mut().enumerate() {
-                        let terms = row_term.add(B::splat(*columns.terms.get_unchecked(j + c)));
-                        let exact = match F::PAIRING {
-                            Pairing::SquaredDistance => terms.sub(sums[c]).sub(sums[c]),
-                            _ => terms.add(sums[c]),
-                        };
-                        *s = exact.to_floats();
-                    }
-                    formula.shape(Several(s) * scale).store(target);
-                }
+                let starts = accumulate_zeros::<B, PANELS>(x, lanes * d, &zeros);
+                let sums = accumulate_block::<B, PANELS, COLUMNS>(x, lanes * d, words.as_ptr(), &places, &starts);
+                let target = out.as_mut_ptr().add(i * n_columns + j * lanes);
+                for_each_panel::<PANELS>(
+                    #[inline(always)]
+                    |m| {
+                        let row_term = B::load(rows.terms.as_ptr().add(i + m * lanes));
+                        let mut s = [B::Floats::constant(0.0); COLUMNS];
+                        for (c, s) in s.iter_mut().enumerate() {
+                            let terms = row_term.add(B::splat(*columns.terms.get_unchecked(j + c)));
+                            let exact = match F::PAIRING {
+                                Pairing::SquaredDistance => terms.sub(sums[m][c]).sub(sums[m][c]),
+                                _ => terms.add(sums[m][c]),
+                            };
+                            *s = exact.to_floats();
+                        }
+                        formula.shape(Several(s) * scale).store(target.add(m * lanes * n_columns));
+                    },
+                );
             }
         }
     }
 }
 
-/// Integer sums over the features, for a few panels of rows and a few columns.
+/// What groups in which a column is zero add to its sums: nothing, or what the column is lowered by.
+///
+/// # Safety
+///
+/// `x` must start `PANELS` panels of `panel` bytes with a group at each of the `zeros`.
+#[inline(always)]
+#[expect(unsafe_code, reason = "raw loads of whole vectors")]
+unsafe fn accumulate_zeros<B: ByteLanes, const PANELS: usize>(
+    x: *const u8,
+    panel: usize,
+    zeros: &[usize],
+) -> [B; PANELS] {
+    let mut sums = [[B::zero(); 2]; PANELS];
+    if B::BIAS != 0 {
+        let word = B::word(&[0; 8]);
+        // Two sums in turn, which need not wait for each other.
+        for pair in zeros.chunks(2) {
+            for (turn, &place) in pair.iter().enumerate() {
+                for (m, sums) in sums.iter_mut().enumerate() {
+                    // SAFETY: the caller's promise.
+                    sums[turn] = unsafe { sums[turn].dot(x.add(m * panel + place), word) };
+                }
+            }
+        }
+    }
+    sums.map(|[even, odd]| even.add(odd))
+}
+
+/// Integer sums over the features, for a few panels of rows and a few columns, beginning with one number per row.
 ///
 /// # Safety
 ///
@@ -181,8 +214,12 @@ unsafe fn accumulate_block<B: ByteLanes, const PANELS: usize, const COLUMNS: usi
     panel: usize,
     words: *const i32,
     places: &[usize],
+    starts: &[B; PANELS],
 ) -> [[B; COLUMNS]; PANELS] {
     let mut sums = [[B::zero(); COLUMNS]; PANELS];
+    for (sums, &start) in sums.iter_mut().zip(starts) {
+        *sums = [start; COLUMNS];
+    }
     for (g, &place) in places.iter().enumerate() {
         for c in 0..COLUMNS {
             // SAFETY: the caller's promise.

@@ -9,6 +9,9 @@ use crate::simd::{Isa, Job, Lanes, MOST_LANES, Target};
 /// What one is in fixed point.
 pub(crate) const ONE: f64 = 65535.0;
 
+/// Doubles between this and a third more are the whole numbers, whose last bits count from zero.
+const WHOLE: f64 = 1.5 * (1_u64 << 52) as f64;
+
 /// Rounds numbers between zero and one to fixed point.
 pub(crate) fn narrow<T: Scalar>(isa: Isa, from: &[T], to: &mut [u16]) {
     isa.run(Narrow { from, to });
@@ -29,8 +32,10 @@ impl<T: Scalar> Job for Narrow<'_, T> {
     #[inline(always)]
     fn run<G: Target>(self) {
         for (kept, x) in self.to.iter_mut().zip(self.from) {
-            // In double precision, where the half is not rounded away, and through a signed integer: that conversion has an instruction.
-            *kept = (x.to_f64() * ONE + 0.5) as i32 as u16;
+            // In double precision, where no half of a level is rounded away. Numbers from here on are whole, so that the sum is rounded to the nearest
+            // level, which is its last bits: a conversion to integers would have to mind numbers that are none.
+            debug_assert!((-0.49 / ONE..=1.0 + 0.49 / ONE).contains(&x.to_f64()), "a level for every number");
+            *kept = (x.to_f64() * ONE + WHOLE).to_bits() as u16;
         }
     }
 }

@@ -3,13 +3,13 @@
 //! # Method
 //!
 //! A register block of a few panels by a few columns accumulates inner products (or absolute differences) over all
-//! features. The kernel function is applied strip by strip, while the strip of columns just stored is in the first-level cache. The
-//! columns' panels stay there too while all rows go by.
+//! features. The kernel function is applied to the sums in their registers where there are registers enough for both, and otherwise strip by
+//! strip, while the strip of columns just stored is in the first-level cache. The columns' panels stay there too while all rows go by.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use super::{Packing, Panels, TileSource};
+use super::{Packing, Panels, TileSource, for_each_panel};
 use crate::data::Points;
 use crate::error::Result;
 use crate::kernel::{Formula, Kernel, Pairing, with_formula, with_raw};
@@ -229,11 +229,21 @@ fn fill<L: Lanes, F: Formula, const PANELS: usize, const COLUMNS: usize>(job: Fi
                     *start = L::splat(*columns.terms.get_unchecked(j + c));
                 }
                 let sums = accumulate_block::<L, F, PANELS, COLUMNS>(x, &y, d, rows.terms.as_ptr().add(i), &starts);
-                for (m, sums) in sums.into_iter().enumerate() {
-                    let target = out.as_mut_ptr().add((i + m * L::COUNT) * n_columns + j * L::COUNT);
-                    Several(sums).store(target);
-                }
+                let target = out.as_mut_ptr().add(i * n_columns + j * L::COUNT);
+                for_each_panel::<PANELS>(
+                    #[inline(always)]
+                    |m| {
+                        let mut panel = Several(sums[m]);
+                        if L::HAS_ROOM_FOR_FORMULA {
+                            panel = entry(&formula, panel);
+                        }
+                        panel.store(target.add(m * L::COUNT * n_columns));
+                    },
+                );
             }
+        }
+        if L::HAS_ROOM_FOR_FORMULA {
+            continue;
         }
         // The kernel function goes over the strip just stored, which is in the first-level cache. Applied to the registers
         // above it would have to share them with the sums, and the compiler spills both.

@@ -2,7 +2,7 @@
 //!
 //! Points are packed once into panels of as many rows as a vector has lanes ([`panels`]). A tile is the kernel of
 //! every pair of a block of rows and a block of columns; the kernel function is applied while the inner products are in registers
-//! ([`bytes`], for 8-bit data) or in the first-level cache ([`floats`]). A tile is then multiplied with vectors
+//! or in the first-level cache ([`floats`], [`bytes`] for 8-bit data). A tile is then multiplied with vectors
 //! ([`product`]) while it is in the cache.
 //!
 //! # Layout of a tile
@@ -32,7 +32,7 @@ pub(crate) use floats::{FloatTiles, LooseTiles, ScalarTiles};
 pub(crate) use gaussian_sums::{Chain, gaussian_sums};
 pub(crate) use matrix::MatrixTiles;
 pub(crate) use panels::{BytePanels, Packing, Panels};
-pub(crate) use product::{Side, accumulate, accumulate_while_fetching};
+pub(crate) use product::{Side, accumulate, accumulate_while_fetching, fetch};
 pub(crate) use rows::{RowPanels, can_be_packed};
 pub(crate) use sums::{Part, TileSums, kernel_sums};
 
@@ -109,6 +109,22 @@ fn factor_of(pairing: Pairing, scale: f64) -> f64 {
 #[inline(always)]
 fn has_room<T: Scalar>(square: f64) -> bool {
     T::from_f64(4.0 * square).to_f64().is_finite()
+}
+
+/// Calls a function for each panel of a register block, written out: a loop whose body is long is not unrolled by the compiler, and then the sums
+/// are kept in memory.
+#[inline(always)]
+fn for_each_panel<const PANELS: usize>(mut f: impl FnMut(usize)) {
+    const { assert!(PANELS <= 3, "more panels than are written out") };
+    if PANELS > 0 {
+        f(0);
+    }
+    if PANELS > 1 {
+        f(1);
+    }
+    if PANELS > 2 {
+        f(2);
+    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@
 //!
 //! Within a tile sums are in the tile's precision, across tiles in double precision.
 
+use std::ops::Range;
+
 use super::Geometry;
 use crate::memory::Plain;
 use crate::scalar::Scalar;
@@ -36,7 +38,7 @@ pub(crate) fn accumulate<T: Scalar + Plain>(
     accumulate_while_fetching(isa, side, tile, shape, vectors, width, sums, &[]);
 }
 
-/// The same; on the side of the columns, bytes that will be wanted next are fetched from memory meanwhile.
+/// The same; bytes that will be wanted next are fetched from memory meanwhile.
 #[expect(clippy::too_many_arguments, reason = "those of `accumulate`, and one")]
 pub(crate) fn accumulate_while_fetching<T: Scalar + Plain>(
     isa: Isa,
@@ -77,19 +79,22 @@ impl<T: Scalar> Job for Product<'_, T> {
     #[inline(always)]
     fn run<G: Target>(mut self) {
         let lanes = <T::On<G> as Lanes>::COUNT;
-        let registers = self.width / lanes;
-        let mut first = 0;
-        while first < registers {
-            let wide = (registers - first).min(<T::On<G> as Lanes>::BLOCK_PANELS);
-            let column = first * lanes;
-            match (<T::On<G> as Lanes>::BLOCK_COLUMNS, wide) {
-                (8, 3) => strip::<T::On<G>, 3, 8>(&mut self, column),
-                (8, 2) => strip::<T::On<G>, 2, 8>(&mut self, column),
-                (8, _) => strip::<T::On<G>, 1, 8>(&mut self, column),
-                (_, 2) => strip::<T::On<G>, 2, 6>(&mut self, column),
+        let mut left = self.width / lanes;
+        let mut column = 0;
+        for strips in (1..=left.div_ceil(<T::On<G> as Lanes>::BLOCK_PANELS)).rev() {
+            // As even as can be: a strip of one register reads an entry for every multiplication.
+            let wide = left.div_ceil(strips);
+            match (<T::On<G> as Lanes>::BLOCK_COLUMNS, wide, lanes) {
+                (8, 3, _) => strip::<T::On<G>, 3, 8>(&mut self, column),
+                (8, 2, _) => strip::<T::On<G>, 2, 8>(&mut self, column),
+                // With one register there is room for the rows of a whole panel.
+                (8, _, 16) => strip::<T::On<G>, 1, 16>(&mut self, column),
+                (8, ..) => strip::<T::On<G>, 1, 8>(&mut self, column),
+                (_, 2, _) => strip::<T::On<G>, 2, 6>(&mut self, column),
                 _ => strip::<T::On<G>, 1, 6>(&mut self, column),
             }
-            first += wide;
+            left -= wide;
+            column += wide * lanes;
         }
     }
 }
@@ -103,9 +108,16 @@ fn strip<L: Lanes, const WIDE: usize, const OUT: usize>(job: &mut Product<'_, L:
     let vectors = job.vectors[column..].as_ptr();
     let (tile, width) = (job.tile.as_ptr(), job.width);
     let sums = job.sums[column..].as_mut_ptr();
-    // SAFETY: `accumulate` has checked the lengths. A run reads the entries `starts[o] + k * step` for k < count, o < OUT.
+    // All of them with the first strip, a piece with every run: more at once would have to be waited for.
+    let ahead = std::mem::take(&mut job.ahead);
+    let n_runs = match job.side {
+        Side::Rows => n_rows / OUT * (n_columns / lanes),
+        Side::Columns => n_columns / OUT * (n_rows / lanes),
+    };
+    let mut pieces = ahead.chunks(ahead.len().div_ceil(n_runs.max(1)).next_multiple_of(LINE).max(LINE));
+    // SAFETY: `accumulate` has checked the lengths. A run reads the entries `starts[o] + k * step` for its k and o < OUT.
     // Rows: OUT lanes of one or two panels, column by column. Columns: OUT columns of one panel after the other, its
-    // lanes in turn. `count` rows of the vectors and OUT rows of the sums are in bounds.
+    // lanes in turn. As many rows of the vectors and OUT rows of the sums are in bounds.
     unsafe {
         match job.side {
             Side::Rows => {
@@ -113,20 +125,20 @@ fn strip<L: Lanes, const WIDE: usize, const OUT: usize>(job: &mut Product<'_, L:
                     let starts: [_; OUT] =
                         std::array::from_fn(|o| tile.add((i + o) / lanes * n_columns * lanes + (i + o) % lanes));
                     let mut block = [[L::constant(0.0); OUT]; WIDE];
-                    run(&mut block, &starts, n_columns, lanes, vectors, width);
+                    for first in (0..n_columns).step_by(lanes) {
+                        fetch(pieces.next().unwrap_or_default());
+                        run(&mut block, &starts, first..first + lanes, lanes, vectors, width);
+                    }
                     add(&block, sums.add(i * width), width);
                 }
             }
             Side::Columns => {
-                // Once, with the first strip, in as many pieces as there are steps: all at once they would have to be waited for.
-                let ahead = if column == 0 { job.ahead } else { &[] };
-                let piece = ahead.len() / n_columns.max(1) * OUT;
                 for j in (0..n_columns).step_by(OUT) {
-                    fetch(&ahead[j / OUT * piece..][..piece]);
                     let mut block = [[L::constant(0.0); OUT]; WIDE];
                     for panel in 0..n_rows / lanes {
+                        fetch(pieces.next().unwrap_or_default());
                         let starts: [_; OUT] = std::array::from_fn(|o| tile.add((panel * n_columns + j + o) * lanes));
-                        run(&mut block, &starts, lanes, 1, vectors.add(panel * lanes * width), width);
+                        run(&mut block, &starts, 0..lanes, 1, vectors.add(panel * lanes * width), width);
                     }
                     add(&block, sums.add(j * width), width);
                 }
@@ -135,7 +147,7 @@ fn strip<L: Lanes, const WIDE: usize, const OUT: usize>(job: &mut Product<'_, L:
     }
 }
 
-/// Adds `count` outer products of a few tile entries with a piece of a vector row.
+/// Adds outer products of a few tile entries with a piece of a vector row, one for each of some rows.
 ///
 /// # Safety
 ///
@@ -145,12 +157,12 @@ fn strip<L: Lanes, const WIDE: usize, const OUT: usize>(job: &mut Product<'_, L:
 unsafe fn run<L: Lanes, const WIDE: usize, const OUT: usize>(
     block: &mut [[L; OUT]; WIDE],
     starts: &[*const L::Elem; OUT],
-    count: usize,
+    rows: Range<usize>,
     step: usize,
     vectors: *const L::Elem,
     width: usize,
 ) {
-    for k in 0..count {
+    for k in rows {
         // SAFETY: the caller's promise.
         unsafe {
             let mut row = [L::constant(0.0); WIDE];
@@ -183,11 +195,11 @@ unsafe fn add<L: Lanes, const WIDE: usize, const OUT: usize>(block: &[[L; OUT]; 
     }
 }
 
-/// Asks for bytes to be brought to the second-level cache, and does not wait.
+/// Asks for numbers to be brought to the second-level cache, and does not wait.
 #[inline(always)]
 #[expect(unsafe_code, reason = "a hint to the processor")]
-fn fetch(bytes: &[u8]) {
-    for line in bytes.chunks(LINE) {
+pub(crate) fn fetch<T>(numbers: &[T]) {
+    for line in numbers.chunks(LINE / size_of::<T>()) {
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
