@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use faer::{MatMut, MatRef};
 use rayon::prelude::*;
 
-use super::schedule::Schedule;
+use super::schedule::{Schedule, Tile};
 use super::slab::write_rows;
 use super::store::TileStore;
 use super::{Basis, Element, EntryAccess, PackedCopy, Store, StoreFormat, SymmetricOperator, check_shapes};
@@ -25,7 +25,7 @@ use crate::kernel::Kernel;
 use crate::memory::Buffer;
 use crate::scalar::Precision;
 use crate::simd::Isa;
-use crate::tile::{Side, TileSource, accumulate, accumulate_while_fetching};
+use crate::tile::{Side, TileSource, accumulate_while_fetching};
 use crate::watch::{Context, Watch};
 
 /// The matrix `K` with `K[i, j] = kernel(point i, point j)`, in tiles of precision `T`.
@@ -189,7 +189,7 @@ impl<T: Element> KernelGram<T> {
             context,
             self.multiply_adds(0),
             || Buffer::<T>::zeroed(self.block * self.block),
-            |scratch, place, rows, columns| {
+            |scratch, Tile { place, rows, columns, .. }| {
                 let len = self.block_rows(rows).len() * self.block_rows(columns).len();
                 self.with_tile(place, rows, columns, &mut scratch[..len], |_| {})
             },
@@ -222,7 +222,7 @@ impl<T: Element> KernelGram<T> {
             context,
             self.multiply_adds(1),
             || Buffer::<T>::zeroed(self.block * self.block),
-            |scratch, place, rows, columns| {
+            |scratch, Tile { place, rows, columns, .. }| {
                 let (i, j) = (self.block_rows(rows), self.block_rows(columns));
                 let weight = if rows == columns { 1.0 } else { 2.0 };
                 self.with_tile(place, rows, columns, &mut scratch[..i.len() * j.len()], |tile| {
@@ -330,21 +330,23 @@ impl<T: Element> SymmetricOperator for KernelGram<T> {
             (0..self.n_blocks()).map(|block| Mutex::new(vec![0.0; self.block_rows(block).len() * width])).collect();
         let lock = |block: usize| sums[block].lock().expect("no thread panics while it holds a block");
 
-        // Threads take tiles in turn, so this thread's next one is probably as many places on as there are threads.
-        let stride = context.threads.count();
-        let ahead = |place: usize| self.store.as_ref().map_or(&[][..], |store| store.bytes(place + stride));
+        let ahead = |next: usize| self.store.as_ref().map_or(&[][..], |store| store.bytes(next));
 
         Schedule::new(self.n_blocks()).visit(
             context,
             self.multiply_adds(width),
             || Buffer::<T>::zeroed(self.block * self.block),
-            |scratch, place, rows, columns| {
+            |scratch, Tile { place, rows, columns, next }| {
                 let shape = (self.block_rows(rows).len(), self.block_rows(columns).len());
                 self.with_tile(place, rows, columns, &mut scratch[..shape.0 * shape.1], |tile| {
-                    accumulate(isa, Side::Rows, tile, shape, of_block(columns), width, &mut lock(rows));
+                    let ahead = ahead(next);
+                    let (first, second) = ahead.split_at(if rows == columns { ahead.len() } else { ahead.len() / 2 });
+                    let multiply = |side, vectors, sums: &mut [f64], ahead| {
+                        accumulate_while_fetching(isa, side, tile, shape, vectors, width, sums, ahead);
+                    };
+                    multiply(Side::Rows, of_block(columns), &mut lock(rows), first);
                     if rows != columns {
-                        let (vectors, sums) = (of_block(rows), &mut lock(columns));
-                        accumulate_while_fetching(isa, Side::Columns, tile, shape, vectors, width, sums, ahead(place));
+                        multiply(Side::Columns, of_block(rows), &mut lock(columns), second);
                     }
                 })
             },

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::basis::{Packed, pack};
-use super::schedule::Schedule;
+use super::schedule::{Schedule, Tile};
 use super::{Element, block_size};
 use crate::data::{Moments, Points};
 use crate::error::Result;
@@ -128,7 +128,7 @@ impl<T: Element> PairScalars<T> {
             context,
             multiply_adds,
             || (new_worker(), Buffer::<T>::zeroed(self.block * self.block)),
-            |(worker, scratch), _, rows, columns| {
+            |(worker, scratch), Tile { rows, columns, .. }| {
                 let (i, j) = (padded(rows), padded(columns));
                 let width = j.len();
                 let tile = &mut scratch[..i.len() * width];
