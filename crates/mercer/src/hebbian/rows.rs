@@ -11,7 +11,10 @@ use crate::error::Result;
 use crate::gram::{Basis, Centering, Element};
 use crate::kernel::Kernel;
 use crate::memory::Buffer;
-use crate::tile::{Geometry, TileSource, subtract_terms};
+use crate::tile::{Geometry, TileSource, fetch, subtract_terms};
+
+/// Up to so many features, kernel values between samples are made again: gathered from kept rows, each would be waited for.
+const MADE_AGAIN_UP_TO: usize = 1024;
 
 /// What is subtracted from an entry of a row and column: `mean of the row − mean of all`, and `mean of the column`.
 pub(super) struct CenteringTerms<T> {
@@ -91,6 +94,11 @@ pub(super) struct BatchRows<'a, T> {
     among: Option<Box<dyn TileSource<T>>>,
     /// Rows of the tile that are to be kept, and where.
     pending: Vec<(usize, usize)>,
+}
+
+/// Whether kernel values are made again rather than gathered from kept rows: they are no function of the user's, which may take any time.
+fn makes_again<T: Element>(basis: &Basis<T>) -> bool {
+    basis.kernel.pairing().is_some() && basis.points.n_features() <= MADE_AGAIN_UP_TO
 }
 
 /// What a batch needs of the kernel, all of whose rows are computed.
@@ -206,7 +214,8 @@ impl<'a, T: Element> BatchRows<'a, T> {
         let (b, basis) = (self.points.len(), self.basis);
         let mut block = vec![0.0; b * b];
         match self.store {
-            Some(store) if self.missing.is_empty() => {
+            // Values of few features are made again before so many places in memory have been read.
+            Some(store) if self.missing.is_empty() && !makes_again(basis) => {
                 for (j, &column) in self.points.iter().enumerate() {
                     let kept = store.blocks[column / store.block].lock().expect("no thread panics with a block");
                     let (first, width) = (column % store.block, store.width(column / store.block));
@@ -283,11 +292,17 @@ impl<'a, T: Element> BatchRows<'a, T> {
     /// Reads kept rows into a tile.
     fn read(&self, store: &RowStore<T>, block: &[T], geometry: Geometry, width: usize, tile: &mut [T]) {
         let lanes = geometry.lanes;
-        for (panel, points) in tile.chunks_exact_mut(lanes * width).zip(self.points.chunks(lanes)) {
-            for (lane, &point) in points.iter().enumerate() {
-                if let Some(slot) = store.slots[point] {
-                    let row = &block[slot * width..(slot + 1) * width];
-                    panel[lane..].iter_mut().step_by(lanes).zip(row).for_each(|(x, &entry)| *x = entry);
+        let row_of = |point: usize| store.slots[point].map(|slot| &block[slot * width..(slot + 1) * width]);
+        for (panel, entries) in tile.chunks_exact_mut(lanes * width).take(self.points.len().div_ceil(lanes)).enumerate()
+        {
+            let first = panel * lanes;
+            for (lane, &point) in self.points[first..].iter().take(lanes).enumerate() {
+                // Rows lie anywhere in memory: that of the next panel is on its way while this one is read.
+                if let Some(later) = self.points.get(first + lane + lanes).and_then(|&point| row_of(point)) {
+                    fetch(later);
+                }
+                if let Some(row) = row_of(point) {
+                    entries[lane..].iter_mut().step_by(lanes).zip(row).for_each(|(x, &entry)| *x = entry);
                 }
             }
         }

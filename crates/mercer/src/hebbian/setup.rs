@@ -21,7 +21,7 @@ use crate::watch::Watch;
 
 /// Samples of a batch: enough that what is done once per batch is lost in the kernel rows, few enough that the tile of a block of
 /// columns stays in the second-level cache.
-const BATCH: usize = 288;
+const BATCH: usize = 480;
 /// The same for few points: the kernel between the samples of a batch costs in proportion to its square, and must be small beside
 /// their kernel with all points.
 const BATCH_SHARE: usize = 10;
