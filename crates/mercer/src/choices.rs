@@ -58,7 +58,8 @@ pub enum GramChoice {
     Auto,
     /// Every tile is recomputed in every pass.
     Tiled,
-    /// As many tiles as the budget allows are kept, the others recomputed.
+    /// As many tiles as the budget allows are kept, the others recomputed. Where they take more than 1 GiB or do not all fit, they are kept in 16-bit
+    /// fixed point if the tolerance permits that, whatever the precision they are made in.
     Stored,
     /// An expansion: time proportional to the number of points, to a stated error. See [`expansion`](crate::expansion).
     Expansion,

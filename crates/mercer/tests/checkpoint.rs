@@ -133,10 +133,21 @@ fn a_run_goes_on_with_tiles_in_the_format_it_began_with() {
         let cut = with(first).max_passes(1).checkpoint(always(&path)).fit(&points).unwrap();
         assert_eq!(cut.record().plan.store_format, format, "{:?}", cut.record().plan.reasons);
         assert_ne!(with(second).plan(&points).unwrap().store_format, format);
+        if format == StoreFormat::Fixed16 {
+            let refusal = with(second).tolerance(4e-6).checkpoint(always(&path).resume(true)).fit(&points).unwrap_err();
+            let refusal = refusal.to_string();
+            assert!(
+                refusal.starts_with("`tolerance` must be at least ") && refusal.ends_with(", but it is 0.000004"),
+                "{refusal}"
+            );
+            assert!(refusal.contains("a checkpoint with tiles in 16-bit fixed point"), "{refusal}");
+        }
         let resumed = with(second).checkpoint(always(&path).resume(true)).fit(&points).unwrap();
         let plan = &resumed.record().plan;
         assert_eq!((plan.store_format, resumed.record().resumed_after_passes), (format, Some(1)));
         assert!(resumed.converged() && plan.expected_memory_bytes <= second, "{plan:?}");
+        let is_full = plan.stored_share >= 1.0 || plan.expected_memory_bytes == second;
+        assert!(is_full, "as many are kept as there is room for: {plan:?}");
         // Errors of half a level that have nothing to do with one another.
         let least = 2.0 * format.entry_error() / 3.0_f64.sqrt() * (N as f64).sqrt() / resumed.eigenvalues()[0];
         assert!(resumed.residuals().iter().all(|&residual| residual >= least), "{:?}", resumed.residuals());

@@ -128,7 +128,8 @@ impl Learned {
             return;
         }
         let record = self.model.record();
-        let converged = record.residuals.iter().filter(|&&residual| residual <= record.tolerance).count();
+        // The leading ones, as the record counts them: of the last ones, which are nearly nothing, so is the residual.
+        let converged = record.residuals.iter().take_while(|&&residual| residual <= record.tolerance).count();
         let why = match (session.interrupt.is_set(), self.was_stopped) {
             (true, _) => "interrupted",
             (false, true) => "out of time",

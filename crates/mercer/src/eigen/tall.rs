@@ -56,7 +56,7 @@ pub(super) fn add_product(y: MatMut<'_, f64>, x: MatRef<'_, f64>, c: MatRef<'_, 
 }
 
 /// `x c`.
-pub(super) fn product(x: MatRef<'_, f64>, c: MatRef<'_, f64>, threads: &Threads) -> Mat<f64> {
+pub(crate) fn product(x: MatRef<'_, f64>, c: MatRef<'_, f64>, threads: &Threads) -> Mat<f64> {
     let mut y = Mat::zeros(x.nrows(), c.ncols());
     add_product(y.as_mut(), x, c, 1.0, threads);
     y
@@ -127,7 +127,7 @@ pub(super) fn column_norms(x: MatRef<'_, f64>) -> Vec<f64> {
 }
 
 /// Random numbers between -1 and 1.
-pub(super) fn random(n: usize, columns: usize, seed: u64) -> Mat<f64> {
+pub(crate) fn random(n: usize, columns: usize, seed: u64) -> Mat<f64> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     // The top 53 bits, as a whole number of units of 2^-52, less one.
     Mat::from_fn(n, columns, |_, _| (random.next_u64() >> 11) as f64 * (0.5_f64).powi(52) - 1.0)

@@ -219,10 +219,13 @@ impl Finish<'_> {
         let asked = self.spectrum.pairs.values.len();
         let kept = self.n_real();
         if kept < asked {
-            self.prepared.warnings.push(format!(
-                "{kept} of {asked} components are returned: the other eigenvalues cannot be told from rounding in {}",
-                self.numbers()
-            ));
+            let numbers = self.numbers();
+            let why = match self.spectrum.pairs.outcome {
+                Outcome::Converged => format!("the other eigenvalues cannot be told from rounding in {numbers}"),
+                // There may be more than the passes have shown.
+                _ => format!("the others, as far as they were found, cannot be told from rounding in {numbers}"),
+            };
+            self.prepared.warnings.push(format!("{kept} of {asked} components are returned: {why}"));
             let spectrum = std::mem::replace(&mut self.spectrum, Spectrum::nothing());
             self.spectrum = spectrum.truncated(kept);
         }
@@ -269,7 +272,7 @@ impl Finish<'_> {
                     "single precision leaves so much on these points, and double precision would not".to_owned()
                 }
                 (None, Outcome::Converged) if lost > self.prepared.tolerance => {
-                    "tiles kept in 16-bit fixed point leave so much on these points, and a larger memory budget would not"
+                    "tiles kept in 16-bit fixed point leave so much on these points, and tiles that are made anew in every pass (gram tiled) would not"
                         .to_owned()
                 }
                 (Some(CutShort::OverBudget { n_components }), _) => {

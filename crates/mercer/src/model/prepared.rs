@@ -6,11 +6,11 @@ use super::rounding::{self, FixedPoint};
 use super::{KernelPca, expanded};
 use crate::choices::{GramChoice, SolverChoice};
 use crate::data::Points;
-use crate::error::{Error, Result, bytes_at_least};
+use crate::error::{Error, Result, bytes_at_least, short};
 use crate::expansion::{Expansion, Prediction, Wanted};
 use crate::gram::StoreFormat;
 use crate::kernel::Kernel;
-use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision, lacks_room};
+use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision, may_keep_rounded};
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
@@ -128,7 +128,8 @@ impl Prepared {
         let planned = |points: Points| {
             let mut prepared = Self::new(settings, &points, speeds, watch)?;
             if prepared.kernel.has_unit_range()
-                && lacks_room(&prepared.task(settings, &points, settings.first_components(points.n_samples())))
+                && rounding::fixed_point_may_do(points.n_samples(), prepared.tolerance)
+                && may_keep_rounded(&prepared.task(settings, &points, settings.first_components(points.n_samples())))
             {
                 prepared.try_fixed_point(settings, &points, watch)?;
             }
@@ -196,6 +197,21 @@ impl Prepared {
         budget
     }
 
+    /// Refuses to go on from products with tiles in fixed point, if these cannot tell residuals of the tolerance.
+    fn refuse_coarser_checkpoint(&self, format: StoreFormat) -> Result<()> {
+        let change = self.fixed_point.map_or(0.0, FixedPoint::share);
+        if format == StoreFormat::Full || change <= self.tolerance {
+            return Ok(());
+        }
+        // Rounded up, so that what is advised is allowed.
+        let enough = 1.05 * change;
+        let requirement = format!(
+            "at least {enough:.1e} for a fit that goes on from a checkpoint with tiles in 16-bit fixed point, which change the kernel matrix of these \
+             points by nearly as much (one that begins anew can reach less)"
+        );
+        Err(Error::invalid("tolerance", requirement, short(self.tolerance)))
+    }
+
     /// The plan for some number of components.
     fn plan_for(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Result<Plan> {
         let plan = Plan::for_fit(&self.task(settings, points, n_components), &self.speeds)?;
@@ -255,6 +271,7 @@ impl Prepared {
             if plan.store_format == StoreFormat::Fixed16 && self.fixed_point.is_none() {
                 self.try_fixed_point(settings, points, watch)?;
             }
+            self.refuse_coarser_checkpoint(plan.store_format)?;
         }
         journal.store_format = plan.store_format;
         Ok(Some(journal))

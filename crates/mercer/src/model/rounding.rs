@@ -26,6 +26,7 @@ use crate::data::{Moments, Points, RowsRef, sample_rows};
 use crate::error::{Error, Result};
 use crate::gram::{Cross, StoreFormat, square_matrix};
 use crate::kernel::Kernel;
+use crate::plan::FIXED16_SHARE;
 use crate::simd::Isa;
 use crate::watch::Context;
 
@@ -33,7 +34,7 @@ use crate::watch::Context;
 const SHARE: usize = 8;
 const FEWEST: usize = 64;
 const MOST: usize = 256;
-/// The same for fixed point, which is looked at where tiles do not fit the memory, so that there are more rows.
+/// The same for fixed point, which is looked at where tiles are many or do not fit the memory, so that there are more rows.
 const FIXED_SHARE: usize = 16;
 const FIXED_MOST: usize = 1024;
 /// One part in so many of the memory budget may go into their coordinates.
@@ -123,6 +124,11 @@ pub(super) fn of_independent_errors(n: usize) -> f64 {
     // Errors are equally likely up to the largest.
     let deviation = StoreFormat::Fixed16.entry_error() / 3.0_f64.sqrt();
     2.0 * deviation * (n as f64).sqrt()
+}
+
+/// Whether fixed point can leave a residual within reach at all: the first eigenvalue of entries up to one is at most the number of rows.
+pub(super) fn fixed_point_may_do(n: usize, tolerance: f64) -> bool {
+    of_independent_errors(n) <= FIXED16_SHARE * tolerance * n as f64
 }
 
 /// What fixed point would change in the (centred) kernel matrix, from as many rows as [`of_single_precision`] looks at, and more where there
@@ -407,6 +413,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn fixed_point_is_looked_at_only_where_some_kernel_could_be_kept_in_it() {
+        let (threads, watch) = (Threads::new(2).expect("two threads"), Watch::new());
+        let n = 2000;
+        // The largest first eigenvalue that there can be: all points are as good as one.
+        let points = Points::from_f64(cloud(n), n, 2).expect("pairs");
+        let kernel = Kernel::gaussian(1e-12).expect("positive");
+        let told =
+            of_fixed_point(&points, &kernel, Center::No, u64::MAX, &Context::new(&threads, &watch, Phase::Starting))
+                .expect("nobody stops it")
+                .expect("finite")
+                .share();
+        let tolerance = told / FIXED16_SHARE;
+        assert!(told < 1e-6 && fixed_point_may_do(n, tolerance), "{told:e}");
+        assert!(!fixed_point_may_do(n, 0.9 * tolerance), "{told:e}");
     }
 
     #[test]

@@ -23,8 +23,11 @@ pub(super) const STORE_FROM_FEATURES: usize = 12;
 pub(super) const STORE_FROM_BYTE_FEATURES: usize = 24;
 /// Keeping less than this share of the tiles is not worth the memory.
 const MIN_STORED_SHARE: f64 = 0.1;
+/// Tiles that take more than this are kept in 16-bit fixed point if they may be: memory that is written to for the first time can take as long as making
+/// the tiles, and every pass reads them. Of fewer there is little to save, and their error need not be looked at.
+pub(super) const LARGE_STORE: u64 = 1 << 30;
 /// Tiles may be kept in 16-bit fixed point where that changes the matrix by at most this share of what the tolerance allows.
-pub(super) const FIXED16_SHARE: f64 = 0.1;
+pub(crate) const FIXED16_SHARE: f64 = 0.1;
 /// Where nobody has measured what it changes, they may from this tolerance on: an entry's error of at most 1/131070 changes an eigenvalue
 /// by at most `n / 131070`, which is a tenth of this share of the largest one even if that holds only a twelfth of the variance.
 pub(super) const FIXED16_FROM_TOLERANCE: f64 = 1e-3;
@@ -36,6 +39,8 @@ const SAMPLE_SHARE: usize = 16;
 pub(super) const MIN_SAMPLE: usize = 256;
 /// A larger sample costs more than the pass it saves.
 pub(super) const MAX_SAMPLE: usize = 4096;
+/// Where passes read tiles back, a sample may cost this share of what it saves: a few hundred points say where to go nearly as well as thousands.
+const SAVED_SHARE: f64 = 1.0 / 3.0;
 /// Passes that a start from a sample saves: on digits random blocks took two more, whatever their width.
 const PASSES_SAVED: f64 = 2.0;
 /// Vectors multiplied in one pass over stored tiles: a pass then costs in proportion to its width, so it is kept narrow.
@@ -124,7 +129,16 @@ fn may_round(task: &Task<'_>, reasons: &mut Vec<String>) -> bool {
     if !task.kernel.has_unit_range() {
         return false;
     }
-    let Some(error) = task.fixed16_error else { return task.tolerance >= FIXED16_FROM_TOLERANCE };
+    let Some(error) = task.fixed16_error else {
+        let may = task.tolerance >= FIXED16_FROM_TOLERANCE;
+        if may {
+            reasons.push(format!(
+                "16-bit fixed point, because a tolerance of {:.1e} permits it for most points, and nothing is known of these",
+                task.tolerance
+            ));
+        }
+        return may;
+    };
     let may = error <= FIXED16_SHARE * task.tolerance;
     let (word, would) = if may { ("", "changes") } else { ("no ", "would change") };
     if error.is_finite() {
@@ -137,10 +151,15 @@ fn may_round(task: &Task<'_>, reasons: &mut Vec<String>) -> bool {
     may
 }
 
+/// Whether tiles take so much as they are that they are kept in 16-bit fixed point if they may be: more than `left` bytes, or very many.
+pub(super) fn rounding_pays(task: &Task<'_>, left: u64) -> bool {
+    memory_need::store_size(task, StoreFormat::Full) > left.min(LARGE_STORE)
+}
+
 /// How tiles are kept within `left` bytes.
 pub(super) fn store(task: &Task<'_>, left: u64, reasons: &mut Vec<String>) -> Kept {
-    let full = memory_need::store_size(task, StoreFormat::Full);
-    let format = if full > left && may_round(task, reasons) { StoreFormat::Fixed16 } else { StoreFormat::Full };
+    let rounds = rounding_pays(task, left) && may_round(task, reasons);
+    let format = if rounds { StoreFormat::Fixed16 } else { StoreFormat::Full };
     let whole = memory_need::store_size(task, format);
     let kept = whole.min(left);
     let share = kept as f64 / whole.max(1) as f64;
@@ -181,30 +200,33 @@ pub(super) fn start_sample(
         return 0;
     }
     let most = if task.gram == GramChoice::Expansion { EXPANSION_SAMPLE } else { MAX_SAMPLE };
-    let sample = (n / SAMPLE_SHARE).clamp(MIN_SAMPLE, most).max(4 * block).min(n / 2);
-    // The vectors of the solver come later: until then there is room for the sample.
-    if memory_need::sample_size(task, sample, block) > left
-        || !saves_more_than_it_costs(task, sample, block, stored_share)
-    {
+    let vectors = block.max(task.n_components);
+    let least = MIN_SAMPLE.max(4 * vectors).min(n / 2);
+    let large = (n / SAMPLE_SHARE).clamp(MIN_SAMPLE, most).max(least).min(n / 2);
+    let most_worth = most_worth(task, block, vectors, stored_share);
+    let sample = if large as f64 <= most_worth { large } else { (SAVED_SHARE * most_worth) as usize };
+    // A sample says little of nearly as many directions as it has points. The vectors of the solver come later: until then there is room for it.
+    if sample < least.max(2 * vectors) || memory_need::sample_size(task, sample, vectors) > left {
         return 0;
     }
     reasons.push(format!("starts from the solution for {sample} sampled points, which saves a pass or two"));
     sample
 }
 
-/// Whether a start from a sample takes fewer multiply-adds, counted per point, than the passes it saves.
+/// How large a sample may be for a start from it, which is extended for so many vectors, to take no more multiply-adds, counted per point, than the passes
+/// it saves.
 ///
 /// Passes over tiles that are read back are cheap, while the sample's solution is extended by tiles that are computed.
-fn saves_more_than_it_costs(task: &Task<'_>, sample: usize, block: usize, stored_share: f64) -> bool {
-    let (n, m, columns) = (task.n_samples as f64, sample as f64, (block + 1) as f64);
+fn most_worth(task: &Task<'_>, block: usize, vectors: usize, stored_share: f64) -> f64 {
+    let (n, columns) = (task.n_samples as f64, (block + 1) as f64);
     let entry = match task.gram {
         // Passes of an expansion cost what its vectors do; the sample is small, and worth it.
-        GramChoice::Expansion => return true,
+        GramChoice::Expansion => return f64::INFINITY,
         // An exponential takes as long as a product of sixteen coordinates.
         _ => task.n_features as f64 + 16.0,
     };
     let pass = 0.5 * n * (1.0 - stored_share) * entry + n * columns;
-    m * (entry + columns) <= PASSES_SAVED * pass
+    PASSES_SAVED * pass / (entry + (vectors + 1) as f64)
 }
 
 /// Passes to the tolerance, from runs on image and sensor data; spectra differ, so this is a guess to a factor of two.

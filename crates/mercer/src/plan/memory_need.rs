@@ -88,9 +88,9 @@ fn packed_size(task: &Task<'_>, copy: PackedCopy) -> u64 {
 
 /// What solving a sample and extending its solution takes: the sample itself, packed for its own matrix and for the others', its
 /// tiles, its vectors, and those of all points.
-pub(super) fn sample_size(task: &Task<'_>, sample: usize, block: usize) -> u64 {
+pub(super) fn sample_size(task: &Task<'_>, sample: usize, vectors: usize) -> u64 {
     let (m, n, size) = (sample as u64, task.n_samples as u64, task.precision.size() as u64);
-    let vectors = 8 * (m * 8 * block as u64 + 2 * n * block as u64);
+    let vectors = 8 * (m * 8 * vectors as u64 + 2 * n * vectors as u64);
     m * task.n_features as u64 * 3 * size + m * m * size + vectors
 }
 
@@ -113,7 +113,5 @@ pub(super) fn tile_size(task: &Task<'_>) -> usize {
 pub(super) fn store_size(task: &Task<'_>, format: StoreFormat) -> u64 {
     let tile = tile_size(task).max(1);
     let blocks = task.n_samples.div_ceil(tile) as u64;
-    // A schedule with an odd number of blocks has places without a tile; they take a slot each.
-    let places = if blocks.is_multiple_of(2) { blocks * (blocks + 1) / 2 } else { blocks * (blocks + 3) / 2 };
-    places * (tile * tile) as u64 * format.entry_size(task.precision.size()) as u64
+    blocks * (blocks + 1) / 2 * (tile * tile) as u64 * format.entry_size(task.precision.size()) as u64
 }

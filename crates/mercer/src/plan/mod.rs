@@ -11,7 +11,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use self::choose::{Kept, choose_solver, expected_passes, first_block, start_sample, store, worth_storing};
+pub(crate) use self::choose::FIXED16_SHARE;
+use self::choose::{
+    Kept, choose_solver, expected_passes, first_block, rounding_pays, start_sample, store, worth_storing,
+};
 use self::memory_need::Need;
 pub use self::speeds::Speeds;
 use crate::choices::{GramChoice, SolverChoice};
@@ -64,7 +67,8 @@ pub struct Task<'a> {
     /// What residuals have to reach.
     pub tolerance: f64,
     /// What keeping tiles in 16-bit fixed point changes in the matrix, relative to its first eigenvalue, if that was measured. Tiles that
-    /// do not all fit are kept so where it is below a tenth of the tolerance; without a measurement, where the tolerance is 1e-3 or more.
+    /// take more than 1 GiB as they are, or do not all fit, are kept so where it is at most a tenth of the tolerance; without a measurement, where the
+    /// tolerance is 1e-3 or more.
     pub fixed16_error: Option<f64>,
     /// Bytes that may be taken beyond the data.
     pub budget: u64,
@@ -236,14 +240,18 @@ impl Plan {
             return Err(need.refuse_with(task, need.budget_advice()));
         }
         self.packs_per_tile = copy == PackedCopy::PerTile;
+        let whole = memory_need::store_size(task, format).max(1);
+        let room = task.budget - need.total();
         if format != self.store_format {
             self.store_format = format;
+            // As many as fit, whatever those of the other format would take.
+            self.store_bytes = if self.store_bytes > 0 { whole } else { 0 };
             let how = if format == StoreFormat::Fixed16 { "in 16-bit fixed point" } else { "as they are" };
             self.reasons.retain(|reason| !reason.contains("fixed point") && !reason.contains("tiles are kept"));
-            self.reasons.push(format!("tiles are kept {how}, because they were before the checkpoint"));
+            let verb = if self.store_bytes > 0 { "are kept" } else { "were kept" };
+            self.reasons.push(format!("tiles {verb} {how}, as they were before the checkpoint"));
         }
-        let whole = memory_need::store_size(task, format).max(1);
-        self.store_bytes = self.store_bytes.min(task.budget - need.total()).min(whole);
+        self.store_bytes = self.store_bytes.min(room).min(whole);
         self.stored_share = self.store_bytes as f64 / whole as f64;
         (self.block, self.max_subspace, self.start_sample) = (block, max_subspace, 0);
         self.expected_memory_bytes = need.total() + self.store_bytes;
@@ -322,15 +330,15 @@ fn wants_store(task: &Task<'_>, reasons: &mut Vec<String>) -> bool {
     }
 }
 
-/// Whether tiles are to be kept and do not all fit as they are, so that it matters whether they may be rounded.
-pub(crate) fn lacks_room(task: &Task<'_>) -> bool {
+/// Whether tiles are to be kept and take so much as they are that it matters whether they may be rounded.
+pub(crate) fn may_keep_rounded(task: &Task<'_>) -> bool {
     let mut reasons = Vec::new();
     let solver = choose_solver(task, &mut reasons);
     if solver == SolverChoice::Dense || !wants_store(task, &mut reasons) {
         return false;
     }
     match widest_fitting(task, solver, first_block(task, solver, true)) {
-        Ok((_, _, need)) => memory_need::store_size(task, StoreFormat::Full) > task.budget - need.total(),
+        Ok((_, _, need)) => rounding_pays(task, task.budget - need.total()),
         // Nothing fits, and the plan says so.
         Err(_) => false,
     }

@@ -147,15 +147,18 @@ impl Speeds {
             n as f64 * block as f64 * passes as f64 * (2.0 * basis + 6.0 * block as f64) + n as f64 * basis * k;
         // The sample is solved from kept tiles, then extended to all points by half a pass of that size.
         let sample = start_sample as f64;
-        let start = sample * n as f64 / self.entries + 8.0 * self.pass_seconds(start_sample, columns, 0.3);
+        let vectors = (block.max(task.n_components) + 1).next_multiple_of(16);
+        let extended = sample * n as f64 * (1.0 / self.entries + vectors as f64 / self.multiply_adds);
+        let start = extended + 8.0 * self.pass_seconds(start_sample, vectors, 0.3);
         first + later * passes.saturating_sub(1) as f64 + fill + algebra / self.algebra + start
     }
 
     pub(super) fn dense_seconds(&self, task: &Task<'_>) -> f64 {
         let n = task.n_samples as f64;
         // Tridiagonalisation and back-transformation, half of it limited by memory: of 2000 points they took as long as 6.7 n³ multiply-adds
-        // at the typical speed on a machine with AVX2, and as 3.4 on one with AVX-512.
-        self.pass_seconds(task.n_samples, task.n_samples, 1.0) + 5.0 * n * n * n / self.algebra
+        // at the typical speed on a machine with AVX2, as 3.4 on one with AVX-512, and as 2.2 on one where that is twice as wide. The middle of these is
+        // within a factor of 1.7 of all of them.
+        self.pass_seconds(task.n_samples, task.n_samples, 1.0) + 4.0 * n * n * n / self.algebra
     }
 }
 

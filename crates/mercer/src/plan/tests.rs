@@ -127,7 +127,9 @@ fn without_a_measurement_fixed_point_is_used_only_where_tolerance_and_kernel_per
     assert_eq!(with(&unit, FIXED16_FROM_TOLERANCE, tight), StoreFormat::Fixed16);
     assert_eq!(with(&unit, 0.9 * FIXED16_FROM_TOLERANCE, tight), StoreFormat::Full);
     assert_eq!(with(&unbounded, FIXED16_FROM_TOLERANCE, tight), StoreFormat::Full);
-    assert_eq!(with(&unit, FIXED16_FROM_TOLERANCE, 16 * GIB), StoreFormat::Full);
+    // Few tiles, which fit.
+    let of = |n_samples| plan(&Task { n_samples, tolerance: FIXED16_FROM_TOLERANCE, ..task(&unit) }).store_format;
+    assert_eq!((of(22_000), of(24_000)), (StoreFormat::Full, StoreFormat::Fixed16), "1 GiB is 23170 points");
 }
 
 #[test]
@@ -142,24 +144,31 @@ fn what_fixed_point_was_measured_to_change_decides_whether_it_is_used() {
     for tolerance in [1e-2, 1e-4, 1e-5] {
         assert_eq!(with(FIXED16_SHARE * tolerance, tolerance, tight).0, StoreFormat::Fixed16);
         assert_eq!(with(1.01 * FIXED16_SHARE * tolerance, tolerance, tight).0, StoreFormat::Full);
-        // What all fits is kept as it is.
-        assert_eq!(with(0.0, tolerance, 16 * GIB), (StoreFormat::Full, None));
+        // They are many, so that half of them is faster than all, even where all fit.
+        assert_eq!(with(FIXED16_SHARE * tolerance, tolerance, 16 * GIB).0, StoreFormat::Fixed16);
+        assert_eq!(with(1.01 * FIXED16_SHARE * tolerance, tolerance, 16 * GIB).0, StoreFormat::Full);
     }
+    // A few that fit are kept as they are, without a word.
+    let few = plan(&Task { n_samples: 20_000, fixed16_error: Some(0.0), ..task(&kernel) });
+    assert_eq!(few.store_format, StoreFormat::Full);
+    assert!(few.reasons.iter().all(|reason| !reason.contains("fixed point")), "{:?}", few.reasons);
     let (changes, would) = (with(2e-6, 1e-4, tight).1.expect("said"), with(3e-3, 1e-4, tight).1.expect("said"));
     assert!(changes.starts_with("16-bit fixed point, because it changes") && changes.contains("2.0e-6"), "{changes}");
     assert!(would.starts_with("no 16-bit fixed point, because it would change"), "{would}");
 }
 
 #[test]
-fn only_tiles_that_do_not_all_fit_are_worth_a_measurement() {
+fn only_tiles_that_do_not_all_fit_or_are_many_are_worth_a_measurement() {
     let kernel = gaussian();
-    assert!(lacks_room(&Task { budget: 6 * GIB, ..task(&kernel) }));
-    assert!(!lacks_room(&Task { budget: 16 * GIB, ..task(&kernel) }));
-    assert!(!lacks_room(&Task { budget: 6 * GIB, gram: GramChoice::Tiled, ..task(&kernel) }));
-    assert!(!lacks_room(&Task { budget: 6 * GIB, n_features: 2, ..task(&kernel) }));
-    assert!(!lacks_room(&Task { n_samples: 100, n_components: 2, ..task(&kernel) }));
+    assert!(may_keep_rounded(&Task { budget: 6 * GIB, ..task(&kernel) }));
+    assert!(may_keep_rounded(&Task { budget: 16 * GIB, ..task(&kernel) }));
+    assert!(may_keep_rounded(&Task { budget: GIB * 3 / 4, n_samples: 20_000, ..task(&kernel) }));
+    assert!(!may_keep_rounded(&Task { n_samples: 20_000, ..task(&kernel) }));
+    assert!(!may_keep_rounded(&Task { budget: 6 * GIB, gram: GramChoice::Tiled, ..task(&kernel) }));
+    assert!(!may_keep_rounded(&Task { budget: 6 * GIB, n_features: 2, ..task(&kernel) }));
+    assert!(!may_keep_rounded(&Task { n_samples: 100, n_components: 2, ..task(&kernel) }));
     // What does not fit at all is the plan's to refuse.
-    assert!(!lacks_room(&Task { budget: 1, ..task(&kernel) }));
+    assert!(!may_keep_rounded(&Task { budget: 1, ..task(&kernel) }));
 }
 
 #[test]
@@ -204,14 +213,31 @@ fn large_problems_start_from_a_sample() {
 }
 
 #[test]
-fn a_sample_is_not_worth_it_where_passes_read_tiles_back() {
+fn where_passes_read_tiles_back_a_sample_is_small_or_not_worth_it() {
     let kernel = gaussian();
     let with = |n, d| plan(&Task { n_samples: n, n_features: d, n_components: 10, budget: 64 * GIB, ..task(&kernel) });
     let many_features = with(10_000, 784);
     assert!(many_features.stored_share >= 1.0 && many_features.start_sample == 0, "{many_features:?}");
+    let more = plan(&Task { budget: 64 * GIB, ..task(&kernel) });
+    assert!(more.stored_share >= 1.0 && (MIN_SAMPLE..=1000).contains(&more.start_sample), "{more:?}");
+    // Of more components than a small sample can tell apart it says nothing.
+    let many_components = plan(&Task { budget: 64 * GIB, n_components: 300, ..task(&kernel) });
+    assert!(many_components.start_sample == 0 || many_components.start_sample >= 4 * 300, "{many_components:?}");
     // Extending a sample by tiles of few features costs little.
     let few_features = with(10_000, 16);
     assert!(few_features.stored_share >= 1.0 && few_features.start_sample > 0, "{few_features:?}");
+}
+
+#[test]
+fn a_sample_has_twice_as_many_points_as_there_are_vectors_or_there_is_none() {
+    let kernel = gaussian();
+    for (n_samples, k) in [(4004, 900), (4004, 1001), (5000, 1250), (8000, 300), (40_000, 2000)] {
+        for gram in [GramChoice::Tiled, GramChoice::Stored] {
+            let task = Task { n_samples, n_features: 3, n_components: k, budget: 64 * GIB, gram, ..task(&kernel) };
+            let plan = plan(&Task { solver: SolverChoice::Krylov, ..task });
+            assert!(plan.start_sample == 0 || plan.start_sample >= 2 * plan.block.max(k), "{n_samples}, {k}: {plan:?}");
+        }
+    }
 }
 
 #[test]
