@@ -73,6 +73,9 @@ fn what_a_stream_cannot_go_on_from_is_refused() {
         "error: half: this state of a learner is not readable (it has been altered or ends too early: its contents do not match its \
          digest)"
     );
+    let told: serde_json::Value =
+        serde_json::from_str(&directory.stream("stream half --json", "1,2,3\n").stdout).expect("a document");
+    assert_eq!(told["error"]["kind"], "input", "{told}");
     directory.write("notes", "remember the milk\n");
     assert_eq!(
         say("stream -n 3 --gamma 8 --budget 40 --checkpoint notes --resume"),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::super::session::is_same_file;
 use super::origin::Origin;
 use crate::args::{Every, StreamArgs};
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, InputError, Result};
 use crate::output;
 
 /// How far a stream is.
@@ -119,10 +119,10 @@ impl Keeper {
     /// Refuses to go on from a checkpoint with other settings than those that were asked for.
     pub(super) fn check(&self, asked: &OnlineKernelPca, learner: &Learner) -> Result<()> {
         match (asked.difference(learner.settings()), &self.path) {
-            (Some((name, asked, found)), Some(path)) => Err(Failure::usage(format!(
-                "{}: the checkpoint belongs to another stream ({name}: {found} there, {asked} here)",
-                path.display()
-            ))),
+            (Some((name, asked, found)), Some(path)) => Err(refusal(
+                path,
+                &format!("the checkpoint belongs to another stream ({name}: {found} there, {asked} here)"),
+            )),
             _ => Ok(()),
         }
     }
@@ -169,13 +169,18 @@ fn check_origin(path: &Path, learner: &Learner, origin: &Origin, args: &StreamAr
         }
         (None, n) => format!("it began with a model of {n} points: name it as MODEL"),
     };
-    Err(Failure::usage(format!("{}: the checkpoint belongs to another stream ({other})", path.display())))
+    Err(refusal(path, &format!("the checkpoint belongs to another stream ({other})")))
+}
+
+/// What a file holds cannot be used.
+fn refusal(path: &Path, why: &str) -> Failure {
+    InputError::new(&path.display().to_string(), why).into()
 }
 
 /// Reads a learner and how far its stream was.
 pub(super) fn read(path: &Path) -> Result<(Learner, Note)> {
     let bytes = std::fs::read(path).map_err(Failure::file("reading", path))?;
-    let refuse = |why: String| Failure::usage(format!("{}: {why}", path.display()));
+    let refuse = |why: String| refusal(path, &why);
     let (learner, note) = Learner::from_bytes_with_note(&bytes, None).map_err(|error| match error {
         _ if mercer::AnyModel::load(path).is_ok() => {
             refuse("this is a model and not the state of a learner: name it as MODEL".to_owned())

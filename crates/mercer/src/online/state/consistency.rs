@@ -42,6 +42,20 @@ impl State {
         }
     }
 
+    /// Whether so many components can have begun and finished: where they take turns, all before the one that learns have finished, and those that start
+    /// from given points begin with the first row in memory, or with their turn.
+    fn has_possible_turns(&self) -> bool {
+        let (p, started, finished) = (self.settings.n_components, self.started, self.finished);
+        // There is always one that learns.
+        finished < p
+            && match (self.settings.rows_per_component.is_some(), self.start.is_some()) {
+                (true, true) => started == finished + 1,
+                (true, false) => started == finished || started == finished + 1,
+                (false, true) => started == p,
+                (false, false) => (finished..=p).contains(&started),
+            }
+    }
+
     /// Whether points that components start from are of the right number and width, and where they must be found again, in memory.
     fn has_its_start_points(&self) -> bool {
         let Some(start) = &self.start else { return true };
@@ -62,8 +76,7 @@ impl State {
             && square(&self.inner)
             && self.lateral.len() == p
             && self.lateral.iter().enumerate().all(|(i, weights)| weights.len() == i)
-            && self.started <= p
-            && self.finished <= self.started
+            && self.has_possible_turns()
             && self.has_possible_counts()
             && self.is_new_or_has_rows()
             && self.has_its_start_points()

@@ -106,3 +106,35 @@ fn whole_bytes_of_another_version_or_of_parts_that_do_not_fit_are_refused() {
     let refusal = Learner::from_bytes(&bytes(&lacking(&json, "unsettled")), None).err().map(|error| error.to_string());
     assert_eq!(refusal, Some(refused("its parts do not fit together")));
 }
+
+#[test]
+fn a_state_in_which_it_is_the_turn_of_no_component_is_refused() {
+    let turns = settings().n_components(3).rule(crate::online::Rule::Apex).rows_per_component(4);
+    let start = Points::from_f64(vec![1.0, 0.5, 8.0, 9.0, 20.0, 21.0], 3, 2).expect("three points");
+    let refusal = "`state` must be that of an online learner, but it is not readable (its parts do not fit together)";
+    let plain = settings().n_components(3);
+    for settings in [turns.clone(), turns.start(start.clone()), plain.clone(), plain.start(start)] {
+        let fits = |started: usize, finished: usize| {
+            let begun = match (settings.rows_per_component.is_some(), settings.start.is_some()) {
+                (true, false) => finished..=finished + 1,
+                (true, true) => finished + 1..=finished + 1,
+                (false, true) => 3..=3,
+                (false, false) => finished..=3,
+            };
+            finished < 3 && begun.contains(&started)
+        };
+        let (learner, json) = learned(&settings);
+        assert_eq!(learner.n_started(), 3);
+        for (started, finished) in (0..5).flat_map(|started| (0..5).map(move |finished| (started, finished))) {
+            let from = format!("\"started\":3,\"finished\":{}", learner.n_finished());
+            assert!(json.contains(&from), "{json}");
+            let changed = json.replacen(&from, &format!("\"started\":{started},\"finished\":{finished}"), 1);
+            let read = Learner::from_bytes(&bytes(&changed), None);
+            assert_eq!(read.is_ok(), fits(started, finished), "{finished} of {started} have finished");
+            match read {
+                Ok(mut learner) => assert_eq!(learner.learn(&rows()).expect("finite rows").nrows(), 12),
+                Err(error) => assert_eq!(error.to_string(), refusal),
+            }
+        }
+    }
+}
