@@ -6,6 +6,7 @@
 use super::array::Array;
 use super::columns::{self, Selection};
 use super::numbers::Numbers;
+use super::options::Rescale;
 use super::room::{self, NoRoom};
 use super::{FILL_GAPS, Finite, Labels, Raw, ReadOptions, UNNAMED_ID, UNNAMED_LABEL, advice};
 use crate::failure::{Failure, InputError, Place, Result};
@@ -102,11 +103,14 @@ impl Size {
         let found = if least == usize::MAX { 0 } else { most - base + 1 };
         // Trailing zeros are not in the file; a model knows better how many columns there are.
         let n_columns = wanted.map_or(found, |wanted| wanted.max(found));
-        let needed = n_samples as u128 * n_columns as u128 * size_of::<f64>() as u128;
+        // Of a few wide rows, what is known of each column is as large as they are.
+        let numbers_per_column = n_samples as u128 + options.rescale.numbers_per_column() as u128;
+        let needed = numbers_per_column * n_columns as u128 * size_of::<f64>() as u128;
         let budget = options.dense_limit;
         if needed > u128::from(budget) {
+            let scaled = if options.rescale == Rescale::None { "" } else { ", which is scaled," };
             return Err(Failure::Library(mercer::Error::OverBudget {
-                what: format!("{name} as a dense matrix of {n_samples} rows and {n_columns} columns"),
+                what: format!("{name} as a dense matrix of {n_samples} rows and {n_columns} columns{scaled}"),
                 needed: u64::try_from(needed).unwrap_or(u64::MAX),
                 budget,
                 advice: "take part of its rows into a file of its own, or reduce the columns first".to_owned(),

@@ -28,6 +28,17 @@ pub(super) enum Rescale {
     Standardize,
 }
 
+impl Rescale {
+    /// Numbers that are in memory at once for every column, whatever the number of rows: a shift and a factor, and the moments that they come from.
+    pub(super) fn numbers_per_column(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::By(_) => 2,
+            Self::Standardize => 5,
+        }
+    }
+}
+
 /// How to read a data file.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadOptions {

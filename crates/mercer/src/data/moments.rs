@@ -75,9 +75,13 @@ impl Moments {
                 RowsRef::U8 { values, scale } => Self::of_block(values, n_features, |x| f64::from(x) * scale),
             }
         };
-        let mut all = Self::empty(n_features);
-        for_each_block(rows.len().div_ceil(block), of_block, |block: Self| all.add(&block));
-        all
+        // The first block as it is: of a few wide rows a copy would be as large as they are.
+        let mut all: Option<Self> = None;
+        for_each_block(rows.len().div_ceil(block), of_block, |block: Self| match &mut all {
+            Some(all) => all.add(&block),
+            None => all = Some(block),
+        });
+        all.unwrap_or_else(|| Self::empty(n_features))
     }
 
     /// The means of the columns, to the bit those that [`of`](Self::of) has. Squares take longer than sums, and are left out where means do not depend
@@ -109,7 +113,10 @@ impl Moments {
             }
         }
         let mut block = Self { n_samples, mean, scatter, unit: vec![1.0; d] };
-        for j in (0..d).filter(|&j| !is_held(block.scatter[j])).collect::<Vec<_>>() {
+        for j in 0..d {
+            if is_held(block.scatter[j]) {
+                continue;
+            }
             let column = values.iter().skip(j).step_by(d).map(|&x| widen(x));
             // Numbers that are all equal have no squares that could get lost.
             if block.scatter[j] != 0.0 || differ(column.clone()) {

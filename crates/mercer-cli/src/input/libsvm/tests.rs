@@ -55,3 +55,21 @@ fn a_matrix_beyond_the_memory_is_refused_before_it_is_made() {
     let expected = "x.svm as a dense matrix of 10000 rows and 4294967295 columns needs 312.5 TiB";
     assert!(message.starts_with(expected), "{message}");
 }
+
+#[test]
+fn what_is_known_of_each_column_counts_as_rows_do_if_they_are_scaled() {
+    let line = b"1 131072:5\n";
+    let refusal = |args: DataArgs| {
+        let options = ReadOptions::from(&args).dense_limit(1 << 20);
+        read("x.svm", line, &options).err().map(|failure| failure.to_string()).unwrap_or_default()
+    };
+    assert_eq!(refusal(DataArgs::default()), "", "a row of 1 MiB");
+    for (args, needed) in [
+        (DataArgs { standardize: true, ..DataArgs::default() }, "6.0 MiB"),
+        (DataArgs { scale: Some("0.5".parse().unwrap()), ..DataArgs::default() }, "3.0 MiB"),
+    ] {
+        let expected = format!("x.svm as a dense matrix of 1 rows and 131072 columns, which is scaled, needs {needed}");
+        let message = refusal(args);
+        assert!(message.starts_with(&expected), "{message}");
+    }
+}
