@@ -19,17 +19,17 @@ pub(super) const QUESTION: &str = "\
     `mercer --version` from the start of the process to its end, beside `mercer help kernels`, which also builds the \
     whole table of commands and flags, and beside the same version printed by a shell's `echo`, which is about the least that \
     starting any process takes. Every round takes the best of ten starts. And a fit of 60 000 x 784 single-precision numbers in a .npy \
-    file, which is in the system's cache: from the start of the process until it says that its first pass over the kernel matrix begins, \
-    which it does when the first tile is about to be made; by then the numbers have been mapped and checked, the method planned, and the points packed.";
+    file, which is in the system's cache: from the start of the process until it says that it starts from a sample, \
+    which it does when the first tile is about to be made, which is one of the sample's; by then the numbers have been \
+    mapped and checked, the method planned, and the points packed.";
 
 /// What starting may take, in seconds.
 const BAR_SECONDS: f64 = 0.020;
 const STARTS: usize = 10;
 /// What the way to the first tile may take, in seconds.
 const FIRST_TILE_BAR_SECONDS: f64 = 0.3;
-/// What the command says when the first tile of the kernel matrix is about to be made. A start from a sample would say so before; ten
-/// components have none.
-const FIRST_PASS: &str = "pass 1 of about ";
+/// What the command says when the first tile is about to be made: of the kernel matrix of a sample, or of all points if there is no sample.
+const FIRST_TILE: [&str; 2] = ["starting from a sample", "pass 1 of about "];
 /// Columns of the file.
 const COLUMNS: usize = 784;
 
@@ -94,7 +94,7 @@ fn write_points(path: &Path, rows: usize) -> std::io::Result<()> {
     file.flush()
 }
 
-/// Starts a fit and ends it when it says that its first pass begins: the time until then, and what it said.
+/// Starts a fit and ends it when it says that its first tile is about to be made: the time until then, and what it said.
 fn until_first_tile(program: &Path, points: &Path, threads: usize) -> Result<(f64, String)> {
     let failure = |error: std::io::Error| Failure::Process { process: "mercer".to_owned(), problem: error.to_string() };
     let began = Instant::now();
@@ -108,7 +108,8 @@ fn until_first_tile(program: &Path, points: &Path, threads: usize) -> Result<(f6
         .spawn()
         .map_err(failure)?;
     let said = child.stderr.take().map(BufReader::new).into_iter().flat_map(BufRead::lines);
-    let first = said.map_while(std::result::Result::ok).find(|line| line.contains(FIRST_PASS));
+    let first =
+        said.map_while(std::result::Result::ok).find(|line| FIRST_TILE.iter().any(|words| line.contains(words)));
     let seconds = began.elapsed().as_secs_f64();
     child.kill().and_then(|()| child.wait()).map_err(failure)?;
     Ok((seconds, first.unwrap_or_default()))
