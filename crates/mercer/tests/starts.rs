@@ -40,3 +40,26 @@ fn starts_from_mixtures_of_what_a_sample_says_lead_to_the_components_of_any_star
         }
     }
 }
+
+#[test]
+fn a_sample_that_sees_few_distinct_points_misleads_nobody() {
+    for (n, distinct) in [(4500, 2), (4100, 3)] {
+        // All points are equal but for one of each other kind.
+        let coordinate = |i: usize, j: usize| if i + 1 < distinct { 5.0 + (i * j) as f64 } else { 1.0 };
+        let values: Vec<f64> = (0..16 * n).map(|at| coordinate(at / 16, at % 16)).collect();
+        let data = Points::from_f64(values, n, 16).unwrap();
+        let pca = KernelPca::new(Kernel::gaussian(0.01).unwrap()).n_components(distinct);
+        let expected = pca.clone().gram(GramChoice::Stored).solver(SolverChoice::Lanczos).fit(&data).unwrap();
+        for gram in [GramChoice::Tiled, GramChoice::Stored] {
+            for wanted in [distinct, 10, 30] {
+                let model =
+                    pca.clone().gram(gram).solver(SolverChoice::Krylov).n_components(wanted).fit(&data).unwrap();
+                let leading = expected.eigenvalues()[0];
+                assert_eq!(model.n_components(), distinct - 1, "of {wanted}: {:?}", model.eigenvalues());
+                for (found, expected) in model.eigenvalues().iter().zip(expected.eigenvalues()) {
+                    assert!((found - expected).abs() < 1e-9 * leading, "{found} for {expected} of {wanted}");
+                }
+            }
+        }
+    }
+}

@@ -64,11 +64,16 @@ pub(crate) fn product(x: MatRef<'_, f64>, c: MatRef<'_, f64>, threads: &Threads)
 
 /// Columns of the block of `w` that are kept as new directions: smaller ones are rounding of larger ones.
 const DEPENDENT: f64 = 1e-12;
+/// The same of columns that have been orthonormal but for rounding: what is left of them was rounding that has been divided by its own length.
+const ROUNDED: f64 = 1e-5;
+/// Passes of Gram–Schmidt, of which three do.
+const MOST_PASSES: usize = 6;
 
 /// An orthonormal basis of what the columns of `w` add to the span of the orthonormal `basis`; at most as many columns as `w`.
 ///
 /// One pass of Gram–Schmidt leaves `ε ‖w‖ / ‖w − basis basisᵀ w‖` of the basis in the rest, a second brings that to rounding, unless
-/// dividing by small norms has brought it back in, which a third takes out. Within the block, the eigenvectors of the rest's Gram matrix serve as in Stathopoulos and
+/// dividing by small norms has brought it back in, which a third takes out: it divides by none, because the second leaves out columns shorter than [`ROUNDED`]. Within
+/// the block, the eigenvectors of the rest's Gram matrix serve as in Stathopoulos and
 /// Wu's SVQB, because they reveal columns that depend on others, which a Cholesky factor breaks down on.
 pub(super) fn new_directions(w: Mat<f64>, basis: MatRef<'_, f64>, threads: &Threads) -> Result<Mat<f64>> {
     let along = inner(basis, w.as_ref(), threads);
@@ -82,8 +87,8 @@ pub(super) fn rest_directions(
     mut along: Mat<f64>,
     threads: &Threads,
 ) -> Result<Mat<f64>> {
-    let mut scale = largest_norm(w.as_ref());
-    for pass in 1..=3 {
+    let mut shortest = DEPENDENT * largest_norm(w.as_ref());
+    for pass in 1..=MOST_PASSES {
         if pass > 1 {
             along = inner(basis, w.as_ref(), threads);
         }
@@ -91,27 +96,27 @@ pub(super) fn rest_directions(
             add_product(w.as_mut(), basis, along.as_ref(), -1.0, threads);
         }
         let lengths;
-        (w, lengths) = orthonormal_columns(&w, scale, threads)?;
+        (w, lengths) = orthonormal_columns(&w, shortest, threads)?;
         // Nothing was divided by a small number: what was orthogonal to rounding still is.
-        if pass == 2 && lengths.iter().all(|squared| (0.25..=4.0).contains(squared)) {
+        if pass > 1 && lengths.iter().all(|squared| (0.25..=4.0).contains(squared)) {
             break;
         }
         // From now on the columns have unit length.
-        scale = 1.0;
+        shortest = ROUNDED;
     }
     Ok(w)
 }
 
-/// One step of SVQB: `w u s^{-1/2}` with `wᵀ w = u s uᵀ`, without the directions shorter than [`DEPENDENT`] times `scale`; and `s`, the
+/// One step of SVQB: `w u s^{-1/2}` with `wᵀ w = u s uᵀ`, without the directions shorter than `shortest`; and `s`, the
 /// squared length that each of its columns had.
-fn orthonormal_columns(w: &Mat<f64>, scale: f64, threads: &Threads) -> Result<(Mat<f64>, Vec<f64>)> {
+fn orthonormal_columns(w: &Mat<f64>, shortest: f64, threads: &Threads) -> Result<(Mat<f64>, Vec<f64>)> {
     if w.ncols() == 0 {
         return Ok((w.clone(), Vec::new()));
     }
     let gram = inner(w.as_ref(), w.as_ref(), threads);
     let (values, vectors) = threads.run(|| dense::decompose(gram.as_ref()))?;
-    let shortest = (DEPENDENT * scale).powi(2);
-    let kept: Vec<usize> = (0..values.len()).rev().filter(|&j| values[j] > shortest).collect();
+    let least = shortest * shortest;
+    let kept: Vec<usize> = (0..values.len()).rev().filter(|&j| values[j] > least).collect();
     let transform = Mat::from_fn(vectors.nrows(), kept.len(), |i, j| vectors[(i, kept[j])] / values[kept[j]].sqrt());
     let squared = kept.iter().map(|&j| values[j]).collect();
     Ok((product(w.as_ref(), transform.as_ref(), threads), squared))
@@ -171,6 +176,26 @@ mod tests {
             assert!(largest(basis.as_ref(), found.as_ref(), false, &threads) < rounding, "{size}");
             let again = new_directions(w, basis.as_ref(), &threads).expect("finite numbers");
             assert_eq!(found, again, "the same, whoever projects first");
+        }
+    }
+
+    #[test]
+    fn new_directions_are_orthonormal_if_columns_are_copies_of_each_other() {
+        let threads = Threads::new(2).expect("two threads");
+        let n = 4500;
+        let none: Mat<f64> = Mat::zeros(n, 0);
+        let rounding = 8.0 * f64::EPSILON * (n as f64).sqrt();
+        for (copies, others, noise) in [(13, 3, 0.0), (13, 3, 1e-13), (40, 8, 1e-15), (26, 6, 1e-9)] {
+            let (several, errors, factors) = (random(n, others, 6), random(n, copies, 7), random(2, copies, 8));
+            // All but one of the rows are the same in every copy, as in the extension of a sample's solution where all but one of the points are.
+            let w = Mat::from_fn(n, copies + others, |i, j| match j.checked_sub(copies) {
+                Some(other) => several[(i, other)],
+                None => factors[(0, j)] + if i == 17 { 1e-3 * factors[(1, j)] } else { 0.0 } + noise * errors[(i, j)],
+            });
+            let found = new_directions(w, none.as_ref(), &threads).expect("finite numbers");
+            let error = largest(found.as_ref(), found.as_ref(), true, &threads);
+            assert!(error < rounding, "{copies} copies with errors of {noise}: {error}");
+            assert!((others + 2..=copies + others).contains(&found.ncols()), "{copies}, {noise}: {}", found.ncols());
         }
     }
 
