@@ -114,6 +114,14 @@ impl Lanes for F32x8 {
         sums
     }
     #[inline(always)]
+    fn interleave(self, other: Self) -> (Self, Self) {
+        unsafe {
+            // Of each half of 128 bits the first lanes, and the last.
+            let (low, high) = (_mm256_unpacklo_ps(self.0, other.0), _mm256_unpackhi_ps(self.0, other.0));
+            (Self(_mm256_permute2f128_ps::<0x20>(low, high)), Self(_mm256_permute2f128_ps::<0x31>(low, high)))
+        }
+    }
+    #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         Self(unsafe { _mm256_fmadd_ps(self.0, factor.0, addend.0) })
     }
@@ -237,6 +245,14 @@ impl Lanes for F64x4 {
             _mm256_storeu_pd(sums.as_mut_ptr(), _mm256_add_pd(low, high));
         }
         sums
+    }
+    #[inline(always)]
+    fn interleave(self, other: Self) -> (Self, Self) {
+        unsafe {
+            // Of each half of 128 bits the first lanes, and the last.
+            let (low, high) = (_mm256_unpacklo_pd(self.0, other.0), _mm256_unpackhi_pd(self.0, other.0));
+            (Self(_mm256_permute2f128_pd::<0x20>(low, high)), Self(_mm256_permute2f128_pd::<0x31>(low, high)))
+        }
     }
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {

@@ -119,6 +119,17 @@ impl Lanes for F32x16 {
         sums
     }
     #[inline(always)]
+    fn interleave(self, other: Self) -> (Self, Self) {
+        unsafe {
+            let first = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+            let second = _mm512_add_epi32(first, _mm512_set1_epi32(8));
+            (
+                Self(_mm512_permutex2var_ps(self.0, first, other.0)),
+                Self(_mm512_permutex2var_ps(self.0, second, other.0)),
+            )
+        }
+    }
+    #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {
         Self(unsafe { _mm512_fmadd_ps(self.0, factor.0, addend.0) })
     }
@@ -262,6 +273,17 @@ impl Lanes for F64x8 {
             _mm256_storeu_pd(sums.as_mut_ptr(), _mm256_add_pd(low, high));
         }
         sums
+    }
+    #[inline(always)]
+    fn interleave(self, other: Self) -> (Self, Self) {
+        unsafe {
+            let first = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0);
+            let second = _mm512_add_epi64(first, _mm512_set1_epi64(4));
+            (
+                Self(_mm512_permutex2var_pd(self.0, first, other.0)),
+                Self(_mm512_permutex2var_pd(self.0, second, other.0)),
+            )
+        }
     }
     #[inline(always)]
     fn mul_add(self, factor: Self, addend: Self) -> Self {

@@ -122,6 +122,26 @@ pub(crate) trait Lanes:
         sums
     }
 
+    /// The lanes of two vectors by turns: those of their first halves, and those of their second halves.
+    fn interleave(self, other: Self) -> (Self, Self);
+
+    /// Makes columns of the rows of a square of numbers: lane `i` of vector `j` changes places with lane `j` of vector `i`. The first `COUNT`
+    /// vectors count.
+    #[inline(always)]
+    fn transpose(rows: &mut [Self; MOST_LANES]) {
+        const { assert!(Self::COUNT <= MOST_LANES && Self::COUNT.is_power_of_two()) };
+        // Every step takes the first bit of a lane's number to the end of its vector's number, and the first bit of that to the end of the lane's: after
+        // as many steps as there are bits they have changed places.
+        let mut done = 1;
+        while done < Self::COUNT {
+            let before = *rows;
+            for i in 0..Self::COUNT / 2 {
+                (rows[2 * i], rows[2 * i + 1]) = before[i].interleave(before[Self::COUNT / 2 + i]);
+            }
+            done *= 2;
+        }
+    }
+
     /// `self * factor + addend`, in one rounding where the machine can.
     fn mul_add(self, factor: Self, addend: Self) -> Self;
     /// The larger of each pair.

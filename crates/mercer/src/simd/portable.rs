@@ -106,6 +106,16 @@ macro_rules! array_lanes {
                 }
             }
             #[inline(always)]
+            fn interleave(self, other: Self) -> (Self, Self) {
+                let (mut first, mut second) = (self, self);
+                for lane in 0..$count {
+                    let from = if lane % 2 == 0 { &self.0 } else { &other.0 };
+                    first.0[lane] = from[lane / 2];
+                    second.0[lane] = from[($count + lane) / 2];
+                }
+                (first, second)
+            }
+            #[inline(always)]
             fn mul_add(self, factor: Self, addend: Self) -> Self {
                 // Where the baseline has no such instruction, `f32::mul_add` is a call to a slow library function.
                 if Portable::IS_FUSED {

@@ -37,6 +37,10 @@ macro_rules! scalar_lanes {
                 unsafe { *target += f64::from(self) }
             }
             #[inline(always)]
+            fn interleave(self, other: Self) -> (Self, Self) {
+                (self, other)
+            }
+            #[inline(always)]
             fn mul_add(self, factor: Self, addend: Self) -> Self {
                 self * factor + addend
             }

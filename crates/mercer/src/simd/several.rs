@@ -125,6 +125,17 @@ impl<L: Lanes, const N: usize> Lanes for Several<L, N> {
         }
     }
     #[inline(always)]
+    fn interleave(self, other: Self) -> (Self, Self) {
+        let (mut first, mut second) = (self, self);
+        for i in 0..N {
+            let (low, high) = self.0[i].interleave(other.0[i]);
+            for (place, vector) in [(2 * i, low), (2 * i + 1, high)] {
+                if place < N { first.0[place] = vector } else { second.0[place - N] = vector }
+            }
+        }
+        (first, second)
+    }
+    #[inline(always)]
     fn mul_add(mut self, factor: Self, addend: Self) -> Self {
         for i in 0..N {
             self.0[i] = self.0[i].mul_add(factor.0[i], addend.0[i]);

@@ -6,7 +6,7 @@ mod bytes;
 mod functions;
 mod operations;
 
-use super::{Isa, Job, Lanes, Several, Target};
+use super::{Isa, Job, Lanes, MOST_LANES, Several, Target};
 use crate::scalar::Scalar;
 
 /// An operation on three vectors, written once for all of them.

@@ -2,7 +2,7 @@
 
 use mercer_testkit::generate::Random;
 
-use super::{Isa, Job, Lanes, Operation, Several, Target, everywhere, everywhere_on, map, operation};
+use super::{Isa, Job, Lanes, MOST_LANES, Operation, Several, Target, everywhere, everywhere_on, map, operation};
 use crate::scalar::{Precision, Scalar};
 
 operation!(Plus, |a, b, _c| a + b);
@@ -263,5 +263,83 @@ fn four_sums_are_those_of_the_lanes() {
         assert_eq!(found, expected, "single precision on {isa:?}");
         let (found, expected) = isa.run(FourSums::<f64>(std::marker::PhantomData));
         assert_eq!(found, expected, "double precision on {isa:?}");
+    }
+}
+
+struct Square<T> {
+    numbers: Vec<T>,
+}
+
+impl<T: Scalar> Job for Square<T> {
+    type Output = Vec<T>;
+    #[inline(always)]
+    fn run<G: Target>(self) -> Vec<T> {
+        transposed::<T::On<G>>(&self.numbers)
+    }
+}
+
+#[inline(always)]
+fn transposed<L: Lanes>(numbers: &[L::Elem]) -> Vec<L::Elem> {
+    let mut rows = [L::constant(-1.0); MOST_LANES];
+    rows.iter_mut().take(L::COUNT).enumerate().for_each(|(i, row)| *row = L::read(&numbers[i * MOST_LANES..]));
+    L::transpose(&mut rows);
+    let mut result = vec![L::Elem::default(); L::COUNT * L::COUNT];
+    rows.into_iter().zip(result.chunks_exact_mut(L::COUNT)).for_each(|(row, target)| row.write(target));
+    result
+}
+
+fn check_transposition<T: Scalar>() {
+    let number = |i: usize, j: usize| T::from_f64((MOST_LANES * i + j) as f64);
+    for isa in Isa::available() {
+        let numbers = (0..MOST_LANES * MOST_LANES).map(|at| number(at / MOST_LANES, at % MOST_LANES)).collect();
+        let result = isa.run(Square { numbers });
+        let lanes = result.len().isqrt();
+        assert!(lanes > 1, "{isa:?}");
+        for (at, &found) in result.iter().enumerate() {
+            assert!(found == number(at % lanes, at / lanes), "{found} in place {at} on {isa:?}");
+        }
+    }
+}
+
+#[test]
+fn a_square_of_vectors_is_transposed() {
+    check_transposition::<f32>();
+    check_transposition::<f64>();
+}
+
+/// Two vectors of whole numbers, counted on from the first to the second, by turns.
+struct ByTurns<T>(std::marker::PhantomData<T>);
+
+impl<T: Scalar> Job for ByTurns<T> {
+    type Output = [Vec<T>; 2];
+    #[inline(always)]
+    fn run<G: Target>(self) -> [Vec<T>; 2] {
+        [by_turns::<T::On<G>>(), by_turns::<Several<T::On<G>, 3>>()]
+    }
+}
+
+#[inline(always)]
+fn by_turns<L: Lanes>() -> Vec<L::Elem> {
+    let mut numbers: Vec<L::Elem> = (0..2 * L::COUNT).map(|i| L::Elem::from_f64(i as f64)).collect();
+    let (first, second) = L::read(&numbers).interleave(L::read(&numbers[L::COUNT..]));
+    first.write(&mut numbers);
+    second.write(&mut numbers[L::COUNT..]);
+    numbers
+}
+
+#[test]
+fn lanes_come_by_turns_from_single_vectors_and_several() {
+    let check = |found: Vec<f64>, isa: Isa| {
+        let count = found.len() / 2;
+        let expected: Vec<f64> = (0..2 * count).map(|i| (i / 2 + i % 2 * count) as f64).collect();
+        assert_eq!(found, expected, "{count} lanes on {isa:?}");
+    };
+    for isa in Isa::available() {
+        for found in isa.run(ByTurns::<f32>(std::marker::PhantomData)) {
+            check(found.into_iter().map(f64::from).collect(), isa);
+        }
+        for found in isa.run(ByTurns::<f64>(std::marker::PhantomData)) {
+            check(found, isa);
+        }
     }
 }
