@@ -82,7 +82,8 @@ class KernelPCA(Files):
         Whether the model keeps a copy of ``X``. Without it a C-ordered array is not copied at all, and must not be changed
         while the model is in use.
     n_jobs : int, default=None
-        Threads; ``None`` and -1 are all processors. Results do not depend on it.
+        Threads; ``None`` and -1 are all processors. Results do not depend on it, but that more than four can take so much of a tight
+        ``memory_limit`` that less is left for the method.
     gram : {"auto", "tiled", "stored", "expansion", "nystrom"}, default="auto"
         How products with the kernel matrix are made: recomputed tile by tile, kept as far as the memory budget reaches, or by an
         expansion in time proportional to the number of points, with entries to within a twentieth of ``tolerance``; ``record_["expansion"]``

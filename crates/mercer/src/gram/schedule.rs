@@ -180,7 +180,8 @@ impl Schedule {
         let next = AtomicUsize::new(0);
         let stopped = AtomicBool::new(false);
         let finished: Vec<AtomicUsize> = (0..self.n_groups()).map(|_| AtomicUsize::new(0)).collect();
-        let (total, n_meetings, n_threads) = (self.len(), self.n_meetings(), context.threads.count());
+        let (total, n_meetings) = (self.len(), self.n_meetings());
+        let n_threads = if multiply_adds < SHARED_FROM { 1 } else { context.threads.count() };
         // Often enough for a smooth bar, seldom enough to cost nothing.
         let report_every = (total / 200).max(1);
 
@@ -223,7 +224,7 @@ impl Schedule {
                 }
             }
         };
-        if multiply_adds < SHARED_FROM {
+        if n_threads == 1 {
             return work(0);
         }
         context.threads.on_each(work).into_iter().collect()

@@ -132,21 +132,23 @@ impl<T: Element> TileStore<T> {
     }
 
     /// Keeps the tile at `place`, unless there is no room or another thread is at it, and rounds it to what is kept: every
-    /// product must use the same numbers, or the operator would change under the solver.
+    /// product must use the same numbers, or the operator would change under the solver, and tiles that there is no room for the same as
+    /// others, or it would depend on how much memory there is.
     pub(super) fn put(&self, place: usize, tile: &mut [T]) {
-        let Some(state) = self.states.get(place) else { return };
-        let claimed = state.compare_exchange(EMPTY, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        let claim =
+            |state: &AtomicU8| state.compare_exchange(EMPTY, CLAIMED, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        let claimed = self.states.get(place).filter(|&state| claim(state));
         match &self.slots {
-            Slots::Full(memory) if claimed => memory.slot(place, tile.len()).copy_from_slice(tile),
+            Slots::Full(memory) if claimed.is_some() => memory.slot(place, tile.len()).copy_from_slice(tile),
             Slots::Full(_) => {}
-            Slots::Fixed16(memory) if claimed => {
+            Slots::Fixed16(memory) if claimed.is_some() => {
                 let slot = memory.slot(place, tile.len());
                 fixed16::narrow(self.isa, tile, slot);
                 fixed16::widen(self.isa, slot, tile);
             }
             Slots::Fixed16(_) => StoreFormat::Fixed16.round(self.isa, tile),
         }
-        if claimed {
+        if let Some(state) = claimed {
             state.store(FULL, Ordering::Release);
         }
     }
