@@ -10,7 +10,7 @@ use crate::error::{Error, Result, bytes_at_least, short};
 use crate::expansion::{Expansion, Prediction, Wanted};
 use crate::gram::StoreFormat;
 use crate::kernel::Kernel;
-use crate::plan::{F32_FLOOR, Plan, Speeds, Task, choose_precision, may_keep_rounded};
+use crate::plan::{F32_FLOOR, Kept, Plan, Speeds, Task, choose_precision, may_keep_rounded};
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
@@ -215,7 +215,12 @@ impl Prepared {
     /// The plan for some number of components.
     fn plan_for(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Result<Plan> {
         let plan = Plan::for_fit(&self.task(settings, points, n_components), &self.speeds)?;
-        Ok(plan.because(self.reason.clone()))
+        let grows = settings.n_components_asked().is_none().then(|| {
+            format!(
+                "this is for the first {n_components} components: how many explain enough is known when they are found"
+            )
+        });
+        Ok(plan.because(self.reason.clone()).because(grows))
     }
 
     /// The plan for more components beside a store that was filled under `first` and stays.
@@ -227,14 +232,28 @@ impl Prepared {
         first: &Plan,
     ) -> Result<Plan> {
         let left = self.budget.saturating_sub(first.store_bytes);
+        let filled = Kept { format: first.store_format, bytes: first.store_bytes, share: first.stored_share };
         let task = Task { budget: left, gram: GramChoice::Tiled, ..self.task(settings, points, n_components) };
-        let plan = Plan::for_fit(&task, &self.speeds)?;
+        let plan = Plan::beside_tiles(&task, &self.speeds, Some(filled))?;
+        // What was said of the solver holds no more, and neither does a start that was the first.
+        let mut reasons = first.reasons.clone();
+        reasons.retain(|reason| {
+            !["starts from", "this is for the first"].iter().any(|words| reason.starts_with(words))
+                && !reason.contains(" solver, because ")
+        });
+        for reason in plan.reasons {
+            if !reasons.contains(&reason) {
+                reasons.push(reason);
+            }
+        }
         Ok(Plan {
             gram: first.gram.clone(),
             store_bytes: first.store_bytes,
             stored_share: first.stored_share,
             store_format: first.store_format,
-            expected_memory_bytes: plan.expected_memory_bytes + first.store_bytes,
+            start_sample: first.start_sample,
+            expected_memory_bytes: plan.expected_memory_bytes - plan.store_bytes + first.store_bytes,
+            reasons,
             ..plan
         })
     }
@@ -249,10 +268,6 @@ impl Prepared {
     ) -> Result<Option<Journal>> {
         let Some(checkpoint) = &settings.checkpoint else { return Ok(None) };
         checkpoint.check()?;
-        if plan.solver == SolverChoice::Dense.name() {
-            self.warnings.push("no checkpoint is kept: the dense solver has no passes to go on from".to_owned());
-            return Ok(None);
-        }
         let identity = Identity::new(
             points,
             KernelRecord::from(&self.kernel),
@@ -263,7 +278,12 @@ impl Prepared {
             &plan.solver,
             settings.seed,
         );
+        // Whatever is there already is that of another fit if this one keeps none, and is refused as such.
         let mut journal = Journal::open(checkpoint, identity)?;
+        if plan.solver == SolverChoice::Dense.name() {
+            self.warnings.push("no checkpoint is kept: the dense solver has no passes to go on from".to_owned());
+            return Ok(None);
+        }
         if let Some(earlier) = &journal.earlier {
             let task = self.task(settings, points, earlier.n_pairs);
             let (width, max_subspace) = (earlier.counts.width, earlier.counts.max_subspace);

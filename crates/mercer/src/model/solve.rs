@@ -117,6 +117,9 @@ impl Run<'_> {
         let resumed = self.journal.and_then(|journal| journal.earlier.as_ref());
         let mut k = resumed.map_or(self.settings.first_components(n), |earlier| earlier.n_pairs);
         loop {
+            if self.finds_all(plan) {
+                k = n;
+            }
             let pairs = match (self.solve(prepared, plan, k, start.as_ref(), &context(Phase::Solving)), &mut found) {
                 // Stopped while looking for more: what was found before is the answer.
                 (Err(Error::Interrupted { .. }), Some(found)) => {
@@ -136,14 +139,16 @@ impl Run<'_> {
             }
             let is_last = has_all || !is_converged;
             let next = spectrum.guess_for_share(order, share, k).min(n);
-            start = Some(spectrum.pairs.vectors.clone());
-            found = Some(spectrum);
+            let earlier = &found.insert(spectrum).pairs.vectors;
             if is_last {
                 break;
             }
             k = next;
             match prepared.plan_growth(self.settings, points, k, plan) {
-                Ok(next) => *plan = next,
+                Ok(next) => {
+                    start = goes_on_from(&next, earlier.ncols())?.then(|| earlier.clone());
+                    *plan = next;
+                }
                 Err(Error::OverBudget { .. }) => {
                     if let Some(found) = &mut found {
                         found.cut_short = Some(CutShort::OverBudget { n_components: k });
@@ -158,6 +163,11 @@ impl Run<'_> {
         Ok(spectrum)
     }
 
+    /// Whether all pairs are found at once, however many are asked for.
+    fn finds_all(&self, plan: &Plan) -> bool {
+        plan.solver == SolverChoice::Dense.name() && self.expansion.is_none()
+    }
+
     /// Whether negative eigenvalues diminish the trace that shares of the variance are of. Where they are an error in any case, no more pairs are looked for.
     fn is_diminished(&self, prepared: &Prepared, plan: &Plan, spectrum: &Spectrum) -> bool {
         let KernelPca { negative, negative_scope, .. } = self.settings;
@@ -166,6 +176,15 @@ impl Run<'_> {
             && !prepared.kernel.is_positive_definite()
             && spectrum.has_negative(prepared.precision, plan.store_format, prepared.fixed_point)
     }
+}
+
+/// Whether a solver is helped by so many vectors that were found before. A Krylov block would be as wide as they are many, for nothing where passes are cheap and
+/// narrow, because what they span is found already.
+fn goes_on_from(plan: &Plan, found: usize) -> Result<bool> {
+    Ok(match plan.solver.parse()? {
+        SolverChoice::Krylov | SolverChoice::Lanczos | SolverChoice::Auto => plan.block >= found,
+        SolverChoice::Subspace | SolverChoice::Power | SolverChoice::Dense => true,
+    })
 }
 
 /// The solver that a plan names.

@@ -113,11 +113,11 @@ pub(super) fn first_block(task: &Task<'_>, solver: SolverChoice, stored: bool) -
 
 /// Tiles that are kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Kept {
-    pub(super) format: StoreFormat,
-    pub(super) bytes: u64,
+pub(crate) struct Kept {
+    pub(crate) format: StoreFormat,
+    pub(crate) bytes: u64,
     /// Of all tiles.
-    pub(super) share: f64,
+    pub(crate) share: f64,
 }
 
 impl Kept {

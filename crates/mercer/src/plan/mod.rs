@@ -11,10 +11,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::choose::FIXED16_SHARE;
-use self::choose::{
-    Kept, choose_solver, expected_passes, first_block, rounding_pays, start_sample, store, worth_storing,
-};
+pub(crate) use self::choose::{FIXED16_SHARE, Kept};
+use self::choose::{choose_solver, expected_passes, first_block, rounding_pays, start_sample, store, worth_storing};
 use self::memory_need::Need;
 pub use self::speeds::Speeds;
 use crate::choices::{GramChoice, SolverChoice};
@@ -144,13 +142,21 @@ impl Plan {
     ///
     /// [`Error::OverBudget`] if nothing that answers the question fits, with what would.
     pub fn for_fit(task: &Task<'_>, speeds: &Speeds) -> Result<Self> {
+        Self::beside_tiles(task, speeds, None)
+    }
+
+    /// As [`for_fit`](Self::for_fit), for a matrix of which tiles are kept already, beside the memory of the task.
+    pub(crate) fn beside_tiles(task: &Task<'_>, speeds: &Speeds, filled: Option<Kept>) -> Result<Self> {
         let (n, k) = (task.n_samples, task.n_components);
         let mut reasons = Vec::new();
         let solver = choose_solver(task, &mut reasons);
         if solver == SolverChoice::Dense {
             return Self::dense(task, speeds, reasons);
         }
-        let wants_store = wants_store(task, &mut reasons);
+        let wants_store = match filled {
+            Some(kept) => kept.share >= 1.0,
+            None => wants_store(task, &mut reasons),
+        };
         let widest = first_block(task, solver, wants_store);
         let (block, copy, need) = widest_fitting(task, solver, widest).map_err(|need| need.refuse(task))?;
         if copy == PackedCopy::PerTile {
@@ -162,7 +168,11 @@ impl Plan {
             reasons.push(format!("blocks of {block} vectors, because wider ones would not fit the memory budget"));
         }
         let left = task.budget - need.total();
-        let kept = if wants_store { store(task, left, &mut reasons) } else { Kept::NONE };
+        let kept = match filled {
+            Some(kept) => kept,
+            None if wants_store => store(task, left, &mut reasons),
+            None => Kept::NONE,
+        };
         let gram = match (task.kernel, kept.bytes > 0) {
             (Kernel::Precomputed, _) => "precomputed",
             _ if task.gram == GramChoice::Expansion => "expansion",
