@@ -1,4 +1,4 @@
-//! Rows of entries that are in memory, laid into a tile.
+//! Rows of numbers that are in memory, laid into a panel side by side.
 
 use super::fetch;
 use crate::scalar::Scalar;
@@ -7,7 +7,7 @@ use crate::simd::{Isa, Job, Lanes, MOST_LANES, Target};
 /// A row for each lane of a panel, where there is one.
 pub(crate) type PanelRows<'a, T> = [Option<&'a [T]>; MOST_LANES];
 
-/// Writes rows into a panel of a tile, one into each lane; lanes without a row stay as they are. Meanwhile those of `later`, which lie anywhere in
+/// Writes rows into a panel, one into each lane; lanes without a row stay as they are. Meanwhile those of `later`, which lie anywhere in
 /// memory, are brought nearer.
 ///
 /// # Panics
@@ -27,13 +27,13 @@ impl<T: Scalar> Job for Lay<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run<G: Target>(self) {
-        lay::<T::On<G>>(self);
+        lay::<T::On<G>>(self.rows, self.later, self.panel);
     }
 }
 
+/// As [`lay_rows`], on the instruction set of the caller.
 #[inline(always)]
-fn lay<L: Lanes>(job: Lay<'_, L::Elem>) {
-    let Lay { rows, later, panel } = job;
+pub(super) fn lay<L: Lanes>(rows: &PanelRows<'_, L::Elem>, later: &PanelRows<'_, L::Elem>, panel: &mut [L::Elem]) {
     let width = panel.len() / L::COUNT;
     assert!(rows.iter().flatten().all(|row| row.len() == width), "an entry for every column");
     let is_full = rows[..L::COUNT].iter().all(Option::is_some);

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use super::lay::{PanelRows, lay};
 use super::{Geometry, factor_of, has_room};
 use crate::data::{Points, RowsRef, middle};
 use crate::error::{Error, Result};
@@ -278,7 +279,7 @@ impl<T: Scalar> Job for PackPanel<'_, T> {
         assert_eq!(terms.len(), lanes, "a panel has a row for each lane");
         let d = values.len() / lanes;
         let mut is_finite = true;
-        // Row by row, and then turned: numbers that go to one place in every panel's row are written one by one, and slowly.
+        // Row by row, and then laid side by side: numbers that go to one place in every panel's row are written one by one, and slowly.
         let mut packed = vec![T::default(); values.len()];
         let mut x = vec![0.0; points.n_features()];
         let mut whole = vec![T::default(); if packing.columns.is_some() { x.len() } else { 0 }];
@@ -303,7 +304,9 @@ impl<T: Scalar> Job for PackPanel<'_, T> {
             is_finite &= has_room::<T>(sum);
             *term = if packing.pairing == Pairing::SquaredDistance { T::from_f64(-0.5 * sum) } else { T::default() };
         }
-        turn(&packed, lanes, d, values);
+        let mut rows = PanelRows::default();
+        rows.iter_mut().zip(packed.chunks_exact(d)).for_each(|(row, line)| *row = Some(line));
+        lay::<T::On<G>>(&rows, &PanelRows::default(), values);
         is_finite
     }
 }
@@ -326,25 +329,6 @@ fn round_some<T: Scalar>(numbers: &[f64], stored: &mut [T], sums: &mut [f64; 4])
     for ((&x, stored), sum) in numbers.iter().zip(stored).zip(sums) {
         *stored = T::from_f64(x);
         *sum += stored.to_f64() * stored.to_f64();
-    }
-}
-
-/// Numbers of each row that are turned at a time: so few that rows and columns of them are in the first-level cache.
-const TURNED: usize = 16;
-
-/// Writes `lanes` rows of `d` numbers column by column.
-#[inline(always)]
-fn turn<T: Copy>(rows: &[T], lanes: usize, d: usize, out: &mut [T]) {
-    let mut blocks = out.chunks_exact_mut(TURNED * lanes);
-    for (index, block) in blocks.by_ref().enumerate() {
-        for lane in 0..lanes {
-            let numbers = &rows[lane * d + index * TURNED..][..TURNED];
-            numbers.iter().enumerate().for_each(|(k, &x)| block[k * lanes + lane] = x);
-        }
-    }
-    let turned = d - d % TURNED;
-    for (k, places) in blocks.into_remainder().chunks_exact_mut(lanes).enumerate() {
-        places.iter_mut().zip(rows.chunks_exact(d)).for_each(|(place, row)| *place = row[turned + k]);
     }
 }
 
