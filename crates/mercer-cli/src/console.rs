@@ -66,6 +66,13 @@ pub(crate) fn say(text: &str) {
     let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
 }
 
+/// Writes what clap has to say: help that was asked for where data go, and what is wrong with a call where talk goes.
+pub(crate) fn print_message(message: &clap::Error) -> Result<()> {
+    let outcome = message.print().and_then(|()| io::stdout().flush());
+    // If nobody listens to a complaint there is nobody to tell.
+    if message.use_stderr() { Ok(()) } else { outcome.map_err(Failure::StandardOutput) }
+}
+
 /// Writes data to standard output.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();

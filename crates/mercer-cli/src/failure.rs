@@ -93,12 +93,12 @@ pub(crate) enum Failure {
     #[error("writing to standard output: {}", system_message(.0))]
     StandardOutput(io::Error),
 
-    /// A failure after which what was done before it has been saved.
+    /// A failure of which more is known than its source can say: what helps against it here, or where what was done before it is.
     #[error("{source}")]
-    Saved {
+    Advised {
         /// What went wrong.
         source: Box<Failure>,
-        /// Where that is, and what the source has to say beside its message.
+        /// What there is to say beside its message.
         hint: String,
     },
 }
@@ -121,13 +121,18 @@ impl Failure {
         }
     }
 
+    /// The same failure, with this advice and no other.
+    pub(crate) fn advised(self, hint: impl Into<String>) -> Self {
+        Self::Advised { source: Box::new(self), hint: hint.into() }
+    }
+
     /// The same failure, which also says where what was done before it is.
     pub(crate) fn after_saving(self, saved: String) -> Self {
         let hint = match self.hint() {
             Some(hint) => format!("{hint}; {saved}"),
             None => saved,
         };
-        Self::Saved { source: Box::new(self), hint }
+        self.advised(hint)
     }
 
     /// Whether the reader of standard output went away, which is not a failure.
@@ -145,7 +150,7 @@ impl Failure {
                 ErrorKind::Interrupted => ExitStatus::Interrupted,
             },
             Self::StandardOutput(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitStatus::Done,
-            Self::Saved { source, .. } => source.status(),
+            Self::Advised { source, .. } => source.status(),
             Self::NoMemory { .. } => ExitStatus::OverBudget,
             Self::Input(_) | Self::TimeLimit(_) | Self::Usage { .. } | Self::File { .. } | Self::StandardOutput(_) => {
                 ExitStatus::BadInput
@@ -167,7 +172,7 @@ impl Failure {
             Self::Usage { .. } | Self::TimeLimit(_) => "usage",
             Self::NoMemory { .. } => "over-budget",
             Self::File { .. } | Self::StandardOutput(_) => "file",
-            Self::Saved { source, .. } => source.kind(),
+            Self::Advised { source, .. } => source.kind(),
         }
     }
 
@@ -175,7 +180,7 @@ impl Failure {
     pub(crate) fn hint(&self) -> Option<&str> {
         match self {
             Self::Input(error) => error.hint.as_deref(),
-            Self::Saved { hint, .. } => Some(hint),
+            Self::Advised { hint, .. } => Some(hint),
             Self::Library(mercer::Error::FeatureMismatch { .. })
             | Self::Data { source: mercer::Error::FeatureMismatch { .. }, .. } => {
                 Some("give the same columns as at the fit; --label takes one out")

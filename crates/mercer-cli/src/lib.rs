@@ -119,8 +119,9 @@ impl Asked {
 
     /// Prints what clap has to say: help that was asked for, or what is wrong with the call.
     fn answer(&self, message: &clap::Error) -> ExitStatus {
-        // If nobody listens there is nobody to tell.
-        let _ = message.print();
+        if let Err(failure) = console::print_message(message) {
+            return self.explain(&failure);
+        }
         if !message.use_stderr() {
             return ExitStatus::Done;
         }

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use mercer::autoencoder::{Gradient, LearningRate, Optimizer, Sign, SpanChoice};
 
 use super::fit::choice;
-use super::numbers::whole;
+use super::numbers::{number, whole};
 
 /// What is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -38,7 +38,7 @@ pub(crate) struct AutoencoderArgs {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = rate)]
     pub(crate) learning_rate: Option<LearningRate>,
     /// Updates after which the step has halved [default: a quarter of all for sgd, never for svrg]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) decay: Option<f64>,
     /// Passes over the points [default: 20]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
@@ -53,7 +53,7 @@ pub(crate) struct AutoencoderArgs {
     #[arg(long, value_name = "CHOICE", value_parser = choice::<Sign>(Sign::NAMES))]
     pub(crate) sign: Option<Sign>,
     /// Share of the rows that is held out, to end when their loss falls no more [default: 0]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", value_parser = number, allow_negative_numbers = true)]
     pub(crate) validation: Option<f64>,
     /// Epochs without a smaller loss of rows held out after which learning ends [default: 5]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]

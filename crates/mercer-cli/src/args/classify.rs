@@ -7,7 +7,7 @@ use mercer::Negative;
 
 use super::data::DataArgs;
 use super::fit::{choice, kernel_names};
-use super::numbers::whole;
+use super::numbers::{number, whole};
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::Gamma;
 
@@ -47,10 +47,10 @@ pub(crate) struct ClassifyArgs {
     #[arg(long, value_name = "DEGREE", value_parser = whole::<u32>, help_heading = "Kernel")]
     pub(crate) degree: Option<u32>,
     /// Constant term of the polynomial and sigmoid kernels [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Kernel")]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true, help_heading = "Kernel")]
     pub(crate) coef0: Option<f64>,
     /// Tail exponent of the rational quadratic kernel [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Kernel")]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true, help_heading = "Kernel")]
     pub(crate) alpha: Option<f64>,
     /// What to do with significant negative eigenvalues
     #[arg(
@@ -77,10 +77,10 @@ pub(crate) struct LayerArgs {
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     pub(crate) unit: UnitChoice,
     /// Penalty on the weights of logistic regression [default: 0.1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) penalty: Option<f64>,
     /// Learning rate of sigmoid units [default: 0.1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
     /// How often sigmoid units learn from every point [default: 200]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
@@ -89,7 +89,7 @@ pub(crate) struct LayerArgs {
     #[arg(short, long, value_name = "K", value_parser = whole::<usize>, conflicts_with = "variance")]
     pub(crate) n_components: Option<usize>,
     /// As many components as explain this share of the variance
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", value_parser = number, allow_negative_numbers = true)]
     pub(crate) variance: Option<f64>,
     /// Folds of the cross-validation
     #[arg(long, value_name = "K", value_parser = whole::<usize>, default_value_t = 10)]

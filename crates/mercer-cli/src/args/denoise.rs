@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::data::DataArgs;
+use super::numbers::number;
 use super::report::{ProgressArgs, ReportArgs};
 
 /// Flags that say how noise is taken off.
@@ -12,10 +13,10 @@ use super::report::{ProgressArgs, ReportArgs};
 #[command(next_help_heading = "Denoising")]
 pub(crate) struct FilterArgs {
     /// Standard deviation of the noise, in the units of the data [default: estimated]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, conflicts_with = "n_components")]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true, conflicts_with = "n_components")]
     pub(crate) noise: Option<f64>,
     /// How many times its noise a score must reach to be kept [default: 2.75]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, conflicts_with = "n_components")]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true, conflicts_with = "n_components")]
     pub(crate) threshold: Option<f64>,
     /// Do it once only, and not again with the first result as a guide
     #[arg(long, conflicts_with = "n_components")]
@@ -24,7 +25,7 @@ pub(crate) struct FilterArgs {
     #[arg(short, long, visible_alias = "components", value_name = "K")]
     pub(crate) n_components: Option<usize>,
     /// Width of the gaussian kernel, in the units of the data [default: from the variance of patches or rows]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) bandwidth: Option<f64>,
     /// Landmarks that components are learned over [default: three per number of a point and at least 300]
     #[arg(long, value_name = "N")]

@@ -10,7 +10,7 @@ use mercer::{MemoryBudget, Negative};
 use super::autoencoder::{AutoencoderArgs, FitMethod};
 use super::data::DataArgs;
 use super::hebbian::{FitSolver, HebbianArgs, HistoryArgs, solvers};
-use super::numbers::whole;
+use super::numbers::{number, whole};
 use super::nystrom::{FitGram, NystromArgs, grams};
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::{Gamma, TimeLimit};
@@ -128,10 +128,10 @@ pub(crate) struct KernelArgs {
     #[arg(long, value_name = "DEGREE", value_parser = whole::<u32>)]
     pub(crate) degree: Option<u32>,
     /// Constant term of the polynomial and sigmoid kernels [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) coef0: Option<f64>,
     /// Tail exponent of the rational quadratic kernel [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) alpha: Option<f64>,
     /// Do not centre the points in feature space
     #[arg(long)]
@@ -161,11 +161,11 @@ pub(crate) struct SolveArgs {
     #[arg(short, long, value_name = "K", value_parser = whole::<usize>, conflicts_with = "variance")]
     pub(crate) n_components: Option<usize>,
     /// As many components as explain this share of the variance, such as 0.95
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", value_parser = number, allow_negative_numbers = true)]
     pub(crate) variance: Option<f64>,
     /// Largest residual of a component, relative to the first eigenvalue [default: 1e-9, 1e-5 in single precision, 0.01 with
     /// --solver hebbian]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
     /// Memory to use at most beyond the data, such as 4GiB or 70% (of what is available) [default: 70%]
     #[arg(long, value_name = "SIZE", value_parser = memory)]

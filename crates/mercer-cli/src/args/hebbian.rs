@@ -8,7 +8,7 @@ use mercer::hebbian::RecordError;
 use mercer::{Gain, GainRule, Refresh, SolverChoice};
 
 use super::fit::choice;
-use super::numbers::whole;
+use super::numbers::{number, whole};
 
 /// How components are learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,16 +43,16 @@ pub(crate) struct HebbianArgs {
     pub(crate) eta0: Option<Gain>,
     /// Updates after which the gain has halved, for t, et*, smd* and ts [default: the number of points, three times that for
     /// et* and smd*]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) tau: Option<f64>,
     /// Meta-gain, or `auto`, for rules that adapt their gains: smd*, smd, s, ts, es [default: auto]
     #[arg(long, value_name = "NUMBER", value_parser = gain, allow_negative_numbers = true)]
     pub(crate) mu: Option<Gain>,
     /// How long these rules remember, from 0 to 1 [default: 0.99]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) xi: Option<f64>,
     /// Log-gains that these rules start with [default: 0]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) rho0: Option<f64>,
     /// When eigenvalue estimates and gains are renewed [default: pass]
     #[arg(long, value_name = "WHEN", value_parser = choice::<Refresh>(Refresh::NAMES))]

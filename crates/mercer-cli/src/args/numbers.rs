@@ -40,6 +40,11 @@ fn takes_the_next_word(word: &OsStr) -> bool {
     })
 }
 
+/// A number. Which ones make sense is for the library to say, which knows what the number is of.
+pub(super) fn number(text: &str) -> Result<f64, String> {
+    text.parse().map_err(|_| "give a number".to_owned())
+}
+
 /// A whole number. Whether zero makes sense is for the library to say, which knows what the number is of.
 pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| "give a whole number that is not negative".to_owned())
@@ -84,6 +89,14 @@ mod tests {
             "mercer fit x.csv --gamma 1 -2",
         ] {
             assert_eq!(joined(words), words.split(' ').collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_in_plain_words() {
+        assert_eq!((number("-0.5"), number("1e-3")), (Ok(-0.5), Ok(1e-3)));
+        for wrong in ["abc", "", "1,5", "1/2"] {
+            assert_eq!(number(wrong), Err("give a number".to_owned()), "{wrong}");
         }
     }
 

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mercer::GramChoice;
 use mercer::nystrom::Landmarks;
 
-use super::numbers::whole;
+use super::numbers::{number, whole};
 use crate::spelling::nearest;
 
 /// What a fit multiplies with.
@@ -103,7 +103,7 @@ pub(crate) struct NystromArgs {
     #[command(flatten)]
     pub(crate) landmarks: LandmarkArgs,
     /// Allow components whose residual against the exact kernel matrix, relative to the first eigenvalue, is up to this
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) accuracy: Option<f64>,
     /// Read the file twice, block by block, instead of keeping it in memory: for .csv, .tsv, .parquet and .arrow
     #[arg(long)]

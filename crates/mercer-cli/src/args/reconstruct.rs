@@ -7,7 +7,7 @@ use mercer::preimage::PreimageMethod;
 
 use super::data::QueryArgs;
 use super::fit::choice;
-use super::numbers::whole;
+use super::numbers::{number, whole};
 use super::report::{ProgressArgs, ReportArgs};
 
 /// Arguments of `mercer reconstruct`.
@@ -37,7 +37,7 @@ pub(crate) struct ReconstructArgs {
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) max_iterations: Option<usize>,
     /// Size of the last step, relative to the kernel's width or the points, for fixed-point and gradient [default: 1e-10]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
     /// Other starts for points that do not converge, for fixed-point and gradient [default: 2]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
@@ -46,7 +46,7 @@ pub(crate) struct ReconstructArgs {
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     pub(crate) neighbors: Option<usize>,
     /// Weight of the ridge, for ridge [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) alpha: Option<f64>,
     /// Number of threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::data::QueryArgs;
-use super::numbers::whole;
+use super::numbers::{number, whole};
 use super::report::{ProgressArgs, ReportArgs};
 
 /// Arguments of `mercer score`.
@@ -27,7 +27,7 @@ pub(crate) struct ScoreArgs {
     pub(crate) points: PathBuf,
     /// Share of the training points that is within the limits: 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995 or 0.999
     /// [default: 0.99]
-    #[arg(long, value_name = "LEVEL", allow_negative_numbers = true)]
+    #[arg(long, value_name = "LEVEL", value_parser = number, allow_negative_numbers = true)]
     pub(crate) limit: Option<f64>,
     /// Number of threads [default: all processors]
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]

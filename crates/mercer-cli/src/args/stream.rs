@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use mercer::online::{Policy, Rule, Schedule};
 
 use super::fit::{choice, kernel_names};
-use super::numbers::whole;
+use super::numbers::{number, whole};
 use super::report::ReportArgs;
 use super::values::{ColumnName, Delimiter, TimeLimit};
 
@@ -151,10 +151,10 @@ pub(crate) struct StreamKernelArgs {
     #[arg(long, value_name = "DEGREE", value_parser = whole::<u32>)]
     pub(crate) degree: Option<u32>,
     /// Constant term of the polynomial and sigmoid kernels [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) coef0: Option<f64>,
     /// Tail exponent of the rational quadratic kernel [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) alpha: Option<f64>,
     /// Do not subtract the running mean in feature space
     #[arg(long)]
@@ -181,16 +181,16 @@ pub(crate) struct LearningArgs {
     pub(crate) start: Option<PathBuf>,
     /// Learning rate [default: 0.05 / the variance of the rows so far; with 1/t, 2 / the smallest variance of a component, as long as the
     /// rate is not above that]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) learning_rate: Option<f64>,
     /// How the rate changes with the number of rows [default: constant]
     #[arg(long, value_name = "NAME", value_parser = choice::<Schedule>(Schedule::NAMES))]
     pub(crate) schedule: Option<Schedule>,
     /// Rows after which an annealed rate has halved [default: 1000]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) tau: Option<f64>,
     /// How much of what earlier components explain the simultaneous rule subtracts [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) beta: Option<f64>,
     /// Rows to remember; time and memory per row do not grow beyond that; the last 512 rows are kept beside them, to measure variances
     /// on [default: all]
@@ -201,7 +201,7 @@ pub(crate) struct LearningArgs {
     pub(crate) policy: Option<Policy>,
     /// Share of the running mean and variances that every row replaces, at least; with the policies oldest and smallest, one over the
     /// budget of the mean is, so less has no effect on it [default: all rows count alike]
-    #[arg(long, value_name = "SHARE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SHARE", value_parser = number, allow_negative_numbers = true)]
     pub(crate) forgetting: Option<f64>,
 }
 
@@ -230,7 +230,7 @@ fn width(text: &str) -> Result<f64, String> {
             Err("give a number: rows that are still to come have no width yet; `mercer tune` finds one for a sample of them"
                 .to_owned())
         }
-        _ => text.parse().map_err(|_| "give a number".to_owned()),
+        _ => number(text),
     }
 }
 

@@ -7,7 +7,7 @@ use mercer::tune::{Criterion, TuneMethod};
 
 use super::data::DataArgs;
 use super::fit::{choice, kernel_names};
-use super::numbers::{at_least_one, whole};
+use super::numbers::{at_least_one, number, whole};
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::ParameterRange;
 
@@ -38,10 +38,10 @@ pub(crate) struct TuneArgs {
     #[arg(long, value_name = "DEGREE", value_parser = whole::<u32>, help_heading = "Kernel")]
     pub(crate) degree: Option<u32>,
     /// Constant term of the polynomial and sigmoid kernels [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Kernel")]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true, help_heading = "Kernel")]
     pub(crate) coef0: Option<f64>,
     /// Tail exponent of the rational quadratic kernel [default: 1]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, help_heading = "Kernel")]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true, help_heading = "Kernel")]
     pub(crate) alpha: Option<f64>,
     #[command(flatten)]
     pub(crate) search: SearchArgs,
@@ -75,7 +75,7 @@ pub(crate) struct SearchArgs {
     pub(crate) method: TuneMethod,
     /// How narrow the interval of the best bandwidth must be, relative to it [default: 1e-8, 1e-5 in single precision, 0.01 if
     /// pairs are sampled]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) tolerance: Option<f64>,
     /// Components that the criteria `leading` and `reconstruction` count [default: half the columns, from 1 to 10]
     #[arg(short, long, value_name = "K", value_parser = whole::<usize>)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::numbers::number;
 use super::report::{ProgressArgs, ReportArgs};
 use super::values::{ImageSize, Pixels};
 
@@ -30,7 +31,7 @@ pub(crate) struct UpscaleArgs {
     #[arg(short, long, value_name = "K")]
     pub(crate) n_components: Option<usize>,
     /// Width of the gaussian kernel, in levels up to 255 [default: the root of the variance]
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub(crate) bandwidth: Option<f64>,
     /// What a pixel is: one grey value or red, green and blue [default: grey]
     #[arg(long, value_name = "KIND")]

@@ -157,7 +157,7 @@ impl FromStr for TimeLimit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let complaint = || "give a time such as 90s, 1.5m or 2h".to_owned();
+        let complaint = || "give a time above zero, such as 90s, 1.5m or 2h".to_owned();
         let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
         let (number, unit) = text.split_at(end);
         let seconds = match unit {

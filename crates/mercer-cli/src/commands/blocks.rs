@@ -69,6 +69,8 @@ impl Rows<'_> {
         let options = if output::is_open_ended(self.format) { options.in_batches(READ_AT_ONCE) } else { options };
         input::read_in_batches(self.points, &options, &mut |data| {
             let part_started = Instant::now();
+            session.meter.clear();
+            session.warn_of(&data);
             let begun = match &mut begun {
                 Some(begun) => begun,
                 None => begun.insert(self.begin(&data, names(&data), session)?),
@@ -97,10 +99,6 @@ impl Rows<'_> {
 
     /// Says what there is to say about the first part, and opens the output.
     fn begin(&self, first: &Data, names: Vec<String>, session: &mut Session<'_>) -> Result<Begun> {
-        session.meter.clear();
-        if let Some(remark) = &first.remark {
-            session.warn(remark.clone());
-        }
         session.check_columns(self.output, self.format, &names, first)?;
         warn_of_scales(self.byte_scale, self.options.factor(), &first.points, session);
         let (file, n_samples) = if first.part.is_last {

@@ -264,7 +264,8 @@ impl Members {
 
     /// What was found, for people.
     pub(super) fn sentence(&self) -> String {
-        format!("{} rows in {}", self.cluster_sizes.iter().sum::<usize>(), in_words(&self.cluster_sizes))
+        let n = self.cluster_sizes.iter().sum();
+        format!("{} in {}", counted(n, "row"), in_words(&self.cluster_sizes))
     }
 }
 

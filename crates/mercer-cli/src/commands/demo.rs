@@ -1,7 +1,7 @@
 //! `mercer demo`: kernel PCA of bundled handwritten digits, from nothing to pictures.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use faer::MatRef;
 use mercer::kernel::{KernelSpec, Width};
@@ -35,10 +35,7 @@ const RECORD: &str = "record.json";
 /// Runs the command.
 pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
     let mut session = Session::start("demo", &args.report, args.progress.progress)?;
-    let has_own_record = args.report.record.as_deref().is_some_and(|record| is_inside(record, &args.out));
-    if !has_own_record {
-        session.check_outputs(None, &[])?;
-    }
+    check_place(&args.out, &session)?;
     let (data, labels) = session.timed("read", |_| read_digits())?;
 
     let spec = KernelSpec::new("gaussian").width(Width::Bandwidth(BANDWIDTH));
@@ -46,10 +43,7 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
     let learned = learn(&KernelPca::new(spec).n_components(N_COMPONENTS), &data, limits, &session)?;
     let model = &learned.model;
     // Not before there is something to put into it: whoever stops the fit finds no empty folder.
-    fs::create_dir_all(&args.out).map_err(Failure::file("making", &args.out))?;
-    if has_own_record {
-        session.check_outputs(None, &[])?;
-    }
+    let _folders = NewFolders::make(&args.out)?;
     model.save(&args.out.join(MODEL))?;
     let scores = model.training_scores();
     write_scores(&args.out.join(SCORES), scores.as_ref(), &data)?;
@@ -66,10 +60,32 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitStatus> {
     session.finish(learned.status(), &record, table.as_deref())
 }
 
-/// Whether a file is to be in a folder, which need not be there yet.
-fn is_inside(path: &Path, folder: &Path) -> bool {
-    let absolute = |path: &Path| std::path::absolute(path).ok();
-    absolute(path).zip(absolute(folder)).is_some_and(|(path, folder)| path.starts_with(folder))
+/// Refuses a folder that cannot be made or written to, before the work. It is made for that, and does not stay: the record may go into it.
+fn check_place(folder: &Path, session: &Session<'_>) -> Result<()> {
+    let _folders = NewFolders::make(folder)?;
+    session.check_outputs([folder.join(MODEL).as_path()], &[])
+}
+
+/// Folders that were made. Those that are empty when this is dropped go away again.
+struct NewFolders(Vec<PathBuf>);
+
+impl NewFolders {
+    /// Makes a folder, and those that it is in.
+    fn make(folder: &Path) -> Result<Self> {
+        let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let made = Self(folder.ancestors().take_while(is_missing).map(Path::to_owned).collect());
+        fs::create_dir_all(folder).map_err(Failure::file("making", folder))?;
+        Ok(made)
+    }
+}
+
+impl Drop for NewFolders {
+    fn drop(&mut self) {
+        // The innermost first. The system refuses this for a folder that holds something.
+        for folder in &self.0 {
+            let _ = fs::remove_dir(folder);
+        }
+    }
 }
 
 fn read_digits() -> Result<(Data, Labels)> {

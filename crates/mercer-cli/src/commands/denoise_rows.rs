@@ -13,6 +13,7 @@ use super::session::Session;
 use crate::args::{DenoiseRowsArgs, Format};
 use crate::failure::{ExitStatus, Failure, InputError, Result};
 use crate::input::Data;
+use crate::output::summary::counted;
 use crate::output::{self, OutputFile, ScoreWriter, Words};
 use crate::records::Common;
 
@@ -70,7 +71,7 @@ pub(super) fn run(args: &DenoiseRowsArgs) -> Result<ExitStatus> {
 
     let written =
         if args.output == Path::new("-") { String::new() } else { format!(", written to {}", args.output.display()) };
-    session.console.note(&format!("{n} rows, {}{written}", sentence(&found.record)));
+    session.console.note(&format!("{}, {}{written}", counted(n, "row"), sentence(&found.record)));
     if let Some(compared) = &compared {
         session.console.note(&compared.sentence());
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use mercer::eigen::count_converged;
 use mercer::watch::Progress;
 use mercer::{ErrorKind, KernelPca, Model, RunRecord, Watch, format_apart};
 
@@ -128,8 +129,7 @@ impl Learned {
             return;
         }
         let record = self.model.record();
-        // The leading ones, as the record counts them: of the last ones, which are nearly nothing, so is the residual.
-        let converged = record.residuals.iter().take_while(|&&residual| residual <= record.tolerance).count();
+        let converged = count_converged(&record.residuals, record.tolerance);
         let why = match (session.interrupt.is_set(), self.was_stopped) {
             (true, _) => "interrupted",
             (false, true) => "out of time",

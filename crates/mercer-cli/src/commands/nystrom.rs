@@ -204,7 +204,8 @@ fn in_blocks<T>(
     let chosen = flags.landmarks(&first, session)?;
     let settings = flags.settings(chosen.landmarks.clone());
     let n_features = first.points.n_features();
-    let mut blocks = FileBlocks { path: flags.points, options: options.clone(), n_features, failure: None };
+    let mut blocks =
+        FileBlocks { path: flags.points, options: options.clone(), n_features, failure: None, remarks: Vec::new() };
     let of_data = |error| input::refusal_in_blocks(flags.points, &options, &first, error);
     let refusal = |error| chosen.refusal(error, of_data);
     let made = watched_by(session, refusal, session.time_left(limit), |watch| {
@@ -212,6 +213,7 @@ fn in_blocks<T>(
         blocks.forget_failure_beside(&made);
         made
     });
+    session.warn_once(&blocks.remarks);
     match (blocks.failure, made) {
         (Some(failure), _) => Err(failure),
         (None, made) => Ok((first, made?.0)),
@@ -225,6 +227,8 @@ struct FileBlocks<'a> {
     n_features: usize,
     /// What was wrong with the file, in words that name the place in it.
     failure: Option<Failure>,
+    /// What was done with its blocks unasked.
+    remarks: Vec<String>,
 }
 
 impl FileBlocks<'_> {
@@ -243,7 +247,9 @@ impl RowBlocks for FileBlocks<'_> {
 
     fn visit(&mut self, visit: &mut dyn FnMut(&Points) -> mercer::Result<()>) -> mercer::Result<()> {
         let mut refused = None;
+        let remarks = &mut self.remarks;
         let outcome = input::read_in_batches(self.path, &self.options, &mut |mut part| {
+            remarks.extend(part.rounded.take());
             part.points.visit(visit).map_err(|error| {
                 refused = Some(error);
                 Failure::usage("the rows are not wanted")
@@ -289,8 +295,13 @@ mod tests {
     fn a_file_that_cannot_be_read_again_hides_nothing_else() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("gone.csv");
-        let mut blocks =
-            FileBlocks { path: &path, options: ReadOptions::from(&DataArgs::default()), n_features: 1, failure: None };
+        let mut blocks = FileBlocks {
+            path: &path,
+            options: ReadOptions::from(&DataArgs::default()),
+            n_features: 1,
+            failure: None,
+            remarks: Vec::new(),
+        };
         let unread = blocks.visit(&mut |_| Ok(()));
         blocks.forget_failure_beside(&unread);
         assert!(matches!(unread, Err(mercer::Error::Io { .. })) && blocks.failure.is_some());

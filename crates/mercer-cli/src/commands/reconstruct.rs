@@ -14,7 +14,7 @@ use crate::args::ReconstructArgs;
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::{Data, ReadOptions};
 use crate::output;
-use crate::output::summary::{percent, short};
+use crate::output::summary::{counted, percent, short};
 use crate::records::Common;
 
 /// What the record of a reconstruction has of its own.
@@ -186,7 +186,8 @@ fn finish(
     } else {
         (String::new(), ExitStatus::Done)
     };
-    session.console.note(&format!("{n} points by {method}, mean {what} {}{missed}{place}", short(mean)));
+    let points = counted(n, "point");
+    session.console.note(&format!("{points} by {method}, mean {what} {}{missed}{place}", short(mean)));
     let body = ReconstructBody {
         common: session.common(),
         model: args.model.display().to_string(),

@@ -13,7 +13,7 @@ use crate::args::ScoreArgs;
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::input::Data;
 use crate::output;
-use crate::output::summary::{self, level, percent, short};
+use crate::output::summary::{self, counted, level, percent, short};
 use crate::records::Common;
 
 /// What the record of a scoring has of its own.
@@ -176,15 +176,18 @@ impl Tally {
     fn sentence(&self, n: usize, limit: Option<&ControlLimit>) -> String {
         let (Some(limit), Some(novel)) = (limit, self.n_novel) else {
             return format!(
-                "{n} rows; largest reconstruction error {}, largest T² {}",
+                "{}; largest reconstruction error {}, largest T² {}",
+                counted(n, "row"),
                 short(self.largest_reconstruction_error),
                 short(self.largest_t_squared)
             );
         };
         format!(
-            "{novel} of {n} rows ({}) are novel: {} beyond reconstruction error {}, {} beyond T² {} (limits of {} of the \
+            "{novel} of {} ({}) {} novel: {} beyond reconstruction error {}, {} beyond T² {} (limits of {} of the \
              training points)",
+            counted(n, "row"),
             percent(novel as f64 / n.max(1) as f64),
+            if novel == 1 { "is" } else { "are" },
             self.n_beyond_reconstruction_error.unwrap_or(0),
             short(limit.reconstruction_error),
             self.n_beyond_t_squared.unwrap_or(0),
@@ -221,11 +224,18 @@ mod tests {
     }
 
     #[test]
+    fn a_single_row_is_one_row() {
+        let tally = Tally { n_novel: Some(1), ..Tally::default() };
+        assert!(tally.sentence(1, Some(&LIMIT)).starts_with("1 of 1 row (100.0 %) is novel: "));
+    }
+
+    #[test]
     fn without_limits_nothing_is_called_novel() {
         let mut tally = Tally::default();
         tally.add(&novelty(), None);
         assert_eq!(tally.n_novel, None);
         assert_eq!(tally.sentence(3, None), "3 rows; largest reconstruction error 0.9, largest T² 9");
+        assert_eq!(tally.sentence(1, None), "1 row; largest reconstruction error 0.9, largest T² 9");
         assert_eq!(rows_of(&novelty(), None).ncols(), 2);
         assert_eq!(rows_of(&novelty(), Some(&LIMIT)).col(2).iter().copied().collect::<Vec<_>>(), [1.0, 0.0, 1.0]);
     }

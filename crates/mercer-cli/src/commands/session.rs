@@ -206,8 +206,8 @@ impl<'a> Session<'a> {
             None => read(path, options),
         });
         self.meter.clear();
-        if let Some(remark) = data.as_ref().ok().and_then(|data| data.remark.clone()) {
-            self.warn(remark);
+        if let Ok(data) = &data {
+            self.warn_of(data);
         }
         data
     }
@@ -229,13 +229,11 @@ impl<'a> Session<'a> {
 
     /// Loads a model file of any kind.
     pub(super) fn load_any(&mut self, path: &Path) -> Result<AnyModel> {
-        self.timed("load", |_| {
+        self.timed("load", |session| {
             AnyModel::load(path).map_err(|error| {
                 let hint = match StateFile::at(path) {
                     Some(state) => Some(how_to_go_on(path, state)),
-                    None if input::format_of(path, None).is_ok() => {
-                        Some("by its name the file holds data: the model is named first, then the data".to_owned())
-                    }
+                    None if input::format_of(path, None).is_ok() => Some(session.advice_for_data().to_owned()),
                     None => None,
                 };
                 match (error, hint) {
@@ -246,6 +244,15 @@ impl<'a> Session<'a> {
                 }
             })
         })
+    }
+
+    /// What to do about data where a model belongs.
+    fn advice_for_data(&self) -> &'static str {
+        if matches!(self.command, "transform" | "score" | "reconstruct") {
+            "by its name the file holds data: the model is named first, then the data"
+        } else {
+            "by its name the file holds data; `mercer fit` makes a model of data"
+        }
     }
 
     /// Refuses columns that the format of an output cannot hold, and warns of those that it has no place for: before the work.
@@ -280,6 +287,20 @@ impl<'a> Session<'a> {
         let text = text.into();
         self.console.warning(&text);
         self.warnings.push(text);
+    }
+
+    /// Says what was done with data unasked, unless another part of the file has said it already.
+    pub(super) fn warn_of(&mut self, data: &Data) {
+        self.warn_once(data.remarks());
+    }
+
+    /// Says what has not been said before.
+    pub(super) fn warn_once<'w>(&mut self, texts: impl IntoIterator<Item = &'w String>) {
+        for text in texts {
+            if !self.warnings.contains(text) {
+                self.warn(text);
+            }
+        }
     }
 
     /// Keeps for the record what has been said already.

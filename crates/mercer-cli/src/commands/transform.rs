@@ -13,6 +13,7 @@ use crate::args::TransformArgs;
 use crate::failure::{ExitStatus, Result};
 use crate::input::Data;
 use crate::output;
+use crate::output::summary::counted;
 use crate::records::Common;
 
 /// What the record of a transform has of its own.
@@ -73,7 +74,8 @@ pub(super) fn run(args: &TransformArgs) -> Result<ExitStatus> {
     })?;
     let n = written.n_samples;
     if args.output != Path::new("-") {
-        let what = members.as_ref().map_or_else(|| format!("{n} rows of {k} scores"), Members::sentence);
+        let scores = || format!("{} of {}", counted(n, "row"), counted(k, "score"));
+        let what = members.as_ref().map_or_else(scores, Members::sentence);
         session.console.note(&format!("{what} written to {}", args.output.display()));
     }
     let body = TransformBody {

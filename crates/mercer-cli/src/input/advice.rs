@@ -2,6 +2,7 @@
 
 use super::STANDARD_INPUT;
 use super::blocks::line_breaks;
+use crate::args::Format;
 use crate::failure::{InputError, Place};
 use crate::spelling::nearest;
 
@@ -131,6 +132,20 @@ pub(super) fn for_ragged(first: &[u8], wrong: &[u8], used: u8) -> String {
     }
 }
 
+/// What to do about points of another width than those of the fit, where the label is no column that `--label` could take out.
+pub(super) fn for_other_columns(format: Format) -> Option<&'static str> {
+    match format {
+        Format::Images => Some(
+            "bring the images to the size of those of the fit with --resize WxH, and give --pixels as it was given there",
+        ),
+        Format::Idx => Some("give points of the same shape as at the fit, or take columns out with --drop"),
+        Format::Libsvm => {
+            Some("give the same columns as at the fit, counted alike (--index-base), or take columns out with --drop")
+        }
+        _ => None,
+    }
+}
+
 /// What a command can do about a column of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
@@ -157,8 +172,17 @@ pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: us
     }
     // With several columns the delimiter is right, and a comma stands where a dot should; so it does within the quotes of a field that commas
     // would have taken apart.
-    if (n_columns > 1 || delimiter == b',') && number(text.replace(',', ".").as_bytes()).is_some() {
-        return "numbers need a decimal dot, not a comma".to_owned();
+    if n_columns > 1 || delimiter == b',' {
+        let dotted = text.replace(',', ".");
+        match (number(dotted.as_bytes()), without_thousands(&text)) {
+            // Nobody can tell which of the two was meant.
+            (Some(_), Some(plain)) => {
+                return format!("numbers have no comma: write {dotted}, or {plain} if it separates thousands");
+            }
+            (Some(_), None) => return "numbers need a decimal dot, not a comma".to_owned(),
+            (None, Some(plain)) => return format!("thousands separators have to go: {plain}"),
+            (None, None) => {}
+        }
     }
     if let Some(other) = likely_delimiter(trimmed, delimiter, n_columns) {
         if other == b' ' && trimmed.windows(2).any(|pair| pair == b"  ") {
@@ -175,6 +199,20 @@ pub(super) fn for_field(field: &[u8], delimiter: u8, column: &str, n_columns: us
             "rows before this one have numbers there: mend it, or leave such rows out with --bad-rows skip".to_owned()
         }
     }
+}
+
+/// A number that has separators of thousands, as it is to be written.
+fn without_thousands(text: &str) -> Option<String> {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    [(',', '.'), ('.', ','), ('\'', '.')].into_iter().find_map(|(separator, point)| {
+        let whole = unsigned.split_once(point).map_or(unsigned, |(whole, _)| whole);
+        let mut groups = whole.split(separator);
+        let is_first = groups.next().is_some_and(|group| (1..=3).contains(&group.len()));
+        let mut others = groups.peekable();
+        let is_grouped = is_first && others.peek().is_some() && others.all(|group| group.len() == 3);
+        let plain = text.replace(separator, "").replace(point, ".");
+        (is_grouped && number(plain.as_bytes()).is_some()).then_some(plain)
+    })
 }
 
 /// The delimiter that would split the text into numbers, or, if it is all that a row has, into fields of which some are.
@@ -265,6 +303,17 @@ mod tests {
         assert!(advice("1,5", b',').contains("decimal dot"), "between quotes");
         assert!(for_field(b"1,5", b',', "1", 1, Remedy::Label).contains("decimal dot"), "between quotes, alone");
         assert!(advice("1.5 2.5", b',').ends_with("use --delimiter space"));
+        for (text, plain) in
+            [("1,000.5", "1000.5"), ("-1,234,567", "-1234567"), ("1.000,5", "1000.5"), ("12'000", "12000")]
+        {
+            assert_eq!(advice(text, b';'), format!("thousands separators have to go: {plain}"));
+        }
+        assert!(
+            for_field(b"1,234,567", b';', "1", 1, Remedy::Label).ends_with("use --delimiter ','"),
+            "the only column"
+        );
+        assert_eq!(advice("1,000", b','), "numbers have no comma: write 1.000, or 1000 if it separates thousands");
+        assert!(advice("1,00,000.5", b';').contains("--delimiter ','"), "no groups of three");
         assert!(advice("1.5   2.5", b',').contains("several blanks"));
         assert!(advice("one  2", b',').contains("--label 2"), "words have blanks between them");
         assert!(advice("setosa", b',').contains("--label 2"));

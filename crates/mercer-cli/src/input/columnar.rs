@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Schema};
 
 use super::array::Array;
 use super::columns::Selection;
-use super::numbers::Numbers;
+use super::numbers::{Numbers, is_rounded};
 use super::room::{self, NoRoom};
 use super::{FILL_GAPS, Finite, Labels, MAKE_AGAIN, Part, Raw, ReadOptions, advice};
 use crate::args::ColumnName;
@@ -33,6 +33,8 @@ pub(super) struct Columnar<'a> {
     labels: Vec<String>,
     ids: Vec<String>,
     n_samples: usize,
+    /// The place of a column of which values had to be rounded.
+    rounded: Option<usize>,
     /// Rows that have been handed out.
     rows_before: usize,
     options: ReadOptions,
@@ -85,6 +87,7 @@ impl<'a> Columnar<'a> {
             labels: Vec::new(),
             ids: Vec::new(),
             n_samples: 0,
+            rounded: None,
             rows_before: 0,
             options,
         })
@@ -121,6 +124,9 @@ impl<'a> Columnar<'a> {
             if let Some((row, value)) = not_finite {
                 return Err(self.error(row, place, value).into());
             }
+            if self.rounded.is_none() && holds_rounded(array) {
+                self.rounded = Some(place);
+            }
         }
         if let Some(place) = self.selection.label {
             words(column_of(batch, &self.needed, place), &mut self.labels);
@@ -151,6 +157,7 @@ impl<'a> Columnar<'a> {
             ids: column(self.selection.id, std::mem::take(&mut self.ids)),
             finite: Finite::Checked,
             columns: self.selection.names.clone(),
+            rounded: self.rounded.take().map(|place| self.rounding_of(place)),
         }
     }
 
@@ -176,6 +183,15 @@ impl<'a> Columnar<'a> {
             return Err(InputError::new(self.file, "the table has no rows").into());
         }
         each(self.take(), Part { share: 1.0, is_last: true })
+    }
+
+    /// That values of a column are not those of the file any more.
+    fn rounding_of(&self, place: usize) -> String {
+        let (number, name) = (place + 1, advice::shown(&self.names[place]));
+        format!(
+            "{}: whole numbers beyond 2^53 in column {number} ({name}) are rounded to double precision; --id keeps a column as it is",
+            self.file
+        )
     }
 
     /// An error about a value of the batch that is being taken in: in the words of an array's, and by its indices as those.
@@ -292,6 +308,15 @@ fn fill<T>(array: &dyn ArrowArray, stride: usize, out: &mut [T], convert: impl F
         other => unreachable!("columns of type {other} were refused"),
     }
     not_finite
+}
+
+/// Whether double precision rounds a value of a column.
+fn holds_rounded(array: &dyn ArrowArray) -> bool {
+    match array.data_type() {
+        DataType::Int64 => array.as_primitive::<Int64Type>().values().iter().any(|x| is_rounded(x.unsigned_abs())),
+        DataType::UInt64 => array.as_primitive::<UInt64Type>().values().iter().any(|&x| is_rounded(x)),
+        _ => false,
+    }
 }
 
 /// Adds a column as text; a missing value is empty text.

@@ -334,6 +334,7 @@ impl Table {
             ids: column(self.selection.id, UNNAMED_ID, rows.ids),
             finite: Finite::Checked,
             columns: self.selection.names.clone(),
+            rounded: None,
         })
     }
 
@@ -371,9 +372,15 @@ impl Table {
             format!("{shown} is not a number")
         };
         let typed = match &self.names {
-            Some(names) if names[column].chars().all(|c| c.is_alphanumeric() || c == '_') => names[column].clone(),
+            Some(names) if is_plain(&names[column]) => names[column].clone(),
             _ => (column + 1).to_string(),
         };
+        if self.is_no_column(column, field) {
+            let hint = format!(
+                "the last column has no name and no value, as where a delimiter ends every line: leave it out with --drop {typed}"
+            );
+            return InputError::new(&self.file, problem).at(self.place(line, column)).hint(hint);
+        }
         let mut hint = advice::for_field(field, self.delimiter, &typed, self.n_columns, self.remedy);
         if line == self.first_line && advice::number(field).is_none() {
             hint.push_str("; if the first row is a header, say --header");
@@ -381,10 +388,23 @@ impl Table {
         InputError::new(&self.file, problem).at(self.place(line, column)).hint(hint)
     }
 
+    /// Whether an empty field is in a last column that is empty on the first line, too: nobody meant there to be one.
+    fn is_no_column(&self, column: usize, field: &[u8]) -> bool {
+        let is_empty = |field: &[u8]| field.trim_ascii().is_empty();
+        let is_last = column > 0 && column + 1 == self.n_columns;
+        is_last && is_empty(field) && is_empty(&self.first[column]) && self.remedy != Remedy::Skip
+    }
+
     fn place(&self, line: u64, column: usize) -> Place {
-        let column_name = self.names.as_ref().map(|names| advice::shown(&names[column]));
+        let name = self.names.as_ref().map(|names| &names[column]).filter(|name| !name.is_empty());
+        let column_name = name.map(|name| advice::shown(name));
         Place { line, column: Some(column + 1), column_name }
     }
+}
+
+/// Whether a name can be typed in a shell as it is.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
 #[cfg(test)]

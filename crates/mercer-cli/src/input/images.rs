@@ -117,7 +117,7 @@ impl Images<'_> {
         };
         let n_features = selection.features.len();
         let (finite, columns) = (Finite::Checked, ColumnNames::default());
-        Ok(Raw { values, n_samples: self.files.len(), n_features, labels, ids, finite, columns })
+        Ok(Raw { values, n_samples: self.files.len(), n_features, labels, ids, finite, columns, rounded: None })
     }
 
     /// What is known of an image beside its pixels: the `file` and the `folder` that it is in.

@@ -10,6 +10,7 @@ use super::options::Rescale;
 use super::room::{self, NoRoom};
 use super::{FILL_GAPS, Finite, Labels, Raw, ReadOptions, UNNAMED_ID, UNNAMED_LABEL, advice};
 use crate::failure::{Failure, InputError, Place, Result};
+use crate::output::summary::counted;
 
 /// Reads points from libsvm text. The label is always taken out: it is not a column.
 pub(super) fn read(name: &str, text: &[u8], options: &ReadOptions) -> Result<Raw> {
@@ -51,7 +52,7 @@ pub(super) fn read(name: &str, text: &[u8], options: &ReadOptions) -> Result<Raw
         array.columns(d, &selection.features).map_err(NoRoom::reading(name))?
     };
     let (n_features, finite, columns) = (selection.features.len(), Finite::Checked, selection.names);
-    Ok(Raw { values, n_samples: n, n_features, labels, ids, finite, columns })
+    Ok(Raw { values, n_samples: n, n_features, labels, ids, finite, columns, rounded: None })
 }
 
 /// The line, counted from one, of a row of a text that has been read before; `None` if it is not there any more.
@@ -109,8 +110,9 @@ impl Size {
         let budget = options.dense_limit;
         if needed > u128::from(budget) {
             let scaled = if options.rescale == Rescale::None { "" } else { ", which is scaled," };
+            let (rows, columns) = (counted(n_samples, "row"), counted(n_columns, "column"));
             return Err(Failure::Library(mercer::Error::OverBudget {
-                what: format!("{name} as a dense matrix of {n_samples} rows and {n_columns} columns{scaled}"),
+                what: format!("{name} as a dense matrix of {rows} and {columns}{scaled}"),
                 needed: u64::try_from(needed).unwrap_or(u64::MAX),
                 budget,
                 advice: "take part of its rows into a file of its own, or reduce the columns first".to_owned(),

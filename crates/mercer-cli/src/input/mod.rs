@@ -49,6 +49,7 @@ use self::room::NoRoom;
 use self::source::Bytes;
 use crate::args::Format;
 use crate::failure::{Failure, InputError, Result};
+use crate::output::number;
 
 /// The contents of a data file.
 #[derive(Debug)]
@@ -65,8 +66,10 @@ pub(crate) struct Data {
     pub(crate) scaling: Option<Scaling>,
     /// What the columns of the points are called; goes with the model, too.
     pub(crate) names: Option<Vec<String>>,
-    /// Something that was done unasked, for people.
+    /// What was done with columns unasked, for people.
     pub(crate) remark: Option<String>,
+    /// Which numbers are not those of the file any more.
+    pub(crate) rounded: Option<String>,
     /// Which part of the file this is.
     pub(crate) part: Part,
     /// Where its rows stand there.
@@ -91,15 +94,27 @@ impl Data {
     /// Points alone.
     #[cfg(test)]
     pub(crate) fn of_points(name: &str, points: Points) -> Self {
-        let (labels, ids, scaling, names, remark) = (None, None, None, None, None);
+        let (labels, ids, scaling, names, remark, rounded) = (None, None, None, None, None, None);
         let (part, origin) = (Part::WHOLE, Origin::of_text(name));
-        Self { name: name.to_owned(), points, labels, ids, scaling, names, remark, part, origin }
+        Self { name: name.to_owned(), points, labels, ids, scaling, names, remark, rounded, part, origin }
+    }
+
+    /// All that was done unasked.
+    pub(crate) fn remarks(&self) -> impl Iterator<Item = &String> {
+        self.remark.iter().chain(&self.rounded)
     }
 
     /// The failure that an error of the library about these points is, or about those from row `first` on; a row is named by its place in the
     /// file.
     pub(crate) fn refusal(&self, error: mercer::Error, first: usize) -> Failure {
-        self.origin.refusal(error, first, self.names.as_deref())
+        let factor = self.scaling.as_ref().and_then(Scaling::common_factor);
+        let overflows = matches!(error, mercer::Error::NotFinite { .. });
+        let failure = self.origin.refusal(error, first, self.names.as_deref());
+        match factor.filter(|_| overflows) {
+            // In the file it is finite, or it would have been refused there.
+            Some(factor) => failure.advised(format!("--scale {} makes it so: give a smaller factor", number(factor))),
+            None => failure,
+        }
     }
 
     /// As [`refusal`](Self::refusal), of a method that numbers the rows of samples and blocks: one that is too large is found anew, as the largest.
@@ -153,6 +168,8 @@ struct Raw {
     ids: Option<Labels>,
     finite: Finite,
     columns: ColumnNames,
+    /// That numbers had to be rounded, for people.
+    rounded: Option<String>,
 }
 
 /// What is known about the names of columns.
@@ -339,7 +356,7 @@ fn read_parts(
 
 /// Takes the rows that were asked for, checks and scales them.
 fn finish(origin: Origin, raw: Raw, part: Part, options: &ReadOptions) -> Result<Data> {
-    let Raw { mut values, n_samples, n_features, labels, ids, finite, columns } = raw;
+    let Raw { mut values, n_samples, n_features, labels, ids, finite, columns, rounded } = raw;
     let name = origin.name();
     options.check_names(name, &columns)?;
     let range = row_range(name, options, n_samples)?;
@@ -378,7 +395,7 @@ fn finish(origin: Origin, raw: Raw, part: Part, options: &ReadOptions) -> Result
         points = checked(&origin, points, columns, options)?;
     }
     let (name, remark) = (name.to_owned(), options.remark_on(name, &columns));
-    Ok(Data { name, points, labels, ids, scaling, names: columns.features, remark, part, origin })
+    Ok(Data { name, points, labels, ids, scaling, names: columns.features, remark, rounded, part, origin })
 }
 
 fn row_range(name: &str, options: &ReadOptions, n_samples: usize) -> Result<Range<usize>> {

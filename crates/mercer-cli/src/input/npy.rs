@@ -8,11 +8,12 @@ use bytemuck::Pod;
 use super::array::Array;
 use super::columns::Selection;
 use super::npy_header::{Element, HeaderProblem, NpyHeader, Order};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, is_rounded};
 use super::room::{self, NoRoom};
 use super::source::Bytes;
 use super::{Finite, Labels, MAKE_AGAIN, Raw, ReadOptions, UNNAMED_ID, UNNAMED_LABEL};
 use crate::failure::{Failure, InputError, Result};
+use crate::output::summary::counted;
 
 /// Reads points from a `.npy` file; an array with more than two axes becomes rows along its first.
 pub(super) fn read(name: &str, bytes: Bytes, options: &ReadOptions) -> Result<Raw> {
@@ -34,6 +35,11 @@ pub(super) fn matrix(name: &str, bytes: Bytes, header: &NpyHeader, options: &Rea
     let exact =
         |column: Option<usize>| column.and_then(|column| whole_numbers(&bytes[..end], header, n_columns, column));
     let (whole_labels, whole_ids) = (exact(selection.label), exact(selection.id));
+    let rounded = first_rounded(&bytes[..end], header, n_columns, &selection.features).map(|(row, column)| {
+        format!(
+            "{name}: whole numbers beyond 2^53 are rounded to double precision, such as that at [{row}, {column}]; --id keeps a column as it is"
+        )
+    });
     let array = Array::in_file(bytes, header, end).map_err(NoRoom::reading(name))?;
     let text = |column: Option<usize>, exact: Option<Vec<String>>, name: &str| {
         let values = |column| exact.unwrap_or_else(|| array.column_as_text(n_columns, column));
@@ -48,7 +54,7 @@ pub(super) fn matrix(name: &str, bytes: Bytes, header: &NpyHeader, options: &Rea
     };
     let n_features = selection.features.len();
     let (finite, columns) = (Finite::Unchecked(selection.features), selection.names);
-    Ok(Raw { values, n_samples, n_features, labels, ids, finite, columns })
+    Ok(Raw { values, n_samples, n_features, labels, ids, finite, columns, rounded })
 }
 
 /// Rows and columns of the array.
@@ -78,24 +84,46 @@ pub(super) fn whole_numbers(file: &[u8], header: &NpyHeader, n_columns: usize, c
         _ => return None,
     };
     let (values, _) = file[header.data_start..].as_chunks::<8>();
-    let value = |place: usize| {
-        let mut bytes = values[place];
-        if header.swapped {
-            bytes.reverse();
-        }
-        text(bytes)
-    };
+    let value = |place: usize| text(native(values[place], header.swapped));
     Some(match header.order {
         Order::C => (column..values.len()).step_by(n_columns).map(value).collect(),
         Order::Fortran => fortran_places(&header.shape).skip(column).step_by(n_columns).map(value).collect(),
     })
 }
 
+/// Row and column of the first whole number of 64 bits in one of these columns that double precision rounds.
+fn first_rounded(file: &[u8], header: &NpyHeader, n_columns: usize, columns: &[usize]) -> Option<(usize, usize)> {
+    let magnitude: fn([u8; 8]) -> u64 = match header.element {
+        Element::I64 => |bytes| i64::from_ne_bytes(bytes).unsigned_abs(),
+        Element::U64 => u64::from_ne_bytes,
+        _ => return None,
+    };
+    let mut is_used = vec![false; n_columns];
+    for &column in columns {
+        is_used[column] = true;
+    }
+    let (values, _) = file[header.data_start..].as_chunks::<8>();
+    let is_lost = |index: usize, place: usize| {
+        is_rounded(magnitude(native(values[place], header.swapped))) && is_used[index % n_columns]
+    };
+    let found = match header.order {
+        Order::C => (0..values.len()).find(|&index| is_lost(index, index)),
+        Order::Fortran => fortran_places(&header.shape).enumerate().position(|(index, place)| is_lost(index, place)),
+    };
+    found.map(|index| (index / n_columns, index % n_columns))
+}
+
 /// Where the values end, if the file is as long as its header says.
 pub(super) fn check_length(name: &str, header: &NpyHeader, length: usize, n_values: usize) -> Result<usize> {
     let end = n_values.checked_mul(header.element.size()).and_then(|bytes| bytes.checked_add(header.data_start));
     match end {
-        Some(end) if end <= length => Ok(end),
+        Some(end) if end == length => Ok(end),
+        Some(end) if end < length => {
+            let behind = counted(length - end, "byte");
+            let problem = format!("the file goes on for {behind} behind the {n_values} values it announces");
+            let hint = "if several arrays were written to it, write the one of the points alone; or else make it again";
+            Err(InputError::new(name, problem).hint(hint).into())
+        }
         _ => {
             let found = length.saturating_sub(header.data_start) / header.element.size();
             let problem = format!("the file is truncated: it holds {found} of the {n_values} values it announces");
@@ -150,17 +178,20 @@ fn decode<T: Pod, const SIZE: usize>(
     convert: impl Fn([u8; SIZE]) -> T,
 ) -> room::Result<Numbers<T>> {
     let (values, _) = bytes.as_chunks::<SIZE>();
-    let value = |mut bytes: [u8; SIZE]| {
-        if swapped {
-            bytes.reverse();
-        }
-        convert(bytes)
-    };
+    let value = |bytes: [u8; SIZE]| convert(native(bytes, swapped));
     let converted = match shape {
         None => room::collect(values.len(), values.iter().map(|&bytes| value(bytes))),
         Some(shape) => room::collect(values.len(), fortran_places(shape).map(|place| value(values[place]))),
     };
     converted.map(Numbers::Owned)
+}
+
+/// The bytes of a value in the order of this machine.
+fn native<const SIZE: usize>(mut bytes: [u8; SIZE], swapped: bool) -> [u8; SIZE] {
+    if swapped {
+        bytes.reverse();
+    }
+    bytes
 }
 
 /// For each value in C order, its place in Fortran order.

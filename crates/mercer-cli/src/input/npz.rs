@@ -16,6 +16,10 @@ pub(super) fn read(name: &str, source: impl Read + Seek, options: &ReadOptions) 
     let mut file = NpzFile::open(name, source)?;
     let label_array = file.array_called(options.label.as_ref());
     let id_array = file.array_called(options.id.as_ref());
+    if let (Some(array), true) = (&label_array, label_array == id_array) {
+        let problem = format!("array {} cannot be both --label and --id", advice::shown(array));
+        return Err(InputError::new(name, problem).into());
+    }
     let array = file.points_array(options, [label_array.as_deref(), id_array.as_deref()])?;
     let shown = format!("{name}[{}]", advice::shown(&array));
     let bytes = file.member(&array)?;

@@ -67,6 +67,12 @@ impl<T: Pod> AsRef<[T]> for Numbers<T> {
     }
 }
 
+/// Whether double precision rounds a whole number of this magnitude: from its first binary digit that is not zero to its last there are
+/// more than 53.
+pub(super) fn is_rounded(magnitude: u64) -> bool {
+    magnitude.checked_shr(magnitude.trailing_zeros()).is_some_and(|digits| digits >> f64::MANTISSA_DIGITS > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::source::Packing;
@@ -77,6 +83,17 @@ mod tests {
         let path = directory.path().join("x");
         std::fs::write(&path, contents).unwrap();
         Bytes::open(&path, "x", Packing::None).unwrap()
+    }
+
+    #[test]
+    fn a_whole_number_is_rounded_if_it_comes_back_as_another() {
+        let large = 1_u64 << 53;
+        for number in [0, 1, large - 1, large, large + 2, 3 << 60] {
+            assert!(!is_rounded(number) && number as f64 as u64 == number, "{number}");
+        }
+        for number in [large + 1, large + 3, (1 << 60) + 1, u64::MAX - 1, u64::MAX] {
+            assert!(is_rounded(number) && number as f64 as u128 != u128::from(number), "{number}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::failure::{Failure, InputError, Place};
 pub(crate) struct Origin {
     /// The file, as messages name it.
     name: String,
+    format: Option<Format>,
     counted: Counted,
     /// Rows of the file before the first of these.
     before: usize,
@@ -38,22 +39,24 @@ enum Counted {
 impl Origin {
     /// Rows of a file from its first on.
     pub(super) fn new(path: &Path, options: &ReadOptions) -> Self {
-        let counted = match format::of(path, options.format) {
+        let named = format::of(path, options.format).ok();
+        let format = if path.is_dir() { Some(Format::Images) } else { named.map(|named| named.format) };
+        let counted = match named {
             _ if path == Path::new("-") => Counted::Rows,
             // A pipe has no second time.
-            Ok(found) if matches!(found.format, Format::Csv | Format::Tsv | Format::Libsvm) => {
+            Some(found) if matches!(found.format, Format::Csv | Format::Tsv | Format::Libsvm) => {
                 let lines = || Counted::Lines(path.to_owned(), found, Box::new(options.clone()));
                 if path.is_file() { lines() } else { Counted::Rows }
             }
             _ => Counted::Indices,
         };
         let name = if path == Path::new("-") { STANDARD_INPUT.to_owned() } else { path.display().to_string() };
-        Self { name, counted, before: 0, sampled: None }
+        Self { name, format, counted, before: 0, sampled: None }
     }
 
     /// Rows of a text that is no file.
     pub(super) fn of_text(name: &str) -> Self {
-        Self { name: name.to_owned(), counted: Counted::Rows, before: 0, sampled: None }
+        Self { name: name.to_owned(), format: None, counted: Counted::Rows, before: 0, sampled: None }
     }
 
     /// What messages call the file.
@@ -80,7 +83,7 @@ impl Origin {
 
     /// The failure that an error of the library about one of these rows is; columns are called by their `names`, if they have any.
     pub(super) fn refusal(&self, mut error: mercer::Error, first: usize, names: Option<&[String]>) -> Failure {
-        let Some(place) = row_of(&mut error) else { return Failure::in_data(&self.name)(error) };
+        let Some(place) = row_of(&mut error) else { return self.refusal_of_all(error) };
         let row = *place;
         let in_file = self.row_in_file(first + row);
         if matches!(self.counted, Counted::Indices) {
@@ -108,6 +111,19 @@ impl Origin {
         match line {
             Some(line) => complaint.at(Place { line, ..Place::default() }).into(),
             None => complaint.into(),
+        }
+    }
+
+    /// The failure that an error about no single row is.
+    fn refusal_of_all(&self, error: mercer::Error) -> Failure {
+        let hint = match (&error, self.format) {
+            (mercer::Error::FeatureMismatch { .. }, Some(format)) => advice::for_other_columns(format),
+            _ => None,
+        };
+        let failure = Failure::in_data(&self.name)(error);
+        match hint {
+            Some(hint) => failure.advised(hint),
+            None => failure,
         }
     }
 

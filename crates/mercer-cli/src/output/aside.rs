@@ -1,7 +1,7 @@
 //! Writing aside and renaming into place.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Seek, SeekFrom, Stdout, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Stdout, Write};
 use std::path::{Path, PathBuf};
 
 use mercer::aside::AsideFile;
@@ -54,7 +54,7 @@ impl OutputFile {
         Ok(match file.target {
             Target::Aside(_) => file,
             target => {
-                let kept = tempfile::tempfile().map_err(Failure::file("writing", &std::env::temp_dir()))?;
+                let kept = tempfile::tempfile().map_err(waiting("writing"))?;
                 Self { target: Target::Kept(BufWriter::new(kept), Box::new(target)), ..file }
             }
         })
@@ -85,14 +85,9 @@ impl OutputFile {
             Target::StandardOutput(mut writer) => writer.flush().map_err(Failure::StandardOutput),
             Target::InPlace(mut writer) => writer.flush().map_err(Failure::file("writing", &self.path)),
             Target::Kept(writer, target) => {
-                let folder = std::env::temp_dir();
-                let mut kept = writer
-                    .into_inner()
-                    .map_err(io::IntoInnerError::into_error)
-                    .and_then(|mut kept| kept.rewind().map(|()| kept))
-                    .map_err(Failure::file("reading", &folder))?;
+                let kept = writer.into_inner().map_err(io::IntoInnerError::into_error);
                 let mut file = Self { target: *target, path: self.path };
-                io::copy(&mut kept, &mut file).map_err(|error| file.failure(error))?;
+                file.take_over(kept.map_err(waiting("writing"))?)?;
                 file.commit()
             }
             Target::Aside(writer) => writer
@@ -101,6 +96,26 @@ impl OutputFile {
                 .and_then(AsideFile::commit)
                 .map_err(Failure::file("writing", &self.path)),
         }
+    }
+
+    /// Writes what has waited. An error of either file is told as its own, which a plain copy would not do.
+    fn take_over(&mut self, mut kept: File) -> Result<()> {
+        const AT_ONCE: usize = 1 << 16;
+        let mut buffer = vec![0; AT_ONCE];
+        kept.rewind().map_err(waiting("reading"))?;
+        loop {
+            match kept.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(n) => self.write_all(&buffer[..n]).map_err(|error| self.failure(error))?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(waiting("reading")(error)),
+            }
+        }
+    }
+
+    /// Whether what is written waits in the temporary folder.
+    pub(crate) fn is_kept(&self) -> bool {
+        matches!(self.target, Target::Kept(..))
     }
 
     /// The file, as messages name it.
@@ -112,10 +127,18 @@ impl OutputFile {
     pub(crate) fn failure(&self, source: io::Error) -> Failure {
         match self.target {
             Target::StandardOutput(_) => Failure::StandardOutput(source),
-            Target::Aside(_) | Target::InPlace(_) | Target::Kept(..) => {
-                Failure::File { doing: "writing", path: self.path.clone(), source }
-            }
+            Target::Kept(..) => waiting("writing")(source),
+            Target::Aside(_) | Target::InPlace(_) => Failure::file("writing", &self.path)(source),
         }
+    }
+}
+
+/// For `map_err`: the failure that an error of the nameless file is, which no message could name but by its folder.
+pub(crate) fn waiting(doing: &'static str) -> impl FnOnce(io::Error) -> Failure {
+    move |source| {
+        let hint =
+            "what goes to standard output or a pipe waits there until it is complete; TMPDIR names another folder";
+        Failure::file(doing, &std::env::temp_dir())(source).advised(hint)
     }
 }
 

@@ -186,6 +186,23 @@ fn a_decimal_comma() {
 }
 
 #[test]
+fn separators_of_thousands() {
+    let expected = "error: x.csv, line 2, column 1 (a): \"1,000.5\" is not a number\n\
+                    hint: thousands separators have to go: 1000.5\n";
+    refused("x.csv", b"a,b\n\"1,000.5\",2\n", "", expected);
+}
+
+#[test]
+fn a_scale_that_is_too_large() {
+    let hint = "; kernels need finite numbers\nhint: --scale 1e308 makes it so: give a smaller factor\n";
+    let text = format!("error: x.csv, line 2: column \"a\" of the row is -inf{hint}");
+    refused("x.csv", b"a,b\n-20,1\n3,4\n", "--scale 1e308", &text);
+    let values = [-20.0_f64, 1.0, 3.0, 4.0].map(f64::to_le_bytes).concat();
+    let array = format!("error: x.npy: row 0, column 0 is -inf{hint}");
+    refused("x.npy", &npy("<f8", "(2, 2)", &values), "--scale 1e308", &array);
+}
+
+#[test]
 fn columns_that_are_aligned_by_blanks() {
     let expected = "error: x.csv, line 2, column 1 (a     b): \"1.5   2\" is not a number\n\
                     hint: the columns seem to be separated by several blanks, of which every one counts with --delimiter space: put \
@@ -216,6 +233,9 @@ fn arrays_that_cannot_be_used() {
     let truncated = "error: x.npy: the file is truncated: it holds 3 of the 4 values it announces\n\
                      hint: copy or make the file again\n";
     refused("x.npy", &npy("<f4", "(2, 2)", &[0; 12]), "", truncated);
+    let longer = "error: x.npy: the file goes on for 1 byte behind the 4 values it announces\n\
+                  hint: if several arrays were written to it, write the one of the points alone; or else make it again\n";
+    refused("x.npy", &npy("<f4", "(2, 2)", &[0; 17]), "", longer);
     let flat = "error: x.npy: the array is a list of 3 numbers, not a matrix\n\
                 hint: make it a matrix in NumPy: array.reshape(-1, 1) if each number is a point\n";
     refused("x.npy", &npy("|u1", "(3,)", &[1, 2, 3]), "", flat);
@@ -282,7 +302,20 @@ fn negative_values_of_flags_that_are_no_plain_numbers() {
             "--scale -1/255",
             "invalid value '-1/255' for '--scale <FACTOR>': give a positive number or a fraction such as 1/255",
         ),
-        ("--time-limit -10s", "invalid value '-10s' for '--time-limit <TIME>': give a time such as 90s, 1.5m or 2h"),
+        (
+            "--time-limit -10s",
+            "invalid value '-10s' for '--time-limit <TIME>': give a time above zero, such as 90s, 1.5m or 2h",
+        ),
+        (
+            "--time-limit 0",
+            "invalid value '0' for '--time-limit <TIME>': give a time above zero, such as 90s, 1.5m or 2h",
+        ),
+        (
+            "--checkpoint c --checkpoint-every 0s",
+            "invalid value '0s' for '--checkpoint-every <TIME>': give a time above zero, such as 90s, 1.5m or 2h",
+        ),
+        ("--tolerance abc", "invalid value 'abc' for '--tolerance <NUMBER>': give a number"),
+        ("--variance half", "invalid value 'half' for '--variance <SHARE>': give a number"),
         (
             "--rows -1:3",
             "invalid value '-1:3' for '--rows <A:B>': give the first row and the one after the last, such as 0:1000, 500: or :100",
@@ -389,9 +422,12 @@ fn a_model_file_that_is_cut_or_foreign() {
             let outcome = directory.run(&words);
             assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{words}");
             assert!(outcome.stderr.starts_with(&format!("error: {name}: ")), "{}", outcome.stderr);
-            let named_first =
-                outcome.stderr.contains("hint: by its name the file holds data: the model is named first");
-            assert_eq!(named_first, name == "x.csv", "{}", outcome.stderr);
+            let hint = if words.starts_with("info") {
+                "hint: by its name the file holds data; `mercer fit` makes a model of data\n"
+            } else {
+                "hint: by its name the file holds data: the model is named first, then the data\n"
+            };
+            assert_eq!(outcome.stderr.ends_with(hint), name == "x.csv", "{}", outcome.stderr);
         }
     }
     assert_eq!(directory.files(), ["cut.mercer", "x.csv", "x.mercer"]);
@@ -412,7 +448,7 @@ fn wrong_flags() {
         ("fit x.csv -o m --precision f23", "tip: a similar value exists: 'f32'"),
         ("fit x.csv -o m --gamma mdian", "give a number, `auto`, `scale` or `median`; `median` is similar"),
         ("fit x.csv -o m --gamma wide", "give a number, `auto`, `scale` or `median`"),
-        ("fit x.csv -o m --time-limit soon", "give a time such as 90s, 1.5m or 2h"),
+        ("fit x.csv -o m --time-limit soon", "give a time above zero, such as 90s, 1.5m or 2h"),
         ("fit x.csv -o m --memory lots", "a size such as 500MB or 4GiB"),
     ] {
         let outcome = directory.run(words);

@@ -169,7 +169,7 @@ fn what_cannot_be_classified_is_refused_with_the_reason() {
     for (words, message) in [
         ("classify rings.csv --drop kind", "--label is missing"),
         ("classify one.csv --label kind", "one.csv: all rows have the same label"),
-        ("classify few.csv --label kind", "class \"a\" has 4 members, fewer than the 10 folds: use at most 3 folds"),
+        ("classify few.csv --label kind", "class \"b\" has 3 members, fewer than the 10 folds: use at most 3 folds"),
         (
             "classify single.csv --label kind",
             "class \"b\" has 1 member, fewer than the 10 folds: leave classes of a single member out",

@@ -295,3 +295,23 @@ fn an_output_with_two_columns_of_one_name_is_refused_and_nothing_is_written() {
     let again = "fit out.npz --array scores --id pc1 --label novel -n 1 -o again.mercer --quiet";
     directory.run(again).done();
 }
+
+#[test]
+fn a_delimiter_at_the_end_of_every_line_makes_no_column() {
+    let directory = Directory::new();
+    let told = |text: &str| {
+        directory.write("x.csv", text);
+        let outcome = directory.run("fit x.csv -n 1 -o x.mercer --quiet");
+        assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
+        outcome.stderr
+    };
+    let hint = "hint: the last column has no name and no value, as where a delimiter ends every line: leave it out with --drop 3\n";
+    for (text, line) in [("a,b,\n1,2,\n3,4,\n", 2), ("1,2,\n3,4,\n5,7,\n", 1)] {
+        let expected = format!("error: x.csv, line {line}, column 3: the value is missing\n{hint}");
+        assert_eq!(told(text), expected);
+        directory.run("fit x.csv --drop 3 -n 1 -o x.mercer --quiet").done();
+    }
+    let gap = "error: x.csv, line 3, column 3 (c): the value is missing\n\
+               hint: every value must be a finite number: fill the gap or remove the row\n";
+    assert_eq!(told("a,b,c\n1,2,3\n3,4,\n"), gap);
+}

@@ -56,6 +56,15 @@ fn a_demo_that_ends_early_leaves_no_empty_folder() {
     let outcome = directory.run("demo --record missing/run.json");
     assert_eq!(outcome.code, Some(2), "{}", outcome.stderr);
     assert!(directory.files().is_empty(), "{:?}", directory.files());
+    #[cfg(unix)]
+    {
+        let (code, stderr) = directory.run_with_small_disk(1, "demo --out a/b --quiet");
+        assert_eq!((code, stderr.as_str()), (Some(2), "error: writing a/b/digits.mercer: file too large\n"));
+        assert!(directory.files().is_empty(), "{:?}", directory.files());
+    }
+    directory.write("file", "");
+    let outcome = directory.run("demo --out file/sub --progress none");
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), "error: making file/sub: not a directory\n"));
     // The record may go into the folder that the demo makes.
     directory.run("demo --out here --record ./here/run.json").done();
     assert!(directory.path("here/run.json").exists());

@@ -17,18 +17,6 @@ fn with_old_scores(rows: usize) -> Directory {
     directory
 }
 
-/// Runs the command by a shell that allows files of at most so many blocks of 512 bytes.
-#[cfg(unix)]
-fn run_with_small_disk(directory: &Directory, blocks: usize, words: &str) -> (Option<i32>, String) {
-    let script = format!("ulimit -f {blocks}; exec \"$0\" {words}");
-    let output = std::process::Command::new("sh")
-        .args(["-c", &script, env!("CARGO_BIN_EXE_mercer")])
-        .current_dir(directory.root())
-        .output()
-        .unwrap();
-    (output.status.code(), String::from_utf8(output.stderr).unwrap())
-}
-
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_old_scores() {
@@ -37,7 +25,7 @@ fn a_full_disk_leaves_the_old_scores() {
         directory.write(name, "old");
         let before = directory.files();
         let (code, stderr) =
-            run_with_small_disk(&directory, 100, &format!("transform points.mercer many.csv -o {name} --quiet"));
+            directory.run_with_small_disk(100, &format!("transform points.mercer many.csv -o {name} --quiet"));
         assert_eq!((code, stderr.as_str()), (Some(2), format!("error: writing {name}: file too large\n").as_str()));
         assert_eq!(directory.read(name), "old");
         assert_eq!(directory.files(), before, "{name}");
@@ -50,10 +38,28 @@ fn a_full_disk_leaves_the_old_model() {
     let directory = with_old_scores(2000);
     directory.write("old.mercer", "old");
     let before = directory.files();
-    let (code, stderr) = run_with_small_disk(&directory, 40, "fit many.csv -n 3 --gamma 0.01 -o old.mercer --quiet");
+    let (code, stderr) = directory.run_with_small_disk(40, "fit many.csv -n 3 --gamma 0.01 -o old.mercer --quiet");
     assert_eq!((code, stderr.as_str()), (Some(2), "error: writing old.mercer: file too large\n"));
     assert_eq!(directory.read("old.mercer"), "old");
     assert_eq!(directory.files(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_temporary_folder_is_called_by_its_name() {
+    let directory = with_old_scores(10);
+    // Rows of mostly blanks, in more than one block of 8 MiB: what is written may fill a buffer or not, the folder is full all the same.
+    let hint =
+        "hint: what goes to standard output or a pipe waits there until it is complete; TMPDIR names another folder\n";
+    for (rows, blanks) in [(100, 100_000), (9000, 1000)] {
+        let line = |i: usize| format!("{},{}{}\n", i % 7, " ".repeat(blanks), i % 5);
+        directory.write("wide.csv", (0..rows).map(line).collect::<String>());
+        for command in ["transform", "score"] {
+            let (code, stderr) = directory.run_with_small_disk(0, &format!("{command} points.mercer wide.csv --quiet"));
+            let expected = format!("error: writing {}: file too large\n{hint}", std::env::temp_dir().display());
+            assert_eq!((code, stderr), (Some(2), expected), "{rows} rows, {command}");
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -1,6 +1,6 @@
 //! Every format in, every format out, through the real command; and what damaged files of each get.
 
-use super::support::{Directory, example, numbers};
+use super::support::{Directory, example, npy, numbers};
 
 /// Fits a file of `testdata/formats` (with its first `keep` bytes, if that is given) and compares all that comes of it.
 #[track_caller]
@@ -40,6 +40,21 @@ fn the_same_points_give_the_same_scores_whatever_format_they_come_in() {
         let label = usize::from(name.ends_with("svm"));
         let found: Vec<Vec<f64>> = numbers(&found).iter().map(|row| row[..row.len() - label].to_vec()).collect();
         assert_eq!(found, numbers(&expected), "{name}");
+    }
+}
+
+#[test]
+fn numbers_that_are_rounded_are_told_once_and_stand_in_the_record() {
+    let directory = Directory::new();
+    let values: Vec<u8> = [1, 2, (1_u64 << 53) + 1, 5].into_iter().flat_map(u64::to_le_bytes).collect();
+    directory.write("x.npy", npy("<u8", "(4, 1)", &values));
+    let warning = "x.npy: whole numbers beyond 2^53 are rounded to double precision, such as that at [2, 0]; --id keeps a column as it is";
+    directory.run("fit x.npy --kernel linear -n 1 -o x.mercer --quiet").done();
+    for words in ["fit x.npy --kernel linear -n 1 -o y.mercer", "transform x.mercer x.npy -o y.csv"] {
+        let outcome = directory.run(&format!("{words} --record r.json"));
+        assert_eq!(outcome.stderr.matches(&format!("warning: {warning}\n")).count(), 1, "{words}: {}", outcome.stderr);
+        let record: serde_json::Value = serde_json::from_str(&directory.read("r.json")).unwrap();
+        assert!(words.starts_with("fit") || record["warnings"][0] == warning, "{record}");
     }
 }
 

@@ -44,6 +44,20 @@ fn a_device_that_is_full_is_an_error() {
 }
 
 #[test]
+fn help_that_a_full_device_does_not_take_is_an_error() {
+    if !std::path::Path::new("/dev/full").exists() {
+        return;
+    }
+    for words in [["--help"].as_slice(), &["--version"], &["help"], &["help", "fit"], &["fit", "--help"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = mercer().args(words).stdout(full).output().unwrap();
+        let talk = String::from_utf8(output.stderr).unwrap();
+        let expected = "error: writing to standard output: no space left on device\n";
+        assert_eq!((output.status.code(), talk.as_str()), (Some(2), expected), "{words:?}");
+    }
+}
+
+#[test]
 fn progress_without_a_terminal_is_one_plain_line_per_step() {
     let directory = Directory::new();
     directory.write("points.csv", bent_line());

@@ -75,6 +75,18 @@ impl Directory {
         names
     }
 
+    /// Runs `mercer` by a shell that allows files of at most so many blocks of 512 bytes; exit code and standard error.
+    #[cfg(unix)]
+    pub(crate) fn run_with_small_disk(&self, blocks: usize, words: &str) -> (Option<i32>, String) {
+        let script = format!("ulimit -f {blocks}; exec \"$0\" {words}");
+        let output = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_mercer")])
+            .current_dir(self.root())
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+
     /// Runs `mercer` here; words are separated by blanks.
     pub(crate) fn run(&self, words: &str) -> Outcome {
         self.run_with_input(words, b"")

@@ -128,6 +128,51 @@ fn other_columns_than_at_the_fit_are_refused_and_nothing_is_written() {
 }
 
 #[test]
+fn points_of_another_width_get_the_advice_of_their_format() {
+    let directory = Directory::new();
+    let image = |side: usize, i: usize| {
+        let pixels = (0..side * side).map(|at| (at * (i + 3) % 251) as u8);
+        format!("P5 {side} {side} 255\n").into_bytes().into_iter().chain(pixels).collect::<Vec<u8>>()
+    };
+    for side in [8, 9] {
+        std::fs::create_dir(directory.path(&format!("of{side}"))).unwrap();
+        (0..4).for_each(|i| directory.write(&format!("of{side}/{i}.pgm"), image(side, i)));
+    }
+    directory.write("two.idx", [0, 0, 8, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 2, 3, 5, 8, 13]);
+    directory.write("three.idx", [0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 1, 2, 3]);
+    directory.write("three.libsvm", "1 1:2 2:1 3:5\n");
+    directory.run("fit of8 -n 2 -o images.mercer --quiet").done();
+    directory.run("fit two.idx -n 1 -o two.mercer --quiet").done();
+    for (words, hint) in [
+        (
+            "images.mercer of9",
+            "bring the images to the size of those of the fit with --resize WxH, and give --pixels as it was given there",
+        ),
+        ("two.mercer three.idx", "give points of the same shape as at the fit, or take columns out with --drop"),
+        (
+            "two.mercer three.libsvm",
+            "give the same columns as at the fit, counted alike (--index-base), or take columns out with --drop",
+        ),
+    ] {
+        let outcome = directory.run(&format!("transform {words} --progress none"));
+        assert_eq!(outcome.code, Some(2), "{words}: {}", outcome.stderr);
+        assert!(outcome.stderr.ends_with(&format!("\nhint: {hint}\n")), "{words}: {}", outcome.stderr);
+    }
+    // What is advised helps.
+    directory.run("transform images.mercer of9 --resize 8x8").done();
+    directory.run("transform two.mercer three.idx --drop 3").done();
+    directory.run("transform two.mercer three.libsvm --drop 3").done();
+}
+
+#[test]
+fn a_single_row_is_written_as_one() {
+    let directory = fitted();
+    directory.run("fit points.csv --label half -n 1 -o one.mercer --quiet").done();
+    let outcome = directory.run("transform one.mercer points.csv --label half --rows 0:1 -o one.csv --progress none");
+    assert_eq!(outcome.done().stderr, "1 row of 1 score written to one.csv\n");
+}
+
+#[test]
 fn info_shows_what_fit_showed() {
     let directory = Directory::new();
     directory.write("points.csv", bent_line());

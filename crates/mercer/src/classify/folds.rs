@@ -71,11 +71,13 @@ pub fn stratified_folds(labels: &[usize], n_folds: usize, seed: u64) -> Result<V
         return Err(Error::invalid("folds", "at least 2", n_folds));
     }
     let counts = count_classes(labels.len(), labels)?;
-    if let Some(class) = counts.iter().position(|&count| count < n_folds) {
-        let members = if counts[class] == 1 { "1 member".to_owned() } else { format!("{} members", counts[class]) };
+    // The smallest class, which the advice is for: of another one that is too small it would not be true.
+    let smallest = counts.iter().enumerate().min_by_key(|&(_, count)| count);
+    if let Some((class, &fewest)) = smallest.filter(|&(_, &count)| count < n_folds) {
+        let members = if fewest == 1 { "1 member".to_owned() } else { format!("{fewest} members") };
         // With one fold nothing is left to learn from.
-        let advice = match counts.iter().min() {
-            Some(&fewest) if fewest >= 2 => format!("use at most {fewest} folds"),
+        let advice = match fewest {
+            2.. => format!("use at most {fewest} folds"),
             _ => "leave classes of a single member out".to_owned(),
         };
         let problem = format!("class {class} has {members}, fewer than the {n_folds} folds: {advice}");

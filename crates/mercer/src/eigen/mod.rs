@@ -215,8 +215,13 @@ impl EigenPairs {
     }
 }
 
-/// How many leading residuals meet the tolerance.
-fn count_converged(residuals: &[f64], tolerance: f64) -> usize {
+/// How many leading residuals meet the tolerance. Those behind the first that does not are not counted: of an eigenvalue that is nearly
+/// zero, so is the residual, whatever its vector.
+///
+/// ```
+/// assert_eq!(mercer::eigen::count_converged(&[1e-9, 1e-7, 1e-3, 1e-9], 1e-6), 2);
+/// ```
+pub fn count_converged(residuals: &[f64], tolerance: f64) -> usize {
     residuals.iter().take_while(|&&residual| residual <= tolerance).count()
 }
 

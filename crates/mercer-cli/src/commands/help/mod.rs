@@ -3,7 +3,7 @@
 use clap::{CommandFactory, Parser};
 
 use crate::args::{Cli, HelpArgs};
-use crate::console::print;
+use crate::console::{print, print_message};
 use crate::failure::{ExitStatus, Failure, Result};
 use crate::spelling::nearest_topic;
 
@@ -17,7 +17,7 @@ pub(super) fn run(args: &HelpArgs) -> Result<ExitStatus> {
         Some("method" | "methods") => print(METHODS).map(|()| ExitStatus::Done),
         topic => match topic.and_then(similar_topic) {
             Some(near) => Err(Failure::usage(format!("there is no such topic, but there is `mercer help {near}`"))),
-            None => Ok(from_flags(topic)),
+            None => from_flags(topic),
         },
     }
 }
@@ -31,12 +31,11 @@ fn similar_topic(topic: &str) -> Option<String> {
 }
 
 /// `mercer help fit` is `mercer fit --help`; for what is like no command, clap says so.
-fn from_flags(topic: Option<&str>) -> ExitStatus {
+fn from_flags(topic: Option<&str>) -> Result<ExitStatus> {
     let words = std::iter::once("mercer").chain(topic).chain(["--help"]);
-    let Err(message) = Cli::try_parse_from(words) else { return ExitStatus::Done };
-    // If nobody listens there is nobody to tell.
-    let _ = message.print();
-    if message.use_stderr() { ExitStatus::BadInput } else { ExitStatus::Done }
+    let Err(message) = Cli::try_parse_from(words) else { return Ok(ExitStatus::Done) };
+    print_message(&message)?;
+    Ok(if message.use_stderr() { ExitStatus::BadInput } else { ExitStatus::Done })
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ struct Stream<'a> {
     resumed_after_rows: Option<usize>,
     /// What was said about columns that are passed over: of the rows, and of the points that components start from.
     remark: Option<String>,
-    remark_on_start: Option<String>,
+    remarks_on_start: Vec<String>,
     /// Rows for which the learning rate was made smaller before somebody was told.
     shrunk_before: Option<usize>,
     /// Whether somebody was told that a component wears away.
@@ -101,7 +101,7 @@ impl<'a> Stream<'a> {
         let emitter = Emitter::new(&args.emit, args.emit_format.unwrap_or_default());
         let shrunk_before = Some(learner.as_ref().map_or(0, Learner::n_shrunk));
         let said_worn = learner.as_ref().is_some_and(|learner| learner.wear_warning().is_some());
-        let (remark, remark_on_start) = (None, None);
+        let (remark, remarks_on_start) = (None, Vec::new());
         Self {
             args,
             learner,
@@ -111,7 +111,7 @@ impl<'a> Stream<'a> {
             to_leave_out,
             resumed_after_rows,
             remark,
-            remark_on_start,
+            remarks_on_start,
             shrunk_before,
             said_worn,
         }
@@ -354,8 +354,8 @@ impl<'a> Stream<'a> {
             let message = format!("the rows of the stream have {}, but these have {found}", counted(width, "column"));
             return Err(InputError::new(&start.name, message).into());
         }
-        start.remark.iter().for_each(|remark| session.console.warning(remark));
-        self.remark_on_start = start.remark;
+        start.remarks().for_each(|remark| session.console.warning(remark));
+        self.remarks_on_start = start.remarks().cloned().collect();
         Ok(Some(start.points))
     }
 
@@ -375,7 +375,7 @@ impl<'a> Stream<'a> {
 
     fn finish(self, end: End, session: &mut Session<'_>) -> Result<ExitStatus> {
         self.keeper.keep(self.learner.as_ref())?;
-        let remarks = self.remark.iter().chain(&self.remark_on_start);
+        let remarks = self.remark.iter().chain(&self.remarks_on_start);
         remarks.for_each(|remark| session.remember_warning(remark));
         let model = match (&self.args.output, &self.learner) {
             (Some(output), Some(learner)) => {

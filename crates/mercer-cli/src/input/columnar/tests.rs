@@ -46,6 +46,18 @@ fn columns_of_several_types_become_rows_in_the_narrowest_format() {
 }
 
 #[test]
+fn whole_numbers_that_are_rounded_are_told_with_their_column() {
+    let small: ArrayRef = Arc::new(Int64Array::from(vec![-7, 1 << 60]));
+    let large: ArrayRef = Arc::new(Int64Array::from(vec![0, (1 << 53) + 1]));
+    let columns = [("small", small), ("large", large)];
+    let expected = "x: whole numbers beyond 2^53 in column 2 (large) are rounded to double precision; --id keeps a column as it is";
+    assert_eq!(table(&columns, &DataArgs::default()).unwrap().rounded.unwrap(), expected);
+    let args = DataArgs { id: Some(ColumnName("large".to_owned())), ..DataArgs::default() };
+    let raw = table(&columns, &args).unwrap();
+    assert_eq!((raw.rounded, raw.ids.unwrap().values[1].as_str()), (None, "9007199254740993"));
+}
+
+#[test]
 fn missing_and_infinite_values_are_named_by_row_and_column_as_those_of_arrays() {
     let gap: ArrayRef = Arc::new(Float64Array::from(vec![Some(1.0), None]));
     let found = table(&[("a", gap)], &DataArgs::default()).err().unwrap();

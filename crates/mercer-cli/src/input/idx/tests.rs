@@ -29,6 +29,8 @@ fn foreign_and_truncated_files_are_refused() {
     assert_eq!(parse(&[0, 0, 8, 3, 0, 0, 0, 1]), Err("x.idx: the file is truncated within its header".to_owned()));
     let truncated = "x.idx: the file is truncated: it holds 3 of the 1000000 values it announces";
     assert_eq!(parse(&[0, 0, 8, 2, 0, 0, 3, 232, 0, 0, 3, 232, 1, 2, 3]), Err(truncated.to_owned()));
+    let longer = "x.idx: the file goes on for 1 byte behind the 2 values it announces";
+    assert_eq!(parse(&[0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 2, 3]), Err(longer.to_owned()));
     let list = "x.idx: there are 3 single numbers, not points";
     assert_eq!(parse(&[0, 0, 8, 1, 0, 0, 0, 3, 5, 6, 7]), Err(list.to_owned()));
 }

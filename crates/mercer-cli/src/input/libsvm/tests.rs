@@ -68,7 +68,7 @@ fn what_is_known_of_each_column_counts_as_rows_do_if_they_are_scaled() {
         (DataArgs { standardize: true, ..DataArgs::default() }, "6.0 MiB"),
         (DataArgs { scale: Some("0.5".parse().unwrap()), ..DataArgs::default() }, "3.0 MiB"),
     ] {
-        let expected = format!("x.svm as a dense matrix of 1 rows and 131072 columns, which is scaled, needs {needed}");
+        let expected = format!("x.svm as a dense matrix of 1 row and 131072 columns, which is scaled, needs {needed}");
         let message = refusal(args);
         assert!(message.starts_with(&expected), "{message}");
     }

@@ -125,6 +125,29 @@ fn a_truncated_file_says_how_much_is_there() {
 }
 
 #[test]
+fn whole_numbers_that_are_rounded_are_told() {
+    let big = (1_u64 << 53) + 1;
+    let told = |descr: &str, fortran: bool, values: &[u64], drop: &str| {
+        let (directory, path) = file(descr, fortran, "(2, 2)", &little(values, u64::to_le_bytes));
+        let drop = drop.split_whitespace().map(|column| ColumnName(column.to_owned())).collect();
+        let options = ReadOptions::from(&DataArgs { drop, ..DataArgs::default() });
+        let rounded = read(&path, &options).unwrap().rounded.unwrap_or_default();
+        rounded.replace(&format!("{}/", directory.path().display()), "")
+    };
+    let expected = |place: &str| {
+        format!(
+            "x.npy: whole numbers beyond 2^53 are rounded to double precision, such as that at {place}; --id keeps a column as it is"
+        )
+    };
+    assert_eq!(told("<u8", false, &[1, 2, big, 4], ""), expected("[1, 0]"));
+    assert_eq!(told("<u8", true, &[1, 2, big, 4], ""), expected("[0, 1]"));
+    assert_eq!(told("<i8", false, &[1, 2, 3, big.wrapping_neg()], ""), expected("[1, 1]"));
+    assert_eq!(told(">u8", false, &[0, big.swap_bytes(), 0, 0], ""), expected("[0, 1]"));
+    assert_eq!(told("<u8", false, &[1, 2, 1 << 60, 4], ""), "", "it is what it was");
+    assert_eq!(told("<u8", false, &[1, 2, big, 4], "1"), "", "nobody uses it");
+}
+
+#[test]
 fn shapes_that_are_no_matrix_are_refused() {
     assert_eq!(refusal("|u1", "(3,)", &[0; 3]), "x.npy: the array is a list of 3 numbers, not a matrix");
     assert_eq!(refusal("|u1", "()", &[0; 1]), "x.npy: the array is a single number");

@@ -109,11 +109,16 @@ fn archive(name: &str, contents: &[u8], long: bool) -> Vec<u8> {
 
 /// A `.npy` file of three points with two coordinates.
 fn points() -> Vec<u8> {
-    let text = "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2), }\n";
+    rows_of_two(&[1, 2, 3, 4, 5, 6])
+}
+
+/// A `.npy` file of points with two coordinates, which are these bytes.
+fn rows_of_two(values: &[u8]) -> Vec<u8> {
+    let text = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({}, 2), }}\n", values.len() / 2);
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
     file.extend_from_slice(&(text.len() as u16).to_le_bytes());
     file.extend_from_slice(text.as_bytes());
-    file.extend_from_slice(&[1, 2, 3, 4, 5, 6]);
+    file.extend_from_slice(values);
     file
 }
 
@@ -131,11 +136,25 @@ fn sizes_of_both_lengths_are_understood() {
 
 #[test]
 fn an_end_record_within_an_array_is_not_the_end() {
-    let mut contents = points();
-    contents.extend_from_slice(b"PK\x05\x06\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0");
+    let contents = rows_of_two(b"PK\x05\x06\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0");
     let bytes = archive("X.npy", &contents, false);
     let raw = read("x.npz", Cursor::new(&bytes), &ReadOptions::from(&DataArgs::default())).unwrap();
-    assert_eq!((raw.n_samples, raw.n_features), (3, 2));
+    assert_eq!((raw.n_samples, raw.n_features), (11, 2));
+}
+
+#[test]
+fn bytes_behind_an_array_are_refused() {
+    let contents = [points().as_slice(), b"\0\0"].concat();
+    let message = refusal(&archive("X.npy", &contents, false));
+    assert_eq!(message, "x.npz[X]: the file goes on for 2 bytes behind the 6 values it announces");
+}
+
+#[test]
+fn an_array_is_not_label_and_id_at_once() {
+    let column = || Some(ColumnName("half".to_owned()));
+    let args = DataArgs { label: column(), id: column(), array: Some("X".to_owned()), ..DataArgs::default() };
+    let failure = read("x.npz", Cursor::new(example("stored.npz")), &ReadOptions::from(&args)).err().unwrap();
+    assert_eq!(failure.to_string(), "x.npz: array half cannot be both --label and --id");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use faer::MatRef;
 
-use super::OutputFile;
+use super::aside::{OutputFile, waiting};
 use crate::args::Format;
 use crate::failure::{Failure, Result};
 use crate::input::{self, Data, Labels};
@@ -26,6 +26,8 @@ const SCORE_FORMATS: &str = ".csv, .tsv, .parquet, .arrow, .npy, .npz or .libsvm
 struct Layout {
     /// The file, as messages name it.
     path: PathBuf,
+    /// Whether what is written waits in the temporary folder.
+    is_kept: bool,
     /// A name for each column of scores.
     names: Vec<String>,
     /// How many rows there will be, if that is known before they are written.
@@ -38,7 +40,7 @@ struct Layout {
 impl Layout {
     /// The failure that an error of a writer is which has taken the file over.
     fn failure(&self, source: io::Error) -> Failure {
-        Failure::File { doing: "writing", path: self.path.clone(), source }
+        if self.is_kept { waiting("writing")(source) } else { Failure::file("writing", &self.path)(source) }
     }
 
     /// The failure that an error is which is not the system's.
@@ -94,7 +96,8 @@ impl ScoreWriter {
         check_columns(file.path(), format, &names, data)?;
         let name = |words: &Option<Labels>| words.as_ref().map(|words| words.name.clone());
         let (label, id) = (name(&data.labels), name(&data.ids));
-        let layout = Layout { path: file.path().to_owned(), names, n_samples, label, id };
+        let (path, is_kept) = (file.path().to_owned(), file.is_kept());
+        let layout = Layout { path, is_kept, names, n_samples, label, id };
         Ok(Self { layout, format, file: Some(file), sink: None })
     }
 
