@@ -85,7 +85,8 @@ class KernelPCA(Files):
         Threads; ``None`` and -1 are all processors. Results do not depend on it, but that more than four can take so much of a tight
         ``memory_limit`` that less is left for the method.
     gram : {"auto", "tiled", "stored", "expansion", "nystrom"}, default="auto"
-        How products with the kernel matrix are made: recomputed tile by tile, kept as far as the memory budget reaches, or by an
+        How products with the kernel matrix are made: recomputed tile by tile, kept as far as the memory budget reaches (more than 1 GiB, or what does
+        not all fit, in 16 bits where ``tolerance`` permits that, which ``record_["plan"]`` tells), or by an
         expansion in time proportional to the number of points, with entries to within a twentieth of ``tolerance``; ``record_["expansion"]``
         then says by which method and how good it is. With
         ``"nystrom"`` the matrix is replaced by what landmarks make of it, which is an approximation; ``record_["nystrom"]`` says how good

@@ -18,7 +18,7 @@ use super::{hebbian, nystrom};
 use crate::args::{FitGram, FitSolver, HEBBIAN, HebbianArgs, HistoryArgs, MethodName, PlanArgs, SolveArgs};
 use crate::failure::{ExitStatus, Result};
 use crate::input::Data;
-use crate::output::summary::{counted, kernel, percent, seconds};
+use crate::output::summary::{counted, kernel, matrix, percent, seconds};
 
 /// Runs the command.
 pub(super) fn run(args: &PlanArgs) -> Result<ExitStatus> {
@@ -154,7 +154,7 @@ fn table(record: &PlanRecord) -> String {
         HEBBIAN => (format!(", batches of {} points", plan.tile), ""),
         _ => (format!(", blocks of {} vectors", plan.block), "about "),
     };
-    line("method", format!("{} solver, {} matrix in {}{blocks}", plan.solver, plan.gram, plan.precision));
+    line("method", format!("{} solver, {}{blocks}", plan.solver, matrix(&plan.gram, plan.precision, plan)));
     line("passes", format!("{about}{}", plan.expected_passes));
     let threads = counted(record.threads, "thread");
     line("time", format!("about {} on {threads}", seconds(plan.expected_seconds)));

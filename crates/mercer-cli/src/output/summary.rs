@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use mercer::RunRecord;
 use mercer::data::Scaling;
+use mercer::gram::StoreFormat;
 use mercer::record::KernelRecord;
+use mercer::{Plan, Precision, RunRecord};
 
 use super::table::{Column, Side, Table, terminal_width};
 
@@ -92,7 +93,15 @@ fn method(record: &RunRecord) -> String {
         return format!("{} rule, rows seen once, in {}", record.solver, record.precision);
     }
     let passes = counted(record.passes, "pass");
-    format!("{} solver, {} matrix in {}, {passes}", record.solver, record.gram, record.precision)
+    format!("{} solver, {}, {passes}", record.solver, matrix(&record.gram, record.precision, &record.plan))
+}
+
+/// How the entries of a kernel matrix are made and kept.
+pub(crate) fn matrix(gram: &str, precision: Precision, plan: &Plan) -> String {
+    if plan.store_bytes > 0 && plan.store_format == StoreFormat::Fixed16 {
+        return format!("{gram} matrix in 16 bits, made in {precision}");
+    }
+    format!("{gram} matrix in {precision}")
 }
 
 fn residual(record: &RunRecord) -> String {

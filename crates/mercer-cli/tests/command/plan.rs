@@ -57,6 +57,19 @@ fn the_plan_that_is_shown_is_the_one_that_is_carried_out() {
 }
 
 #[test]
+fn tiles_that_are_kept_in_16_bits_are_called_so_before_the_fit_after_it_and_by_info() {
+    let directory = Directory::new();
+    let row = |i: usize| (0..30).map(|j| format!("{:.3}", (0.618 * (i * (j + 3)) as f64).sin())).collect::<Vec<_>>();
+    let text: String = (0..1200).map(|i| row(i).join(",") + "\n").collect();
+    directory.write("wide.csv", text);
+    let flags = "wide.csv -n 3 --gamma 0.02 --tolerance 1e-3 --gram stored --memory 8MB";
+    for words in [format!("plan {flags}"), format!("fit {flags} -o wide.mercer"), "info wide.mercer".to_owned()] {
+        let told = directory.run(&words).done().stdout;
+        assert!(told.contains("krylov solver, stored matrix in 16 bits, made in f64"), "{words}: {told}");
+    }
+}
+
+#[test]
 fn limits_that_would_stop_the_fit_are_pointed_out() {
     let directory = directory();
     let words = "plan points.csv --label half --solver power --max-passes 2 --time-limit 0.001ms";
