@@ -13,7 +13,7 @@ use pyo3::types::PyBytes;
 use crate::convert::{array, array_of_points, matrix, points, vector};
 use crate::error::to_python;
 use crate::model::Model;
-use crate::run::{Ended, detached, run, run_through};
+use crate::run::{Ended, Run, detached, run, run_through};
 use crate::settings::{KernelSettings, center, memory, precision};
 use crate::shared::Shared;
 
@@ -209,7 +209,12 @@ impl HebbianLearner {
             learner.memory_taken(taken);
             let n = learner.points().n_samples() + points.as_ref().map_or(0, mercer::Points::n_samples);
             let updates = updates.unwrap_or_else(|| passes.saturating_mul(n));
-            match learner.learn_and(points.as_ref(), updates, watch, |learner| made_of(learner, results)) {
+            let make = |learner: &mercer::HebbianLearner| {
+                // Whoever gave up learning waits for what was learned until then, and its model asks a kernel that is a function.
+                let _run = Run::begin();
+                made_of(learner, results)
+            };
+            match learner.learn_and(points.as_ref(), updates, watch, make) {
                 Ok(model) => Ok(Ok(model)),
                 Err(Refused::TooLarge(what)) => Ok(Err(what)),
                 Err(Refused::Failed(error)) => Err(error),

@@ -14,6 +14,7 @@
 //! Blocks of columns are independent, so threads share them and the result does not depend on how many there are.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par};
@@ -21,7 +22,7 @@ use faer::{Accum, Mat, MatRef, Par};
 use super::batch::{self, Diverged, Followed, Input};
 use super::rows::{Ahead, BatchRows, CenteringTerms, RowStore};
 use super::schedule::Schedule;
-use super::state::State;
+use super::state::{Before, State};
 use crate::choices::Center;
 use crate::data::Points;
 use crate::error::Result;
@@ -31,7 +32,8 @@ use crate::watch::Context;
 
 /// What a run needs of the kernel matrix, in either precision of its entries.
 pub(super) trait Engine: Send + Sync {
-    /// Runs one batch of updates. A batch that diverged leaves the large matrices as they were.
+    /// Runs one batch of updates. A batch that diverged leaves the large matrices as they were, and one that was stopped inside, or whose
+    /// kernel failed, everything.
     fn batch(
         &mut self,
         state: &mut State,
@@ -51,8 +53,9 @@ pub(super) trait Engine: Send + Sync {
     /// The squared Frobenius norm of `K' − scores scoresᵀ`.
     fn squared_error(&self, scores: MatRef<'_, f64>, context: &Context<'_>) -> Result<f64>;
 
-    /// The diagonal of the matrix before centring.
-    fn diagonal(&self) -> Result<Vec<f64>>;
+    /// The diagonal of the matrix before centring. It is computed once: a function of the user's may take any time, and when a run was
+    /// stopped it is not called any more.
+    fn diagonal(&self) -> Result<&[f64]>;
 
     /// What centring subtracts.
     fn centering(&self) -> Option<&Centering>;
@@ -94,6 +97,8 @@ pub(super) struct TileEngine<T> {
     pub(super) n: usize,
     pub(super) padded: usize,
     row_entries: u64,
+    /// The diagonal, once it was asked for.
+    diagonal: OnceLock<Vec<f64>>,
 }
 
 impl<T: Element> TileEngine<T> {
@@ -103,16 +108,26 @@ impl<T: Element> TileEngine<T> {
         let n = points.n_samples();
         let padded = gram.basis().geometry().padded(n);
         let store = RowStore::new(n, padded, gram.block(), store_budget);
-        Ok(Self { gram, centering: None, terms: None, store, ahead: None, n, padded, row_entries: 0 })
+        let diagonal = OnceLock::new();
+        Ok(Self { gram, centering: None, terms: None, store, ahead: None, n, padded, row_entries: 0, diagonal })
     }
 
     pub(super) fn block_columns(&self, first: usize) -> Range<usize> {
         first..self.padded.min(first + self.gram.block())
     }
-}
 
-impl<T: Element> Engine for TileEngine<T> {
-    fn batch(
+    /// What a batch that fails has to give back.
+    ///
+    /// Only a function of the user's fails, or is stopped, while the images are being changed.
+    fn before(&self, state: &State) -> Option<Before> {
+        if matches!(self.gram.basis().kernel, Kernel::Custom(_)) {
+            return Some(Before::with_images(state));
+        }
+        (state.position() == 0).then(|| Before::without_images(state))
+    }
+
+    /// The steps of a batch. Where it fails, they may have come to any point.
+    fn steps(
         &mut self,
         state: &mut State,
         task: &Task<'_>,
@@ -166,6 +181,22 @@ impl<T: Element> Engine for TileEngine<T> {
             store.note(&kept_rows);
         }
         Ok(Ok(()))
+    }
+}
+
+impl<T: Element> Engine for TileEngine<T> {
+    fn batch(
+        &mut self,
+        state: &mut State,
+        task: &Task<'_>,
+        context: &Context<'_>,
+    ) -> Result<std::result::Result<(), Diverged>> {
+        let before = self.before(state);
+        let outcome = self.steps(state, task, context);
+        if let (Err(_), Some(before)) = (&outcome, before) {
+            before.give_back(state);
+        }
+        outcome
     }
 
     fn start(&mut self, x: MatRef<'_, f64>, center: Center, context: &Context<'_>) -> Result<Mat<f64>> {
@@ -221,8 +252,12 @@ impl<T: Element> Engine for TileEngine<T> {
         })
     }
 
-    fn diagonal(&self) -> Result<Vec<f64>> {
-        self.gram.diagonal()
+    fn diagonal(&self) -> Result<&[f64]> {
+        if let Some(diagonal) = self.diagonal.get() {
+            return Ok(diagonal);
+        }
+        let diagonal = self.gram.diagonal()?;
+        Ok(self.diagonal.get_or_init(|| diagonal))
     }
 
     fn centering(&self) -> Option<&Centering> {

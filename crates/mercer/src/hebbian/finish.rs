@@ -74,7 +74,7 @@ impl HebbianLearner {
             residuals,
             values: ritz.values,
         };
-        let spectrum = Spectrum::new(pairs, &self.engine.diagonal()?, self.engine.centering().cloned());
+        let spectrum = Spectrum::new(pairs, self.engine.diagonal()?, self.engine.centering().cloned());
         let (found, asked) = (spectrum.pairs.values.len(), self.settings.n_components);
         let mut prepared = self.prepared.clone();
         let has_all = found < asked && self.has_all(&spectrum);

@@ -60,9 +60,11 @@
 //!
 //! # Numerics
 //!
-//! Everything but kernel entries and their products with `C` is in double precision. Small products are computed anew from the large
-//! matrices at the beginning of every pass. The iterates are those of one update at a time up to rounding, whatever the batch size;
-//! for one batch size they are the same bits on any number of threads, whether rows are kept or not.
+//! Coefficients, images, small matrices and their updates are in double precision. In the precision of the matrix are its entries, what centring
+//! subtracts from them, and products of a tile with vectors, which are rounded to it before: those with `C`, those with the coefficients that a run
+//! starts with, and, where estimates follow every update, `S K' k'` and `k'ᵀ k'`. What tiles give is summed in double precision. Small products are
+//! computed anew from the large matrices at the beginning of every pass. The iterates are those of one update at a time up to rounding,
+//! whatever the batch size; for one batch size they are the same bits on any number of threads, whether rows are kept or not.
 //!
 //! # References
 //!

@@ -9,16 +9,20 @@ use serde::Deserialize;
 use super::batch::Small;
 use super::checkpoint::{FORMAT_VERSION, Header, IN_MEMORY, KEY, fingerprint};
 use super::learner::HebbianLearner;
+use super::schedule::GainParameters;
 use super::settings::KernelHebbianPca;
 use super::setup::{Beside, Setup};
 use super::state::{MAX_PENDING, Pending, State};
-use crate::choices::{MemoryBudget, Negative, Refresh};
+use crate::choices::{Center, MemoryBudget, Negative, Refresh};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use crate::gram::Centering;
 use crate::kernel::Kernel;
 use crate::model::{Prepared, SpeedsFrom, bad, digest, read_checked, recorded_kernel};
 use crate::watch::Watch;
+
+/// More updates than any run makes: counts up to here can be added, and are numbers in double precision.
+const MOST_UPDATES: u64 = 1 << 53;
 
 /// What every version of the header has.
 #[derive(Deserialize)]
@@ -101,6 +105,7 @@ impl Reader<'_> {
         if header.points != fingerprint(points) {
             return Err(bad(self.path, "the checkpoint belongs to other points, or to these in another order"));
         }
+        self.check_header(points)?;
         let settings = self.settings(memory, threads)?;
         settings.validate()?;
         let prepared = Prepared::new(&settings.common, points, SpeedsFrom::WhateverIsCheap, &Watch::new())?;
@@ -121,9 +126,6 @@ impl Reader<'_> {
         state.small = self.small(r, w)?;
         state.pending = self.pending(n, w)?;
         (state.origin, state.earlier_passes) = (header.origin, header.earlier_passes);
-        if header.origin > header.updates {
-            return Err(bad(self.path, "the number of updates is wrong"));
-        }
         Ok(HebbianLearner {
             settings,
             prepared,
@@ -162,6 +164,44 @@ impl Reader<'_> {
         } else {
             Err(bad(self.path, "the file has been altered: its contents do not match its digest"))
         }
+    }
+
+    /// Refuses what no run writes, though the digest fits it: what follows relies on it.
+    fn check_header(&self, points: &Points) -> Result<()> {
+        let header = &self.header;
+        let GainParameters { eta0, tau, mu } = header.parameters;
+        let is_positive = |number: f64| number > 0.0 && number.is_finite();
+        let is_there = |number: Option<f64>, expected: bool| number.is_some() == expected;
+        let is_count = |number: usize| number as u64 <= MOST_UPDATES;
+        let checks = [
+            ("the number of points", header.n_samples == points.n_samples()),
+            ("the number of components", (1..=header.n_samples).contains(&header.n_components)),
+            (
+                "the mean of the matrix",
+                is_there(header.mean, header.center == Center::Yes) && header.mean.is_none_or(f64::is_finite),
+            ),
+            ("the gain", is_positive(eta0)),
+            ("tau", is_there(tau, header.rule.uses_tau()) && tau.is_none_or(is_positive)),
+            ("mu", is_there(mu, header.rule.adapts()) && mu.is_none_or(|mu| mu == 0.0 || is_positive(mu))),
+            ("the limit of squared lengths", is_positive(header.limit)),
+            ("the number of updates", header.origin <= header.updates && is_count(header.updates)),
+            ("the number of earlier passes", is_count(header.earlier_passes)),
+            ("the history", self.has_sound_history()),
+        ];
+        match checks.into_iter().find(|(_, is_right)| !is_right) {
+            None => Ok(()),
+            Some((what, _)) => Err(bad(self.path, format!("{what} is wrong"))),
+        }
+    }
+
+    /// Whether the history is one of as many components, up to where the run is.
+    fn has_sound_history(&self) -> bool {
+        let (r, updates) = (self.header.n_components, self.header.updates);
+        let entries = &self.header.history;
+        entries.is_sorted_by_key(|entry| entry.updates)
+            && entries.iter().all(|entry| {
+                entry.updates <= updates && entry.eigenvalue_estimates.len() == r && entry.gains.len() == r
+            })
     }
 
     fn settings(&self, memory: MemoryBudget, threads: Option<usize>) -> Result<KernelHebbianPca> {
@@ -223,6 +263,9 @@ impl Reader<'_> {
             (*x >= 0.0 && *x <= most as f64 && x.fract() == 0.0).then_some(*x as usize).ok_or_else(wrong)
         };
         let sizes = self.finite("pending_sizes", &[m])?.iter().map(|x| whole(x, n)).collect::<Result<Vec<usize>>>()?;
+        if sizes.contains(&0) {
+            return Err(wrong());
+        }
         let s = sizes.iter().sum();
         let samples = self.finite("pending_samples", &[s])?;
         let samples = samples.iter().map(|x| whole(x, n.saturating_sub(1))).collect::<Result<Vec<usize>>>()?;

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::gram::{Basis, Centering, Element};
 use crate::kernel::Kernel;
 use crate::memory::Buffer;
-use crate::tile::{Geometry, TileSource, fetch, subtract_terms};
+use crate::tile::{Geometry, PanelRows, TileSource, lay_rows, subtract_terms};
 
 /// Up to so many features, kernel values between samples are made again: gathered from kept rows, each would be waited for.
 const MADE_AGAIN_UP_TO: usize = 1024;
@@ -94,11 +94,13 @@ pub(super) struct BatchRows<'a, T> {
     among: Option<Box<dyn TileSource<T>>>,
     /// Rows of the tile that are to be kept, and where.
     pending: Vec<(usize, usize)>,
+    /// Entries computed for [`block`](Self::block), beside those of the rows.
+    block_entries: u64,
 }
 
 /// Whether kernel values are made again rather than gathered from kept rows: they are no function of the user's, which may take any time.
-fn makes_again<T: Element>(basis: &Basis<T>) -> bool {
-    basis.kernel.pairing().is_some() && basis.points.n_features() <= MADE_AGAIN_UP_TO
+pub(super) fn makes_again(kernel: &Kernel, n_features: usize) -> bool {
+    kernel.pairing().is_some() && n_features <= MADE_AGAIN_UP_TO
 }
 
 /// What a batch needs of the kernel, all of whose rows are computed.
@@ -144,7 +146,8 @@ impl<'a, T: Element> BatchRows<'a, T> {
             }
         }
         let height = basis.geometry().padded(samples.len());
-        Ok(Self { basis, store, terms, points: samples.to_vec(), height, missing, source, among, pending })
+        let points = samples.to_vec();
+        Ok(Self { basis, store, terms, points, height, missing, source, among, pending, block_entries: 0 })
     }
 
     /// The rows of a batch and the entries between its samples, [`block`](Self::block), as they were made ready if it was for these samples.
@@ -157,12 +160,17 @@ impl<'a, T: Element> BatchRows<'a, T> {
     ) -> Result<(Self, Vec<f64>)> {
         if let Some(Ahead { points, source, block }) = ahead.filter(|ahead| ahead.points == samples) {
             let (height, missing) = (basis.geometry().padded(points.len()), (0..points.len()).collect());
-            let pending = Vec::new();
-            let rows = Self { basis, store: None, terms, points, height, missing, source, among: None, pending };
+            let (among, pending, block_entries) = (None, Vec::new(), block.len() as u64);
+            let store = None;
+            let rows = Self { basis, store, terms, points, height, missing, source, among, pending, block_entries };
             return Ok((rows, block));
         }
-        let rows = Self::new(basis, store, terms, samples)?;
+        let mut rows = Self::new(basis, store, terms, samples)?;
+        if let Some(block) = rows.gathered() {
+            return Ok((rows, block));
+        }
         let block = rows.block()?;
+        rows.block_entries = block.len() as u64;
         Ok((rows, block))
     }
 
@@ -171,9 +179,9 @@ impl<'a, T: Element> BatchRows<'a, T> {
         self.height
     }
 
-    /// Entries that a whole sweep computes.
+    /// Entries that a whole sweep computes, and those between the samples that were computed for it.
     pub(super) fn computed_entries(&self) -> u64 {
-        self.missing.len() as u64 * self.basis.n_columns() as u64
+        self.missing.len() as u64 * self.basis.n_columns() as u64 + self.block_entries
     }
 
     /// Writes the tile of centred entries in these columns.
@@ -209,25 +217,28 @@ impl<'a, T: Element> BatchRows<'a, T> {
         Ok(())
     }
 
+    /// [`block`](Self::block), read from kept rows, where all are kept and that is better than to make it again: values of few features are
+    /// made before so many places in memory have been read.
+    fn gathered(&self) -> Option<Vec<f64>> {
+        let (b, basis) = (self.points.len(), self.basis);
+        let makes_again = makes_again(&basis.kernel, basis.points.n_features());
+        let store = self.store.filter(|_| self.missing.is_empty() && !makes_again)?;
+        let mut block = vec![0.0; b * b];
+        for (j, &column) in self.points.iter().enumerate() {
+            let kept = store.blocks[column / store.block].lock().expect("no thread panics with a block");
+            let (first, width) = (column % store.block, store.width(column / store.block));
+            for (s, &sample) in self.points.iter().enumerate() {
+                let slot = store.slots[sample].expect("no row is missing");
+                block[s * b + j] = kept[slot * width + first].to_f64();
+            }
+        }
+        Some(block)
+    }
+
     /// The centred entries between the samples themselves, row by row: those of their rows, to the bit.
     fn block(&self) -> Result<Vec<f64>> {
         let (b, basis) = (self.points.len(), self.basis);
         let mut block = vec![0.0; b * b];
-        match self.store {
-            // Values of few features are made again before so many places in memory have been read.
-            Some(store) if self.missing.is_empty() && !makes_again(basis) => {
-                for (j, &column) in self.points.iter().enumerate() {
-                    let kept = store.blocks[column / store.block].lock().expect("no thread panics with a block");
-                    let (first, width) = (column % store.block, store.width(column / store.block));
-                    for (s, &sample) in self.points.iter().enumerate() {
-                        let slot = store.slots[sample].expect("no row is missing");
-                        block[s * b + j] = kept[slot * width + first].to_f64();
-                    }
-                }
-                return Ok(block);
-            }
-            _ => {}
-        }
         let (geometry, height) = (basis.geometry(), self.height);
         let mut tile = Buffer::<T>::zeroed(height * height);
         if let Some(among) = &self.among {
@@ -292,19 +303,15 @@ impl<'a, T: Element> BatchRows<'a, T> {
     /// Reads kept rows into a tile.
     fn read(&self, store: &RowStore<T>, block: &[T], geometry: Geometry, width: usize, tile: &mut [T]) {
         let lanes = geometry.lanes;
-        let row_of = |point: usize| store.slots[point].map(|slot| &block[slot * width..(slot + 1) * width]);
-        for (panel, entries) in tile.chunks_exact_mut(lanes * width).take(self.points.len().div_ceil(lanes)).enumerate()
-        {
-            let first = panel * lanes;
-            for (lane, &point) in self.points[first..].iter().take(lanes).enumerate() {
-                // Rows lie anywhere in memory: that of the next panel is on its way while this one is read.
-                if let Some(later) = self.points.get(first + lane + lanes).and_then(|&point| row_of(point)) {
-                    fetch(later);
-                }
-                if let Some(row) = row_of(point) {
-                    entries[lane..].iter_mut().step_by(lanes).zip(row).for_each(|(x, &entry)| *x = entry);
-                }
-            }
+        let row_of = |point: &usize| store.slots[*point].map(|slot| &block[slot * width..(slot + 1) * width]);
+        let of_panel = |panel: usize| -> PanelRows<'_, T> {
+            let points = self.points.iter().skip(panel * lanes).take(lanes);
+            let mut rows = PanelRows::default();
+            rows.iter_mut().zip(points).for_each(|(row, point)| *row = row_of(point));
+            rows
+        };
+        for (panel, entries) in tile.chunks_exact_mut(lanes * width).enumerate() {
+            lay_rows(self.basis.isa, &of_panel(panel), &of_panel(panel + 1), entries);
         }
     }
 

@@ -103,7 +103,8 @@ impl Schedule {
             GainRule::Annealed
             | GainRule::AnnealedMetaDescent
             | GainRule::EigenvalueStar
-            | GainRule::MetaDescentStar => eta0 * tau / (t + tau),
+            // A share of the gain: however large τ is, nothing overflows.
+            | GainRule::MetaDescentStar => eta0 * (tau / (t + tau)),
             // (22)
             GainRule::Eigenvalue | GainRule::MetaDescent => {
                 let norm = eigenvalues.iter().map(|lambda| lambda * lambda).sum::<f64>().sqrt();
@@ -128,6 +129,16 @@ mod tests {
         let mut out = [0.0; 2];
         schedule.gains(t, &[4.0, 3.0], &mut out);
         out
+    }
+
+    #[test]
+    fn a_tau_that_nothing_ends_is_no_annealing() {
+        let parameters = GainParameters { eta0: 2.0, tau: Some(1e308), mu: None };
+        let schedule =
+            Schedule { rule: GainRule::Annealed, refresh: Refresh::Pass, parameters, xi: 0.99, n_samples: 4 };
+        let mut gains = [0.0; 2];
+        schedule.gains(1000, &[4.0, 3.0], &mut gains);
+        assert!(gains.iter().all(|gain| (gain - 2.0).abs() < 1e-15), "{gains:?}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::engine::{Engine, TileEngine};
 use super::learner::HebbianLearner;
+use super::rows::makes_again;
 use super::run::ERROR_UP_TO;
 use super::settings::{KernelHebbianPca, RecordError, Start};
 use super::state::{CHUNK, most_pending};
@@ -173,7 +174,9 @@ impl KernelHebbianPca {
         let room = self.room(&prepared, points.into(), Beside::default())?;
         let mut plan = self.plan_of(&prepared, points.n_samples(), room.store_bytes, room.needed + room.store_bytes);
         plan.stored_share = room.store_bytes as f64 / room.whole as f64;
-        plan.expected_seconds = self.expected_seconds(prepared.speeds(), points.n_samples(), plan.stored_share);
+        let makes_again = makes_again(&prepared.kernel, points.n_features());
+        plan.expected_seconds =
+            self.expected_seconds(prepared.speeds(), points.n_samples(), plan.stored_share, makes_again);
         plan.reasons.extend(room.reason(self.common.gram, points.n_features()));
         plan.reasons.extend(self.reason_of_errors(points.n_samples()));
         if self.tunes() {
@@ -236,19 +239,21 @@ impl KernelHebbianPca {
         if self.rule.adapts() { 2 * self.n_components } else { self.n_components }
     }
 
-    /// Seconds that a fit will probably take.
-    fn expected_seconds(&self, speeds: &Speeds, n_samples: usize, stored_share: f64) -> f64 {
+    /// Seconds that a fit will probably take; `makes_again` says whether entries between the samples of a batch are computed even where
+    /// their rows are kept.
+    fn expected_seconds(&self, speeds: &Speeds, n_samples: usize, stored_share: f64, makes_again: bool) -> f64 {
         /// Values that are tried before one does not diverge, mostly.
         const TRIALS: f64 = 8.0;
         let n = n_samples as f64;
-        let entries = n * n / speeds.entries;
+        let (entries, among) = (n * n / speeds.entries, n * self.batch(n_samples) as f64 / speeds.entries);
         let followed = if self.follows() { 0.5 * self.batch(n_samples) as f64 } else { 0.0 };
         let products = n * n * (self.width() as f64 + followed) / speeds.multiply_adds;
         let trying = if self.tunes() { TRIALS * (trial_updates(n_samples) as f64 / n).min(1.0) } else { 0.0 };
         let (run, first) = (self.total_updates(n_samples) as f64 / n, 0.5 * entries);
         let passes = run + trying;
         // Rows that are kept are computed in the first pass.
-        let learning = entries * (passes.min(1.0) + (passes - 1.0).max(0.0) * (1.0 - stored_share)) + passes * products;
+        let computed = passes.min(1.0) + (passes - 1.0).max(0.0) * (1.0 - stored_share);
+        let learning = entries * computed + among * if makes_again { passes } else { computed } + passes * products;
         let error = 0.5 * (entries + n * n * self.n_components as f64 / speeds.multiply_adds);
         first + learning + self.expected_errors(n_samples) * error
     }
@@ -324,8 +329,10 @@ impl KernelHebbianPca {
         let width = (rows + 1).next_multiple_of(geometry.lanes) as u64;
         let batch = (geometry.padded(self.batch(n)) + geometry.unit) as u64;
         let block = block_size::<T>(n, isa) as u64;
-        // Coefficients and images, and a copy of both to come back to.
-        let state = 4 * 8 * n64 * width;
+        // Coefficients and images, and a copy of both to come back to; where a function may fail in the middle of a batch, one more of the
+        // images. And the diagonal.
+        let images = if matches!(prepared.kernel, Kernel::Custom(_)) { 3 } else { 2 };
+        let state = (2 + images) * 8 * n64 * width + 8 * n64;
         // The first product: vectors in the tiles' precision, sums, the centred copy and the result; coefficients as a matrix.
         let vectors = if goes_on { rows } else { self.n_components } as u64;
         let product = n64 * width * (size + 8 + 16) + 2 * 8 * n64 * vectors;
@@ -341,8 +348,8 @@ impl KernelHebbianPca {
     fn small_matrices(&self, n: usize, prepared: &Prepared) -> u64 {
         let (b, r, w) = (self.batch(n) as u64, self.n_components as u64, self.width() as u64);
         let followed = if self.follows() { 2 } else { 0 };
-        // Small products, and a copy to come back to.
-        let always = 2 * (w * r + followed * r * r);
+        // Small products, and two copies to come back to: those of before the run, and of before the batch.
+        let always = 3 * (w * r + followed * r * r);
         // The panel, a transposed copy of the products, `T` and `C`; then, on the way back through what was put off, a product of transforms
         // and the next, and the points that each thread has at hand.
         let panel = w * (w + (1 + followed) * b);
@@ -393,7 +400,7 @@ mod tests {
         let seconds = |record_error: RecordError| {
             let kernel = Kernel::gaussian(0.3).expect("positive");
             let settings = KernelHebbianPca::new(kernel).n_components(3).gain(GainRule::EigenvalueStar).eta0(0.05);
-            settings.passes(4).record_every(9).record_error(record_error).expected_seconds(&speeds, 90, 0.0)
+            settings.passes(4).record_every(9).record_error(record_error).expected_seconds(&speeds, 90, 0.0, true)
         };
         let (n, r) = (90.0, 3.0);
         let half = 0.5 * n * n * (1.0 / speeds.entries + r / speeds.multiply_adds);

@@ -261,6 +261,33 @@ impl State {
     }
 }
 
+/// What a batch changes before its end: to come back to where it began, if it does not get there.
+pub(super) struct Before {
+    small: Small,
+    images: Option<Buffer<f64>>,
+}
+
+impl Before {
+    /// For a batch that may fail at any point.
+    pub(super) fn with_images(state: &State) -> Self {
+        let mut images = Buffer::zeroed(state.images.len());
+        images.copy_from_slice(&state.images);
+        Self { images: Some(images), ..Self::without_images(state) }
+    }
+
+    /// For one that fails before it touches the images, but maybe after the refresh at the beginning of a pass.
+    pub(super) fn without_images(state: &State) -> Self {
+        Self { small: state.small.clone(), images: None }
+    }
+
+    pub(super) fn give_back(self, state: &mut State) {
+        state.small = self.small;
+        if let Some(images) = self.images {
+            state.images = images;
+        }
+    }
+}
+
 /// The entries of a matrix, row by row.
 pub(super) fn by_rows(matrix: MatRef<'_, f64>) -> Vec<f64> {
     matrix.row_iter().flat_map(|row| row.iter().copied().collect::<Vec<_>>()).collect()

@@ -1,7 +1,9 @@
 //! Batches give the iterates of one update at a time.
 
 use faer::Mat;
-use mercer::{Center, GramChoice, Kernel, MemoryBudget, Points, Precision};
+use mercer::hebbian::RecordError;
+use mercer::kernel::PairFunction;
+use mercer::{Center, GramChoice, Kernel, MemoryBudget, Points, Precision, Watch};
 use mercer_testkit::generate::{Random, gaussian_cloud};
 use mercer_testkit::reference::{HebbianReference, center};
 use mercer_testkit::{Format, Textbook};
@@ -86,19 +88,51 @@ fn batches_give_the_iterates_of_single_updates_on_a_given_matrix() {
     check(false, true);
 }
 
+/// Points whose kernel between samples is made again, read from kept rows because they have too many features, and read because a function gives it.
+fn kinds_of_kernel() -> [(&'static str, Points, Kernel); 3] {
+    let (points, _, kernel) = matrix();
+    let function = PairFunction::new("gaussian", |x: &[f64], y: &[f64]| {
+        (-0.2 * x.iter().zip(y).map(|(x, y)| (x - y) * (x - y)).sum::<f64>()).exp()
+    });
+    let wide = gaussian_cloud(N, 1025, 3).points(Format::F64);
+    [
+        ("few features", points.clone(), kernel),
+        ("many features", wide, Kernel::gaussian(1e-3).unwrap()),
+        ("a function", points, Kernel::custom(function)),
+    ]
+}
+
 #[test]
 fn kept_rows_give_the_same_bits_as_computed_ones() {
-    let (points, _, kernel) = matrix();
     let (a, order) = (start(), order());
-    for refresh in ["pass", "iteration"] {
-        let settings = settings(&reference("smd*", 1.0, refresh), kernel.clone(), R).batch_size(7);
-        let tiled = run(&settings.clone().gram(GramChoice::Tiled), &points, a.as_ref(), &order);
-        assert!(tiled.stored_share() == 0.0);
-        let stored = run(&settings.clone().gram(GramChoice::Stored), &points, a.as_ref(), &order);
-        assert!(stored.stored_share() >= 1.0);
-        assert!(stored.kernel_entries() < tiled.kernel_entries());
-        assert_eq!(tiled.coefficients(), stored.coefficients(), "{refresh}");
-        assert_eq!(tiled.images(), stored.images(), "{refresh}");
+    for (what, points, kernel) in kinds_of_kernel() {
+        for (refresh, batch) in [("pass", 7), ("pass", 50), ("iteration", 7)] {
+            let settings = settings(&reference("smd*", 1.0, refresh), kernel.clone(), R).batch_size(batch);
+            let tiled = run(&settings.clone().gram(GramChoice::Tiled), &points, a.as_ref(), &order);
+            assert!(tiled.stored_share() == 0.0);
+            let stored = run(&settings.clone().gram(GramChoice::Stored), &points, a.as_ref(), &order);
+            assert!(stored.stored_share() >= 1.0);
+            assert!(stored.kernel_entries() < tiled.kernel_entries());
+            assert_eq!(tiled.coefficients(), stored.coefficients(), "{what}, {refresh}, {batch}");
+            assert_eq!(tiled.images(), stored.images(), "{what}, {refresh}, {batch}");
+        }
+    }
+}
+
+#[test]
+fn entries_between_the_samples_of_a_batch_count_wherever_they_are_computed() {
+    let n = N as u64;
+    for (what, points, kernel) in kinds_of_kernel() {
+        for gram in [GramChoice::Tiled, GramChoice::Stored] {
+            let settings = settings(&reference("et*", 0.5, "pass"), kernel.clone(), R).batch_size(20).gram(gram);
+            let mut learner = settings.passes(1).record_error(RecordError::No).fit(&points).unwrap();
+            let before = learner.kernel_entries();
+            learner.partial_fit(None, 1, &Watch::new()).unwrap();
+            let rows = if gram == GramChoice::Tiled { n * n } else { 0 };
+            let are_read = gram == GramChoice::Stored && what != "few features";
+            let between = if are_read { 0 } else { 3 * 20 * 20 };
+            assert_eq!(learner.kernel_entries() - before, rows + between, "{what}, {gram}");
+        }
     }
 }
 
