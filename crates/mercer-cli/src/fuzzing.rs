@@ -1,9 +1,11 @@
 //! A way into the readers for fuzzers, which know no files and no flags. Not part of the command.
 
+mod checkpoint;
 mod learner;
 mod memory;
 mod model;
 
+pub use checkpoint::{points_of_checkpoints, read_checkpoint, use_checkpoint};
 pub use learner::{more_memory_of_a_learner, sealed_learner, use_learner};
 pub use memory::{Counting, within_memory};
 pub use model::{sealed_model, use_model};

@@ -3,11 +3,15 @@
 //! `MERCER_FUZZ_SECONDS=600 cargo test -p mercer-cli --release damaged_text` goes on for that long, and checks the memory that is in use:
 //! one test at a time, because others would be counted, too.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::*;
 
+mod checkpoint;
 mod learner;
 mod model;
 
@@ -32,6 +36,17 @@ fn seeds(name: &str) -> Vec<Vec<u8>> {
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort_unstable();
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+/// What tells one kind of model or checkpoint file from another: its entry, its format, its tensors, and how an autoencoder chooses signs.
+fn layout(bytes: &[u8]) -> BTreeSet<String> {
+    let length = usize::try_from(u64::from_le_bytes(*bytes.first_chunk().unwrap())).unwrap();
+    let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+    let (key, own) = header["__metadata__"].as_object().unwrap().iter().next().unwrap();
+    let own: Value = serde_json::from_str(own.as_str().unwrap()).unwrap();
+    let tensors = header.as_object().unwrap().keys().filter(|name| *name != "__metadata__").cloned();
+    let format = format!("{key} of format {}, sign {}", own["format_version"], own["sign"]);
+    tensors.chain([format]).collect()
 }
 
 fn damage(bytes: &mut Vec<u8>, numbers: &mut Numbers) {

@@ -7,10 +7,9 @@ use mercer::autoencoder::{AutoencoderKernelPca, Sign, SpanChoice};
 use mercer::data::Scaling;
 use mercer::nystrom::{Landmarks, Nystrom, NystromPca};
 use mercer::{AnyModel, Kernel, KernelPca, Points, SpectralClustering};
-use serde_json::Value;
 
 use super::super::model::{sealed_model, use_model};
-use super::{seeds, torment};
+use super::{layout, seeds, torment};
 
 #[test]
 fn damaged_models_are_read_or_refused() {
@@ -43,17 +42,6 @@ fn a_seal_is_the_one_that_is_checked() {
         let outcome = load(&path, &sealed_model(&altered).unwrap());
         assert!(outcome.is_ok(), "{:?}", outcome.err());
     }
-}
-
-/// What tells one kind of model file from another: its entry, its format, its tensors, and how an autoencoder chooses signs.
-fn layout(bytes: &[u8]) -> BTreeSet<String> {
-    let length = usize::try_from(u64::from_le_bytes(*bytes.first_chunk().unwrap())).unwrap();
-    let header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
-    let (key, own) = header["__metadata__"].as_object().unwrap().iter().next().unwrap();
-    let own: Value = serde_json::from_str(own.as_str().unwrap()).unwrap();
-    let tensors = header.as_object().unwrap().keys().filter(|name| *name != "__metadata__").cloned();
-    let format = format!("{key} of format {}, sign {}", own["format_version"], own["sign"]);
-    tensors.chain([format]).collect()
 }
 
 /// The bytes of a small model of every kind, in the format that is written now.
