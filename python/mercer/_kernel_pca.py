@@ -82,8 +82,8 @@ class KernelPCA(Files):
         Whether the model keeps a copy of ``X``. Without it a C-ordered array is not copied at all, and must not be changed
         while the model is in use.
     n_jobs : int, default=None
-        Threads; ``None`` and -1 are all processors. Results do not depend on it, but that more than four can take so much of a tight
-        ``memory_limit`` that less is left for the method.
+        Threads; ``None`` and -1 are all processors. Results do not depend on it, unless ``memory_limit`` is so tight that what threads
+        take decides the method.
     gram : {"auto", "tiled", "stored", "expansion", "nystrom"}, default="auto"
         How products with the kernel matrix are made: recomputed tile by tile, kept as far as the memory budget reaches (more than 1 GiB, or what does
         not all fit, in 16 bits where ``tolerance`` permits that, which ``record_["plan"]`` tells), or by an

@@ -49,8 +49,8 @@
 //!
 //! # Reproducible
 //!
-//! The same settings, points and seed give the same bits on any number of threads; on more than four, unless the memory
-//! budget is so tight that what they take decides how wide blocks are. The sign of a component is fixed: its
+//! The same settings, points and seed give the same bits on any number of threads, unless the memory budget is so
+//! tight that what they take decides how wide blocks are. The sign of a component is fixed: its
 //! coefficient of largest absolute value is positive.
 
 pub mod agreement;

@@ -332,7 +332,7 @@ fn a_share_that_memory_does_not_suffice_for_has_not_converged() {
             .threads(1)
             .memory(memory)
     };
-    let model = pca(MemoryBudget::Bytes(11 << 18)).fit(&data).unwrap();
+    let model = pca(MemoryBudget::Bytes(5 << 19)).fit(&data).unwrap();
     assert!(!model.converged() && explained(&model) < 0.5);
     assert!(model.residuals().iter().all(|&residual| residual <= model.record().tolerance));
     let warnings = &model.record().warnings;

@@ -121,7 +121,7 @@ fn a_share_that_does_not_fit_the_memory_budget_saves_a_model_and_exits_with_one(
     directory.write("points.csv", (0..1000).map(row).collect::<String>());
     let words = "fit points.csv --gamma 500 --variance 0.5 --gram tiled --solver krylov --tolerance 1e-4 --threads 1 \
                  -o points.mercer";
-    let outcome = directory.run(&format!("{words} --memory 2800KiB"));
+    let outcome = directory.run(&format!("{words} --memory 2500KiB"));
     assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
     let model = Model::load(&directory.path("points.mercer")).unwrap();
     let explained: f64 = model.explained_variance_ratio().iter().sum();

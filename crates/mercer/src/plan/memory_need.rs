@@ -94,14 +94,11 @@ pub(super) fn sample_size(task: &Task<'_>, sample: usize, vectors: usize) -> u64
     m * task.n_features as u64 * 3 * size + m * m * size + vectors
 }
 
-/// Memory is counted for as many threads at least. Widths that depended on their number would make results depend on it.
-const FEWEST_THREADS: usize = 4;
-
 /// A tile per thread, and the points of its rows and columns packed for it.
 fn scratch_size(task: &Task<'_>) -> u64 {
     let tile = tile_size(task) as u64;
     let size = task.precision.size() as u64;
-    task.threads.max(FEWEST_THREADS) as u64 * tile * size * (tile + 2 * task.n_features as u64)
+    task.threads as u64 * tile * size * (tile + 2 * task.n_features as u64)
 }
 
 /// Rows and columns of a tile.

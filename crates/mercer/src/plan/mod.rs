@@ -131,6 +131,16 @@ pub struct Plan {
     pub reasons: Vec<String>,
 }
 
+/// Memory is counted for as many threads at least, if it then suffices: widths of blocks and tiles that are kept would depend on how many there are otherwise, and
+/// so would results.
+const COUNTED_THREADS: usize = 4;
+
+impl Task<'_> {
+    fn with_more_threads(&self) -> Self {
+        Self { threads: self.threads.max(COUNTED_THREADS), ..self.clone() }
+    }
+}
+
 /// The smallest residual that single precision can tell: entries carry three roundings, and products of them with vectors add about
 /// as much again.
 pub(crate) const F32_FLOOR: f64 = 8.0 * f32::EPSILON as f64;
@@ -147,6 +157,16 @@ impl Plan {
 
     /// As [`for_fit`](Self::for_fit), for a matrix of which tiles are kept already, beside the memory of the task.
     pub(crate) fn beside_tiles(task: &Task<'_>, speeds: &Speeds, filled: Option<Kept>) -> Result<Self> {
+        match Self::counting(&task.with_more_threads(), task.threads, speeds, filled) {
+            Err(Error::OverBudget { .. }) if task.threads < COUNTED_THREADS => {
+                Self::counting(task, task.threads, speeds, filled)
+            }
+            found => found,
+        }
+    }
+
+    /// The plan of a task whose memory is counted for its threads, of which there are `threads`.
+    fn counting(task: &Task<'_>, threads: usize, speeds: &Speeds, filled: Option<Kept>) -> Result<Self> {
         let (n, k) = (task.n_samples, task.n_components);
         let mut reasons = Vec::new();
         let solver = choose_solver(task, &mut reasons);
@@ -181,7 +201,7 @@ impl Plan {
         };
         let start_sample = start_sample(task, solver, block, kept.share, task.budget - need.packed(), &mut reasons);
         let expected_passes = expected_passes(solver, k, block, start_sample, task.tolerance);
-        let speeds = if copy == PackedCopy::PerTile { &speeds.packing_per_tile(task) } else { speeds };
+        let speeds = if copy == PackedCopy::PerTile { &speeds.packing_per_tile(task, threads) } else { speeds };
         let expected_seconds = speeds.fit_seconds(task, block, expected_passes, kept, start_sample);
         Ok(Self {
             gram: gram.to_owned(),
@@ -347,7 +367,8 @@ pub(crate) fn may_keep_rounded(task: &Task<'_>) -> bool {
     if solver == SolverChoice::Dense || !wants_store(task, &mut reasons) {
         return false;
     }
-    match widest_fitting(task, solver, first_block(task, solver, true)) {
+    let widest = first_block(task, solver, true);
+    match widest_fitting(&task.with_more_threads(), solver, widest).or_else(|_| widest_fitting(task, solver, widest)) {
         Ok((_, _, need)) => rounding_pays(task, task.budget - need.total()),
         // Nothing fits, and the plan says so.
         Err(_) => false,

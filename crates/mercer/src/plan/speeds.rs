@@ -121,10 +121,10 @@ impl Speeds {
     }
 
     /// The same where the points of every tile are packed anew.
-    pub(super) fn packing_per_tile(&self, task: &Task<'_>) -> Self {
+    pub(super) fn packing_per_tile(&self, task: &Task<'_>, threads: usize) -> Self {
         // Two blocks of points are packed for a tile, each number at a typical speed.
         let numbers = 2.0 * task.n_features as f64 / memory_need::tile_size(task).max(1) as f64;
-        let seconds = numbers / (PACKED_NUMBERS * task.threads as f64);
+        let seconds = numbers / (PACKED_NUMBERS * threads as f64);
         Self { entries: 1.0 / (1.0 / self.entries + seconds), ..*self }
     }
 
