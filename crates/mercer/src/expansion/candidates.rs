@@ -6,7 +6,7 @@ use super::mixture::Mixture;
 use super::near::Near;
 use super::polynomial::Terms;
 use super::region::{Region, least_radius, radius};
-use super::series::{Order, ROUNDING};
+use super::series::{Order, rounding};
 use super::{COLUMNS_AT_ONCE, Features, Monomials, Targets, Wanted, costs};
 use crate::choices::ExpansionMethod;
 use crate::data::Points;
@@ -142,9 +142,17 @@ fn series(problem: &Problem<'_>) -> std::result::Result<Candidate, String> {
         format!("the points reach {bandwidths:.1} bandwidths or more from their centre, which takes too many terms")
     };
     let order = |radius: f64| {
-        let order = Order::for_radius(gamma, radius, wanted.tolerance - ROUNDING)?;
-        let terms = Monomials::count(d, order.terms - 1).filter(|&terms| fits(problem, terms))?;
-        Some((order, terms))
+        let mut left = wanted.tolerance - rounding(0);
+        // More terms round more, and what that leaves may take still more of them.
+        for _ in 0..4 {
+            let order = Order::for_radius(gamma, radius, left)?;
+            let terms = Monomials::count(d, order.terms - 1).filter(|&terms| fits(problem, terms))?;
+            if order.bound + rounding(terms) <= wanted.tolerance {
+                return Some((order, terms));
+            }
+            left = wanted.tolerance - rounding(terms);
+        }
+        None
     };
     // A few points show where there is no need to look at all.
     let least = least_radius(problem.points);
@@ -204,7 +212,8 @@ fn grid(problem: &Problem<'_>, context: &Context<'_>) -> Result<std::result::Res
             return no_room(needed, wanted.memory);
         }
         let width = longest * problem.kernel.parameter(Parameter::Gamma).unwrap_or(1.0).sqrt();
-        format!("the points extend over {width:.0} widths of the kernel, which takes too large a grid")
+        let tolerance = wanted.tolerance;
+        format!("over {width:.0} widths of the kernel, as far as the points extend, no grid that pays has an error of {tolerance:.0e}")
     }))
 }
 

@@ -177,7 +177,7 @@ fn build(
             let again = series::features(gamma, center.clone(), order.terms)?;
             let cover = Cover::Ball { center, radius };
             let fast = Fast { features: Some(again), ..fast(Box::new(features), cover) };
-            Choice::Fast(Box::new(fast), ExpansionMethod::Series, terms, order.bound + series::ROUNDING)
+            Choice::Fast(Box::new(fast), ExpansionMethod::Series, terms, order.bound + series::rounding(terms))
         }
         Candidate::Clusters(plan) => {
             let Some(clusters) = Clusters::new(&plan, points, context)? else {

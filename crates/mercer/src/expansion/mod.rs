@@ -26,6 +26,7 @@ mod near;
 mod polynomial;
 mod region;
 mod series;
+mod tiles;
 mod wanted;
 
 use faer::{Mat, MatMut, MatRef};
@@ -39,10 +40,13 @@ use self::features::Features;
 pub use self::monomials::Monomials;
 use self::region::Region;
 pub use self::series::TruncationBound;
+use self::tiles::Tiles;
+pub(crate) use self::tiles::TilesInstead;
 pub use self::wanted::{LEAST_TOLERANCE, Targets, Wanted};
+use self::wanted::{check_tolerance, largest_entry};
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::gram::{KernelGram, SymmetricOperator, diagonal, slab_product};
+use crate::gram::{SymmetricOperator, diagonal, slab_product};
 use crate::kernel::Kernel;
 use crate::scalar::Precision;
 use crate::watch::Context;
@@ -86,7 +90,7 @@ pub struct Expansion {
 
 enum Made {
     Fast { fast: Box<Fast>, sources: Places },
-    Tiles(Box<KernelGram<f64>>),
+    Tiles(Box<Tiles>),
 }
 
 /// Vectors brought to an expansion's terms: what new points are multiplied with.
@@ -179,25 +183,47 @@ impl Expansion {
     ///
     /// If the tolerance is out of its domain, the method does not know the kernel, a number is not finite, or the run was stopped.
     pub fn new(kernel: &Kernel, points: &Points, wanted: &Wanted<'_>, context: &Context<'_>) -> Result<Self> {
+        let instead = match Self::find(kernel, points, wanted, context)? {
+            Ok(expansion) => return Ok(expansion),
+            Err(instead) => instead,
+        };
+        let tiles = Tiles::new(kernel, points, wanted.memory, context)?;
+        let TilesInstead { warning, bound, scale } = instead;
+        Ok(Self {
+            kernel: kernel.clone(),
+            points: points.clone(),
+            made: Made::Tiles(Box::new(tiles)),
+            method: "tiled",
+            terms: 0,
+            bound,
+            scale,
+            warnings: vec![warning],
+        })
+    }
+
+    /// The same without tiles: what there is to say of them, where they are what is used.
+    pub(crate) fn find(
+        kernel: &Kernel,
+        points: &Points,
+        wanted: &Wanted<'_>,
+        context: &Context<'_>,
+    ) -> Result<std::result::Result<Self, TilesInstead>> {
         check_tolerance(wanted.tolerance)?;
         context.report_fraction(0.0);
         points.check_finite()?;
         let scale = largest_entry(kernel, points, wanted.targets)?;
-        let choice = choose::choose(kernel, points, wanted, context)?;
-        let (made, method, terms, bound, warnings) = match choice {
-            Choice::Fast(fast, method, terms, bound) => {
-                context.check()?;
-                let sources = fast.engine.place(points, context);
-                (Made::Fast { fast, sources }, method.name(), terms, bound, Vec::new())
-            }
+        let (fast, method, terms, bound) = match choose::choose(kernel, points, wanted, context)? {
+            Choice::Fast(fast, method, terms, bound) => (fast, method.name(), terms, bound),
             Choice::Tiles(reason) => {
-                let gram = context.threads.run(|| KernelGram::<f64>::new(points, kernel, None))?;
                 let bound = certificate::tile_rounding(kernel, points, wanted.targets);
                 let warning = format!("tiles are computed instead of an expansion: {reason}");
-                (Made::Tiles(Box::new(gram)), "tiled", 0, bound, vec![warning])
+                return Ok(Err(TilesInstead { warning, bound, scale }));
             }
         };
-        Ok(Self { kernel: kernel.clone(), points: points.clone(), made, method, terms, bound, scale, warnings })
+        context.check()?;
+        let made = Made::Fast { sources: fast.engine.place(points, context), fast };
+        let (kernel, points, warnings) = (kernel.clone(), points.clone(), Vec::new());
+        Ok(Ok(Self { kernel, points, made, method, terms, bound, scale, warnings }))
     }
 
     /// `polynomial`, `series`, `clusters` or `grid`; `tiled` where none of them pays.
@@ -234,7 +260,7 @@ impl Expansion {
     pub fn entries_computed(&self) -> u64 {
         match &self.made {
             Made::Fast { .. } => 0,
-            Made::Tiles(gram) => gram.entries_computed(),
+            Made::Tiles(tiles) => tiles.entries_computed(),
         }
     }
 
@@ -369,7 +395,7 @@ impl SymmetricOperator for Expansion {
 
     fn apply(&self, x: MatRef<'_, f64>, mut out: MatMut<'_, f64>, context: &Context<'_>) -> Result<()> {
         match &self.made {
-            Made::Tiles(gram) => gram.apply(x, out, context),
+            Made::Tiles(tiles) => tiles.apply(x, out, context),
             Made::Fast { fast, sources } => {
                 assert_eq!(x.nrows(), self.dim(), "the vectors must have as many rows as the operator");
                 // Few enough at a time that their grids stay small.
@@ -456,34 +482,6 @@ pub(crate) fn knows(kernel: &Kernel, n_features: usize) -> bool {
 
 /// Vectors that are brought to terms at a time.
 const COLUMNS_AT_ONCE: usize = 16;
-
-/// An error for tolerances that no expansion can promise.
-pub(crate) fn check_tolerance(tolerance: f64) -> Result<()> {
-    if !(tolerance > 0.0 && tolerance < 1.0) {
-        return Err(Error::invalid("tolerance", "between 0 and 1", tolerance));
-    }
-    if tolerance < LEAST_TOLERANCE {
-        let requirement = format!("at least {LEAST_TOLERANCE:e} for an expansion: less is below rounding");
-        return Err(Error::invalid("tolerance", requirement, tolerance));
-    }
-    Ok(())
-}
-
-/// What errors are relative to: the largest value that the kernel can take between these points.
-fn largest_entry(kernel: &Kernel, points: &Points, targets: Targets<'_>) -> Result<f64> {
-    if kernel.has_unit_range() {
-        return Ok(1.0);
-    }
-    let of = |points: &Points| -> Result<f64> {
-        Ok(polynomial::magnitudes(kernel, points)?.into_iter().fold(0.0_f64, f64::max))
-    };
-    let own = of(points)?;
-    let scale = match targets {
-        Targets::Known(queries) => (own * of(queries)?).sqrt().max(own),
-        Targets::Sources | Targets::Any => own,
-    };
-    Ok(if scale > 0.0 { scale } else { 1.0 })
-}
 
 #[cfg(test)]
 mod tests;

@@ -47,8 +47,10 @@ pub enum TruncationBound {
     Optimal,
 }
 
-/// What rounding adds to the error of an entry, whose bound is attained.
-pub(super) const ROUNDING: f64 = 64.0 * f64::EPSILON;
+/// What rounding adds to the error of an entry, whose bound is attained, in a series of so many features: the sum over them is taken pairwise in vectors.
+pub(super) fn rounding(features: usize) -> f64 {
+    f64::EPSILON * (64.0 + (features as f64).sqrt())
+}
 /// More terms than this are never asked for.
 const MAX_ORDER: usize = 2000;
 /// Nor are points farther from a centre, in bandwidths: `e^{-r²/2}`, which their features begin with, is no number of full precision beyond 37.
@@ -64,7 +66,7 @@ impl TruncationBound {
         }
     }
 
-    /// The fewest terms with which `factor` times the bound is at most `tolerance`; `None` if a thousand are not enough.
+    /// The fewest terms with which `factor` times the bound is at most `tolerance`; `None` if 1999 are not enough.
     ///
     /// `factor` is the sum of the absolute values of the vector that is multiplied.
     pub fn terms(self, ratio: f64, factor: f64, tolerance: f64) -> Option<usize> {

@@ -1,7 +1,10 @@
 //! What an expansion is asked for.
 
+use super::polynomial;
 use crate::choices::ExpansionMethod;
 use crate::data::Points;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
 
 /// Tolerances below this are below what double precision can promise.
 ///
@@ -85,4 +88,32 @@ pub enum Targets<'a> {
     Known(&'a Points),
     /// Any; those far out are computed directly.
     Any,
+}
+
+/// An error for tolerances that no expansion can promise.
+pub(super) fn check_tolerance(tolerance: f64) -> Result<()> {
+    if !(tolerance > 0.0 && tolerance < 1.0) {
+        return Err(Error::invalid("tolerance", "between 0 and 1", tolerance));
+    }
+    if tolerance < LEAST_TOLERANCE {
+        let requirement = format!("at least {LEAST_TOLERANCE:e} for an expansion: less is below rounding");
+        return Err(Error::invalid("tolerance", requirement, tolerance));
+    }
+    Ok(())
+}
+
+/// What errors are relative to: the largest value that the kernel can take between these points.
+pub(super) fn largest_entry(kernel: &Kernel, points: &Points, targets: Targets<'_>) -> Result<f64> {
+    if kernel.has_unit_range() {
+        return Ok(1.0);
+    }
+    let of = |points: &Points| -> Result<f64> {
+        Ok(polynomial::magnitudes(kernel, points)?.into_iter().fold(0.0_f64, f64::max))
+    };
+    let own = of(points)?;
+    let scale = match targets {
+        Targets::Known(queries) => (own * of(queries)?).sqrt().max(own),
+        Targets::Sources | Targets::Any => own,
+    };
+    Ok(if scale > 0.0 { scale } else { 1.0 })
 }

@@ -3,6 +3,7 @@
 use faer::Mat;
 
 use super::pool::{Pool, pool_size};
+use super::probed::Left;
 use super::room;
 use super::settings::{Landmarks, Nystrom};
 use super::{kmeans, leverage, rpcholesky};
@@ -20,6 +21,8 @@ pub(super) struct Chosen {
     pub(super) rows: Option<Vec<usize>>,
     /// Kernel entries that choosing them took.
     pub(super) entries: u64,
+    /// What they leave of the rows that they were chosen from, if that was looked at.
+    pub(super) left: Option<Left>,
 }
 
 /// The landmarks that the settings ask for, among these points.
@@ -38,6 +41,7 @@ pub(super) fn landmarks(
     let rows_of = |pool: &Pool, places: Vec<usize>| -> (Vec<usize>, u64) {
         (places.into_iter().map(|place| pool.rows[place]).collect(), pool.computed())
     };
+    let mut left = None;
     let (rows, entries) = match &settings.landmarks {
         Landmarks::Given(landmarks) => return given(landmarks, points, kernel, precision, context),
         Landmarks::KMeans => {
@@ -48,7 +52,12 @@ pub(super) fn landmarks(
                     reason: "centres of clusters are no rows of its matrix",
                 });
             }
-            return Ok(Chosen { points: kmeans::choose(&pool()?, m, seed, context)?, rows: None, entries: 0 });
+            return Ok(Chosen {
+                points: kmeans::choose(&pool()?, m, seed, context)?,
+                rows: None,
+                entries: 0,
+                left: None,
+            });
         }
         Landmarks::Rows(rows) => {
             check_rows(rows, n)?;
@@ -57,7 +66,8 @@ pub(super) fn landmarks(
         Landmarks::Uniform => (sample_rows(n, m, seed), 0),
         Landmarks::RpCholesky => {
             let pool = pool()?;
-            let places = rpcholesky::choose(&pool, m, seed, context)?;
+            let (places, of_pool) = rpcholesky::choose(&pool, m, seed, context)?;
+            left = Some(Left { rows: pool.rows.clone(), left: of_pool });
             rows_of(&pool, places)
         }
         Landmarks::Leverage => {
@@ -66,7 +76,7 @@ pub(super) fn landmarks(
             rows_of(&pool, places)
         }
     };
-    Ok(Chosen { points: points.select(&rows), rows: Some(rows), entries })
+    Ok(Chosen { points: points.select(&rows), rows: Some(rows), entries, left })
 }
 
 fn given(
@@ -84,7 +94,7 @@ fn given(
         });
     }
     check_against(landmarks, points, kernel, precision, context)?;
-    Ok(Chosen { points: landmarks.clone(), rows: None, entries: 0 })
+    Ok(Chosen { points: landmarks.clone(), rows: None, entries: 0, left: None })
 }
 
 /// Refuses rows that there are not.

@@ -79,7 +79,7 @@ pub(super) fn new(
         }
     };
     let (normalization, rank) = context.run_unless_stopped(move || inverse_root(square.as_ref(), precision))??;
-    let Chosen { points: landmarks, rows, entries: chosen_entries } = chosen;
+    let Chosen { points: landmarks, rows, entries: chosen_entries, .. } = chosen;
     let n_features = points.n_features();
     Ok(FeatureMap { kernel, landmarks, rows, normalization, rank, precision, n_features, warnings, chosen_entries })
 }

@@ -18,7 +18,7 @@
 //!
 //! `K − K̂` is positive semi-definite, so its trace, `Σ k(x, x) − ‖F‖²`, is the sum of all its eigenvalues and bounds its norm. It is
 //! known exactly, for the price of the diagonal. Residuals of the components against the *exact* matrix are measured on
-//! a random sample of its rows, which are computed.
+//! a random sample of its rows, which are computed: those that landmarks leave the most of have the best chance to be among them.
 //!
 //! | landmarks | cost beyond the above | |
 //! |---|---|---|
@@ -59,6 +59,7 @@ mod pages;
 mod pca;
 mod plan;
 mod pool;
+mod probed;
 mod random;
 mod residuals;
 mod room;

@@ -35,9 +35,10 @@ impl NystromPca {
     ) -> RunRecord {
         let (n, m, r) = (task.n, task.chosen.points.n_samples(), factor.rank());
         let (settings, name) = (&self.nystrom, self.nystrom.landmarks.name());
-        let middle = center.map_or(0.0, |center| n as f64 * center.iter().map(|x| x * x).sum::<f64>());
-        let total = sums.trace - middle;
         let missing = sums.trace - sums.explained;
+        // Of a kernel that has no negative eigenvalues it is less than nothing only by rounding.
+        let beyond = if task.kernel.is_positive_definite() { missing.max(0.0) } else { missing };
+        let total = sums.varied + beyond;
         let tolerance = self.accuracy.unwrap_or(1.0);
         let converged = outcome.residuals.iter().all(|&residual| residual <= tolerance);
         let warnings = self.warnings(task, r, &outcome, (!converged).then_some(tolerance));
@@ -60,7 +61,10 @@ impl NystromPca {
             converged,
             passes: 1,
             products: 0,
-            kernel_entries: task.chosen.entries + (m * m) as u64 + n as u64 * (r + sums.probe.len()) as u64,
+            kernel_entries: task.chosen.entries
+                + task.probed.entries
+                + (m * m) as u64
+                + n as u64 * (r + sums.probe.len()) as u64,
             resumed_after_passes: None,
             seconds: task.seconds.clone(),
             peak_memory_bytes: memory::peak(),

@@ -11,12 +11,13 @@ use super::factor::{Factor, SPLIT};
 use super::limits::Kept;
 use super::outcome::Outcomes;
 use super::pool::pool_size;
-use super::residuals::{Probe, sampled_rows};
+use super::probed::{Choice, Probed};
+use super::residuals::Probe;
 use super::settings::{Landmarks, Nystrom};
 use super::steady::{self, Made, Steady, both};
 use super::sums::Sums;
 use crate::choices::{Center, MemoryBudget};
-use crate::data::{Points, Scaling, sample_rows};
+use crate::data::{Points, Scaling};
 use crate::eigen::{BlockKrylov, EigenSolver, Order, Outcome, Request, small_eigen};
 use crate::error::{Error, Result};
 use crate::gram::{Centering, Cross, Element, SymmetricOperator, square_matrix};
@@ -79,8 +80,8 @@ pub(super) struct Task<'a> {
     pub(super) kernel: &'a Kernel,
     pub(super) chosen: Chosen,
     pub(super) precision: Precision,
-    /// A uniform sample of the rows, at which residuals are measured.
-    probed: Points,
+    /// A sample of the rows, at which residuals are measured.
+    pub(super) probed: Probed,
     pub(super) n: usize,
     /// Whether all rows are known to be finite and of one width.
     is_checked: bool,
@@ -173,9 +174,10 @@ impl NystromPca {
             let points = &self.as_taken(points);
             let (kernel, warnings) = self.kernel_for(points, &context)?;
             let precision = self.nystrom.precision_of(points);
-            let chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
+            let mut chosen = choose::landmarks(&self.nystrom, points, &kernel, precision, &context)?;
+            let n = points.n_samples();
+            let probed = self.probing(&kernel, precision, n).of(points, &mut chosen, &context)?;
             let seconds = BTreeMap::from([("choosing".to_owned(), whole.seconds())]);
-            let (n, probed) = (points.n_samples(), self.probed(points, &chosen));
             let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: true, seconds, warnings };
             self.learn(task, &mut points.clone(), whole, &context)
         })
@@ -205,10 +207,10 @@ impl NystromPca {
         let told = self.kernel_for(&pool, &context).map_err(|error| among_all(error, &pool, source, n));
         let (kernel, warnings) = told?;
         let precision = self.nystrom.precision_of(&pool);
-        let chosen = choose::landmarks(&self.beside(&pool), &pool, &kernel, precision, &context)
+        let mut chosen = choose::landmarks(&self.beside(&pool), &pool, &kernel, precision, &context)
             .map_err(|error| among_all(error, &pool, source, n))?;
+        let probed = self.probing(&kernel, precision, n).of(&pool, &mut chosen, &context)?;
         let seconds = BTreeMap::from([("choosing".to_owned(), whole.seconds())]);
-        let probed = self.probed(&pool, &chosen);
         let task = Task { kernel: &kernel, chosen, precision, probed, n, is_checked: false, seconds, warnings };
         self.learn(task, source, whole, &context)
     }
@@ -229,10 +231,10 @@ impl NystromPca {
         self.nystrom.clone().memory(MemoryBudget::Bytes(left))
     }
 
-    /// Rows that residuals are measured on.
-    fn probed(&self, points: &Points, chosen: &Chosen) -> Points {
-        let count = sampled_rows(chosen.points.n_samples());
-        points.select(&sample_rows(points.n_samples(), count, self.nystrom.seed.wrapping_add(4)))
+    /// How the rows that residuals are measured on are chosen, for a fit of `n` rows.
+    fn probing<'a>(&self, kernel: &'a Kernel, precision: Precision, n: usize) -> Choice<'a> {
+        let (seed, is_decisive) = (self.nystrom.seed.wrapping_add(4), self.accuracy.is_some());
+        Choice { kernel, precision, seed, is_decisive, n }
     }
 
     pub(super) fn check(&self, n: usize) -> Result<()> {
@@ -278,7 +280,7 @@ impl NystromPca {
 
     /// Why rows do not vary over the landmarks: they do not at all, or these have been given and are blind to it.
     fn no_variance(&self, task: &Task<'_>) -> Error {
-        let (rows, n_samples) = (&task.probed, task.n);
+        let (rows, n_samples) = (&task.probed.points, task.n);
         let differ = (1..rows.n_samples()).any(|row| rows.row(row) != rows.row(0));
         if differ && self.nystrom.is_given() {
             return Error::BlindLandmarks { n_landmarks: task.chosen.points.n_samples(), n_samples };
@@ -291,7 +293,7 @@ impl NystromPca {
         let square = square_matrix(task.kernel, &task.chosen.points, context)?;
         let landmarks = (task.kernel, &task.chosen.points);
         let Steady { factor, shift, made } =
-            steady::factorise::<T>(square, landmarks, &task.probed, task.precision, context)?;
+            steady::factorise::<T>(square, landmarks, &task.probed.points, task.precision, context)?;
         refuse_negative_pivot(task, &factor, context)?;
         let Some(made) = made else { return Err(self.no_variance(task)) };
         Ok(Ready { factor, shift, made })
@@ -309,7 +311,8 @@ impl NystromPca {
         let Ready { factor, shift, made } = ready.map_err(|error| told_of_rows::<T>(error, &task, source, &context))?;
         let Made { landmarks: basis, cross, lower, values } = made;
         let n = task.n;
-        let mut sums = Sums::new(task.kernel, &cross, lower, Probe::new(values), Kept::new(n, factor.rank()));
+        let probe = Probe::new(values, task.probed.weights.clone());
+        let mut sums = Sums::new(task.kernel, &cross, lower, probe, Kept::new(n, factor.rank()));
         add_all(&mut sums, &task, source, &context)?;
         let mean = sums.mean();
         let center = (self.center == Center::Yes).then_some(mean.as_slice());
@@ -321,7 +324,8 @@ impl NystromPca {
         let found = values.len();
         values.truncate(kept);
         vectors = vectors.subcols(0, kept).to_owned();
-        let residuals = sums.probe.residuals((&values, vectors.as_ref()), center, &factor, n, &context);
+        let offset = sums.offset(center);
+        let residuals = sums.probe.residuals((&values, vectors.as_ref()), (self.center, &offset), &factor, &context);
         if !residuals.iter().all(|residual| residual.is_finite()) {
             return Err(sums.overflow());
         }
@@ -379,7 +383,7 @@ fn told_of_rows<T: Element>(error: Error, task: &Task<'_>, source: &mut dyn RowB
     if !matches!(error, Error::TooLarge { .. }) {
         return error;
     }
-    let Ok(some) = both(&task.chosen.points, &task.probed) else { return error };
+    let Ok(some) = both(&task.chosen.points, &task.probed.points) else { return error };
     match context.threads.run(|| Cross::<T>::new(&some, task.kernel)) {
         Err(largest) => among_all(largest, &some, source, task.n),
         Ok(_) => error,

@@ -11,6 +11,7 @@ use super::blocks::RowBlocks;
 use super::choose;
 use super::pca::{KERNEL_PCA, NystromPca, refuse_precomputed};
 use super::pool::pool_size;
+use super::probed::looked_at;
 use super::residuals::sampled_rows;
 use super::room::{self, RowSize};
 use super::settings::Landmarks;
@@ -393,6 +394,14 @@ impl NystromPca {
             Landmarks::RpCholesky | Landmarks::Leverage => (pool * order, pool * order * order),
             Landmarks::KMeans => (0.0, ROUNDS * pool * order * known.d as f64),
         };
+        // What landmarks leave of rows is known where they were chosen by it.
+        let looked_at = match self.nystrom.landmarks {
+            Landmarks::RpCholesky => 0.0,
+            _ if probed >= rows => 0.0,
+            _ => looked_at(m, self.accuracy.is_some()) as f64,
+        };
+        let (chosen_entries, chosen_products) =
+            (chosen_entries + pool * looked_at, chosen_products + pool * looked_at * looked_at);
         let entries = rows * (order + probed) + order * order + chosen_entries;
         // A triangular solve and half of a symmetric product for every row, and its products with the rows that residuals are measured on.
         let products = rows * order * (order + probed) + chosen_products;

@@ -34,15 +34,16 @@ const PATIENCE: usize = 4;
 /// What is left is rounding when it is below this many units of rounding of the whole.
 const ROUNDING: f64 = 16.0;
 
-/// Places in the pool of `m` landmarks; if the rows have fewer dimensions than that in feature space, the others are drawn uniformly.
-pub(super) fn choose(pool: &Pool, m: usize, seed: u64, context: &Context<'_>) -> Result<Vec<usize>> {
+/// Places in the pool of `m` landmarks, and what they leave of every row of it; if the rows have fewer dimensions than that in feature space, the
+/// others are drawn uniformly.
+pub(super) fn choose(pool: &Pool, m: usize, seed: u64, context: &Context<'_>) -> Result<(Vec<usize>, Vec<f64>)> {
     match pool.precision {
         Precision::F32 => choose_in::<f32>(pool, m, seed, context),
         Precision::F64 => choose_in::<f64>(pool, m, seed, context),
     }
 }
 
-fn choose_in<T: Element>(pool: &Pool, m: usize, seed: u64, context: &Context<'_>) -> Result<Vec<usize>> {
+fn choose_in<T: Element>(pool: &Pool, m: usize, seed: u64, context: &Context<'_>) -> Result<(Vec<usize>, Vec<f64>)> {
     let n = pool.len();
     let mut random = Random::new(seed);
     let mut left: Vec<f64> = pool.diagonal()?.into_iter().map(|value| value.max(0.0)).collect();
@@ -94,7 +95,7 @@ fn choose_in<T: Element>(pool: &Pool, m: usize, seed: u64, context: &Context<'_>
         factor.as_mut().subcols_mut(k, taken.len()).copy_from(&columns);
         chosen.extend(taken);
     }
-    Ok(fill_up(chosen, n, m, &mut random))
+    Ok((fill_up(chosen, n, m, &mut random), left))
 }
 
 /// Which of the different rows of a block are taken, at most `most`, in the order they were drawn.
@@ -145,7 +146,7 @@ mod tests {
         let runs = 6000;
         let mut counts = [[0_u32; 5]; 5];
         for seed in 0..runs {
-            let chosen = choose(&pool, 2, seed, &context).expect("finite");
+            let (chosen, _) = choose(&pool, 2, seed, &context).expect("finite");
             counts[chosen[0]][chosen[1]] += 1;
         }
         for (i, row) in counts.iter().enumerate() {
@@ -167,7 +168,8 @@ mod tests {
         let (threads, watch) = (Threads::new(1).expect("a thread"), Watch::new());
         let context = Context::new(&threads, &watch, Phase::Starting);
         let pool = Pool::new(&points, &Kernel::linear(), Precision::F64, 20, 0, &context).expect("twenty points");
-        let mut chosen = choose(&pool, 7, 1, &context).expect("finite");
+        let (mut chosen, left) = choose(&pool, 7, 1, &context).expect("finite");
+        assert!(left.iter().all(|&left| left < 1e-9), "two landmarks know all of every row: {left:?}");
         chosen.sort_unstable();
         chosen.dedup();
         assert_eq!(chosen.len(), 7);

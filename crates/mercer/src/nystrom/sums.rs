@@ -1,8 +1,14 @@
 //! Sums over rows: what an eigenproblem of the landmarks' order is made of.
+//!
+//! # Numerics
+//!
+//! Products of features are summed up block by block in their own precision, whose rounding would be that of the features' lengths: where points are
+//! much alike, more than their variance. So features are taken from a fixed point, the mean of the first block's, which their products are small about if points
+//! are alike; what that changes is put right in double precision, and centring changes nothing of it.
 
 use faer::linalg::matmul::matmul;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Accum, MatRef, Par};
+use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
 use super::choose::overflows;
@@ -36,7 +42,9 @@ pub(super) struct Sums<'a, T> {
     values: Pages<T>,
     /// Their products, a strip of columns each, from the diagonal down.
     products: Vec<Pages<T>>,
-    /// `Σ f fᵀ`, the lower triangle.
+    /// The point `c` that features are taken from, in their precision; none yet before the first row.
+    reference: Vec<f64>,
+    /// `Σ (f − c)(f − c)ᵀ`, the lower triangle.
     scatter: Pages<f64>,
     /// `Σ f`.
     pub(super) total: Vec<f64>,
@@ -44,6 +52,8 @@ pub(super) struct Sums<'a, T> {
     pub(super) trace: f64,
     /// `Σ ‖f‖²`, the trace of what the landmarks explain, once [all rows are added](Self::close).
     pub(super) explained: f64,
+    /// The same about the centre, once there are [second moments](Self::second_moments).
+    pub(super) varied: f64,
     /// The row that has the largest of these by modulus, and it.
     largest: (usize, f64),
     pub(super) n: usize,
@@ -69,10 +79,12 @@ impl<'a, T: Element> Sums<'a, T> {
             lower,
             values: Pages::zeros(cross.len(), ROWS),
             products: strips.collect(),
+            reference: Vec::new(),
             scatter: Pages::zeros(r, r),
             total: vec![0.0; r],
             trace: 0.0,
             explained: 0.0,
+            varied: 0.0,
             largest: (0, 0.0),
             n: 0,
             probe,
@@ -99,7 +111,7 @@ impl<'a, T: Element> Sums<'a, T> {
         let r = lower.nrows();
         let (mut features, sampled) = values.split_at_row_mut(r);
         let slots = self.kept.slots(first, &diagonal, SOLVED);
-        let totals: Vec<Vec<f64>> = context.threads.run(|| {
+        let totals = context.threads.run(|| {
             let chunks = features.as_mut().par_col_chunks_mut(SOLVED).zip(slots);
             let totals = chunks.map(|(mut columns, slots)| {
                 solve_lower_triangular_in_place(lower, columns.as_mut(), Par::Seq);
@@ -111,7 +123,12 @@ impl<'a, T: Element> Sums<'a, T> {
                 }
                 total
             });
-            let totals = totals.collect();
+            let totals: Vec<Vec<f64>> = totals.collect();
+            if self.reference.is_empty() {
+                self.reference = mean_of::<T>(&totals, count);
+            }
+            let reference = &self.reference;
+            features.as_mut().par_col_chunks_mut(SOLVED).for_each(|columns| subtract(columns, reference));
             let features = features.as_ref();
             let wide = strip(r);
             let strips = self.scatter.as_mut().par_col_chunks_mut(wide).zip(self.products.par_iter_mut());
@@ -163,19 +180,47 @@ impl<'a, T: Element> Sums<'a, T> {
     /// Takes note of what the landmarks explain of all rows, and refuses sums that have overflowed.
     pub(super) fn close(&mut self) -> Result<()> {
         let scatter = self.scatter.as_ref();
-        self.explained = (0..scatter.ncols()).map(|j| scatter[(j, j)]).sum();
+        let about: f64 = (0..scatter.ncols()).map(|j| scatter[(j, j)]).sum();
+        // `‖f‖² = ‖f − c‖² + c·(2 f − c)`.
+        let rest = self.reference.iter().zip(&self.total).map(|(c, total)| c * (2.0 * total - self.n as f64 * c));
+        self.explained = about + rest.sum::<f64>();
         if self.explained.is_finite() { Ok(()) } else { Err(self.overflow()) }
     }
 
-    /// `Σ (f − c)(f − c)ᵀ` for a centre `c` that is their mean, or `Σ f fᵀ` for none, in the place of the sums that it is made from.
+    /// The centre of the features, their mean or zero, less the point that they are taken from.
+    pub(super) fn offset(&self, center: Option<&[f64]>) -> Vec<f64> {
+        self.reference.iter().enumerate().map(|(i, c)| center.map_or(0.0, |center| center[i]) - c).collect()
+    }
+
+    /// `Σ (f − f̄)(f − f̄)ᵀ` for a centre that is their mean `f̄`, or `Σ f fᵀ` for none, in the place of the sums that it is made from.
     pub(super) fn second_moments(&mut self, center: Option<&[f64]>) -> MatRef<'_, f64> {
-        let n = self.n as f64;
+        let (n, reference) = (self.n as f64, &self.reference);
+        let mean: Vec<f64> = self.total.iter().zip(reference).map(|(total, c)| total / n - c).collect();
         let mut moments = self.scatter.as_mut();
         each_below(moments.nrows(), |i, j| {
-            let moment = moments[(i, j)] - center.map_or(0.0, |center| n * center[i] * center[j]);
+            let change = match center {
+                Some(_) => -mean[i] * mean[j],
+                None => mean[i] * reference[j] + reference[i] * mean[j] + reference[i] * reference[j],
+            };
+            let moment = moments[(i, j)] + n * change;
             (moments[(i, j)], moments[(j, i)]) = (moment, moment);
         });
+        self.varied = (0..self.reference.len()).map(|j| moments[(j, j)]).sum();
         self.scatter.as_ref()
+    }
+}
+
+/// The mean of `count` features with these sums, in their precision.
+fn mean_of<T: Element>(totals: &[Vec<f64>], count: usize) -> Vec<f64> {
+    let rank = totals.first().map_or(0, Vec::len);
+    let mean = |i: usize| totals.iter().map(|total| total[i]).sum::<f64>() / count as f64;
+    (0..rank).map(|i| T::from_f64(mean(i)).to_f64()).collect()
+}
+
+/// Takes features, one row per column, from a point.
+fn subtract<T: Element>(mut features: MatMut<'_, T>, point: &[f64]) {
+    for column in features.as_mut().col_iter_mut() {
+        column.iter_mut().zip(point).for_each(|(x, c)| *x = T::from_f64(x.to_f64() - c));
     }
 }
 

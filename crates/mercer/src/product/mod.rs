@@ -167,8 +167,8 @@ impl KernelProduct {
         self.check(points, vectors, queries)?;
         let threads = self.threads.map_or_else(Threads::all, Threads::new)?;
         let context = Context::new(&threads, watch, Phase::Multiplying);
-        let (columns, asked) = (vectors.ncols(), self.gram == GramChoice::Expansion);
-        if asked || self.is_worth_expanding(points, columns, queries, &context)? {
+        let asked = self.gram == GramChoice::Expansion;
+        if asked || self.is_worth_expanding(points, vectors, queries, &context)? {
             return self.multiply_expanded(points, vectors, queries, &context);
         }
         let data = points.precision();
@@ -247,18 +247,11 @@ impl KernelProduct {
         context: &Context<'_>,
     ) -> Result<(Mat<f64>, ProductRecord)> {
         let stopwatch = Stopwatch::start();
-        let mut vectors = vectors.to_owned();
-        if self.center == Center::Yes {
-            subtract_column_means(&mut vectors);
-        }
-        let budget = self.memory.bytes();
-        let made = match (precision, queries) {
-            (Precision::F32, None) => self.square::<f32>(points, vectors.as_ref(), budget, context)?,
-            (Precision::F64, None) => self.square::<f64>(points, vectors.as_ref(), budget, context)?,
-            (_, Some(queries)) => self.slab(precision, points, vectors.as_ref(), queries, context)?,
-        };
+        let centered = self.centered(vectors);
+        let vectors = centered.as_ref().map_or(vectors, Mat::as_ref);
+        let made = self.tiles(precision, points, vectors, queries, context)?;
         let mut seconds = stopwatch.seconds();
-        let measured = self.measure(&made.product, points, vectors.as_ref(), queries, context)?;
+        let measured = self.measure(&made.product, points, vectors, queries, context)?;
         let stopwatch = Stopwatch::start();
         let mut entries = made.entries;
         let mut product = made.product;
@@ -266,7 +259,9 @@ impl KernelProduct {
             (Center::No, _) => {}
             (Center::Yes, None) => subtract_column_means(&mut product),
             (Center::Yes, Some(_)) => {
-                entries += self.subtract_offsets(precision, points, vectors.as_ref(), &mut product, budget, context)?;
+                let (means, of_means) = self.offsets(precision, points, vectors, context)?;
+                subtract(&mut product, &means);
+                entries += of_means;
             }
         }
         seconds += stopwatch.seconds();
@@ -287,25 +282,41 @@ impl KernelProduct {
             checked_rows,
             kernel_entries: entries,
             seconds,
-            memory_budget_bytes: budget,
+            memory_budget_bytes: self.memory.bytes(),
             threads: context.threads.count(),
             warnings: Vec::new(),
         };
         Ok((product, record))
     }
 
-    /// The kernel matrix of the points times the vectors, some columns at a time.
-    fn square<T: Element>(
+    /// The kernel matrix times the vectors, which are centred if they are to be.
+    fn tiles(
         &self,
+        precision: Precision,
         points: &Points,
         vectors: MatRef<'_, f64>,
-        budget: u64,
+        queries: Option<&Points>,
         context: &Context<'_>,
     ) -> Result<Made> {
-        let (n, b) = (points.n_samples(), vectors.ncols());
+        match (precision, queries) {
+            (Precision::F32, None) => self.square::<f32>(points, vectors, context),
+            (Precision::F64, None) => self.square::<f64>(points, vectors, context),
+            (_, Some(queries)) => self.slab(precision, points, vectors, queries, context),
+        }
+    }
+
+    /// Bytes of the vectors after centring, which are no others without it.
+    fn centered_bytes(&self, n: usize, b: usize) -> usize {
+        if self.center == Center::Yes { 8 * n * b } else { 0 }
+    }
+
+    /// The kernel matrix of the points times the vectors, some columns at a time.
+    fn square<T: Element>(&self, points: &Points, vectors: MatRef<'_, f64>, context: &Context<'_>) -> Result<Made> {
+        let (n, b, budget) = (points.n_samples(), vectors.ncols(), self.memory.bytes());
         let matrix = (n as u64).pow(2) * size_of::<T>() as u64;
-        // Packed points; per column: the vector in the tiles' precision, its sums, its result and its place in the answer.
-        let fixed = (n * (points.n_features() + 1) * size_of::<T>() + 8 * n * b) as u64;
+        // Packed points and the answer; per column: the vector in the tiles' precision, its sums, its result and its place in the answer.
+        let packed = n * (points.n_features() + 1) * size_of::<T>();
+        let fixed = (packed + 8 * n * b + self.centered_bytes(n, b)) as u64;
         let per_column = (n * (size_of::<T>() + 24)) as u64;
         let columns = (budget.saturating_sub(fixed) / per_column.max(1)).min(COLUMNS as u64) as usize;
         if columns == 0 {
@@ -349,7 +360,8 @@ impl KernelProduct {
         let (n, b, q) = (points.n_samples() as u64, vectors.ncols() as u64, queries.n_samples() as u64);
         let size = precision.size() as u64;
         // Packed points and vectors, the result, and as many packed queries as are worked on at once.
-        let needed = n * (points.n_features() as u64 + 1 + b) * size
+        let needed = self.centered_bytes(points.n_samples(), vectors.ncols()) as u64
+            + n * (points.n_features() as u64 + 1 + b) * size
             + 8 * q * b
             + q.min(QUERIES_AT_ONCE) * (points.n_features() as u64 + 1) * size;
         let budget = self.memory.bytes();
@@ -364,25 +376,16 @@ impl KernelProduct {
         Ok(Made { product, entries, gram })
     }
 
-    /// What centring leaves to subtract from a product with queries: the mean over the points of what they would have got.
-    fn subtract_offsets(
+    /// What centring leaves to subtract from a product with queries, the mean over the points of what they would have got, and the kernel entries that it took.
+    fn offsets(
         &self,
         precision: Precision,
         points: &Points,
         vectors: MatRef<'_, f64>,
-        product: &mut Mat<f64>,
-        budget: u64,
         context: &Context<'_>,
-    ) -> Result<u64> {
-        let own = match precision {
-            Precision::F32 => self.square::<f32>(points, vectors, budget, context)?,
-            Precision::F64 => self.square::<f64>(points, vectors, budget, context)?,
-        };
-        for j in 0..product.ncols() {
-            let mean = own.product.col(j).iter().sum::<f64>() / points.n_samples() as f64;
-            product.col_mut(j).iter_mut().for_each(|x| *x -= mean);
-        }
-        Ok(own.entries)
+    ) -> Result<(Vec<f64>, u64)> {
+        let own = self.tiles(precision, points, vectors, None, context)?;
+        Ok((column_means(&own.product), own.entries))
     }
 }
 

@@ -4,8 +4,8 @@ use faer::Mat;
 use mercer::expansion::{Expansion, Wanted};
 use mercer::watch::Threads;
 use mercer::{
-    Center, ExpansionMethod, GramChoice, Kernel, KernelPca, KernelProduct, MemoryBudget, Points, Precision, Watch,
-    ZeroComponents,
+    Center, ErrorKind, ExpansionMethod, GramChoice, Kernel, KernelPca, KernelProduct, MemoryBudget, Points, Precision,
+    Watch, ZeroComponents,
 };
 use mercer_testkit::context;
 use mercer_testkit::contract::apply;
@@ -45,10 +45,17 @@ fn tiles_in_the_place_of_an_expansion_count_every_entry() {
     let (points, queries) = (in_box(200, &[1.0; 3], 1), in_box(30, &[1.0; 3], 2));
     let u = vectors(200, 2, 2);
     let product = KernelProduct::new(Kernel::gaussian(1e9).unwrap()).gram(GramChoice::Expansion);
-    for (center, rows) in [(Center::No, 30), (Center::Yes, 30 + 200)] {
+    for center in [Center::No, Center::Yes] {
         let product = product.clone().center(center);
-        let (_, record) = product.multiply(&points, u.as_ref(), Some(&queries), &Watch::new()).unwrap();
-        assert_eq!((record.gram.as_str(), record.kernel_entries), ("tiled", rows * 200), "{center:?}");
+        let tiles = product.clone().gram(GramChoice::Tiled).precision(Precision::F64);
+        let [record, by_tiles] = [product, tiles].map(|product| {
+            let (_, record) = product.multiply(&points, u.as_ref(), Some(&queries), &Watch::new()).unwrap();
+            record
+        });
+        assert_eq!((record.gram.as_str(), record.kernel_entries), ("tiled", by_tiles.kernel_entries), "{center:?}");
+        // The mean that centring subtracts is that of the points' own products, which are symmetric.
+        let means = if center == Center::Yes { 100 * 200 } else { 0 };
+        assert!(record.kernel_entries >= 30 * 200 + means, "{record:?}");
     }
 }
 
@@ -245,4 +252,57 @@ fn one_point_has_a_grid_however_slowly_the_kernel_falls() {
         let sum = apply(&found, Mat::full(1, 1, 2.0).as_ref(), 1)[(0, 0)];
         assert!((sum - 2.0).abs() <= 2e-9, "{alpha}: {sum} by {}", found.method());
     }
+}
+
+#[test]
+fn a_tolerance_that_centring_takes_below_rounding_is_refused_as_it_was_typed() {
+    let points = in_box(60, &[0.1; 2], 1);
+    let mut u = Mat::zeros(60, 1);
+    u[(0, 0)] = 1.0;
+    let product = KernelProduct::new(Kernel::gaussian(0.5).unwrap()).center(Center::Yes).gram(GramChoice::Expansion);
+    let run = |tolerance: f64| product.clone().tolerance(tolerance).multiply(&points, u.as_ref(), None, &Watch::new());
+    let error = run(2e-13).unwrap_err().to_string();
+    assert!(error.starts_with("`tolerance` must be at least 4.0e-13 for an expansion and these vectors"), "{error}");
+    assert!(error.ends_with(", but it is 2e-13"), "{error}");
+    assert!(run(4e-13).is_ok());
+}
+
+#[test]
+fn tiles_in_the_place_of_an_expansion_keep_to_the_memory_budget() {
+    let product = |memory: u64| KernelProduct::new(Kernel::gaussian(1e9).unwrap()).memory(MemoryBudget::Bytes(memory));
+    let expanded = |memory: u64| product(memory).gram(GramChoice::Expansion).method(ExpansionMethod::Grid);
+    // Room for a few of the vectors at a time, with and without centring: each time the matrix is computed again.
+    let (points, u) = (in_box(600, &[1.0; 3], 1), vectors(600, 64, 2));
+    for center in [Center::No, Center::Yes] {
+        let tiles = product(1_000_000).center(center).gram(GramChoice::Tiled).precision(Precision::F64);
+        let run = |product: KernelProduct| product.multiply(&points, u.as_ref(), None, &Watch::new()).unwrap();
+        let ((found, record), (expected, by_tiles)) = (run(expanded(1_000_000).center(center)), run(tiles));
+        assert_eq!((record.gram.as_str(), found), ("tiled", expected));
+        assert_eq!(record.kernel_entries, by_tiles.kernel_entries);
+        let roomy = run(expanded(u64::MAX).center(center)).1;
+        assert!(record.kernel_entries > roomy.kernel_entries, "{record:?}");
+    }
+    // Packed points alone are too much.
+    let (points, u) = (in_box(600, &[1.0; 200], 1), vectors(600, 1, 2));
+    for queries in [None, Some(&points)] {
+        let error = expanded(500_000).multiply(&points, u.as_ref(), queries, &Watch::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::OverBudget, "{error}");
+    }
+}
+
+#[test]
+fn a_rational_quadratic_kernel_that_is_a_gaussian_to_rounding_has_its_answer_at_once() {
+    let (points, u) = (in_box(50, &[1.0; 3], 1), vectors(50, 1, 2));
+    let started = std::time::Instant::now();
+    for alpha in [1e4, 1e6, 1e8, 1e9, 1e16, 1e300] {
+        let kernel = Kernel::rational_quadratic(1.0, alpha).unwrap();
+        for tolerance in [1e-3, 1e-10] {
+            let found = expansion(&kernel, &points, ExpansionMethod::Grid, tolerance);
+            let sums = apply(&found, u.as_ref(), 1);
+            let wrong = error(&sums, &direct(&kernel, &points, &points, u.as_ref()), u.as_ref());
+            assert!(wrong <= tolerance, "{alpha:e} by {}: {wrong:e}", found.method());
+        }
+    }
+    // Hours before.
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }

@@ -1,7 +1,7 @@
 //! What holds for every method: the bound, linearity, symmetry, the same bits on any number of threads.
 
 use faer::Mat;
-use mercer::expansion::{Expansion, Targets, Wanted};
+use mercer::expansion::{Expansion, Targets, TruncationBound, Wanted};
 use mercer::{Center, ExpansionMethod, GramChoice, Kernel, KernelProduct, Points, Watch};
 use mercer_testkit::contract::apply;
 use mercer_testkit::{context, same_bits};
@@ -195,4 +195,45 @@ fn a_bound_that_is_attained_leaves_room_for_rounding() {
             expansion.bound()
         );
     }
+}
+
+#[test]
+fn the_error_of_a_centred_product_is_within_the_bound_of_the_vector_that_was_given() {
+    // One point beyond a bandwidth from all others, whose vector is nearly twice as long once it is centred.
+    let n = 200;
+    let points = Points::from_f64((0..n).map(|i| if i == 0 { 1.0 } else { -1.0 }).collect::<Vec<_>>(), n, 1).unwrap();
+    let queries = points.slice(0..20);
+    let mut u = Mat::zeros(n, 3);
+    u[(0, 0)] = 1.0;
+    u.col_mut(1).fill(1.0);
+    let kernel = Kernel::gaussian(0.5).unwrap();
+    let tiled = KernelProduct::new(kernel).center(Center::Yes).checked_rows(n);
+    for terms in 2..12 {
+        let tolerance = 2.0001 * TruncationBound::Optimal.of(terms, 1.0) + 1e-12;
+        let series = tiled.clone().gram(GramChoice::Expansion).method(ExpansionMethod::Series).tolerance(tolerance);
+        for queries in [None, Some(&queries)] {
+            let (expected, _) = tiled.multiply(&points, u.as_ref(), queries, &Watch::new()).unwrap();
+            let (found, record) = series.multiply(&points, u.as_ref(), queries, &Watch::new()).unwrap();
+            assert_eq!(record.gram, "expansion");
+            let (bound, measured) = (record.bound.unwrap(), record.measured_error.unwrap());
+            let wrong = (found.col(0) - expected.col(0)).norm_max();
+            let what = format!("{terms} terms, {}: {wrong:e}, {record:?}", queries.is_some());
+            // Rounding of the tiles.
+            assert!(wrong <= measured + 1e-13 && measured <= bound && bound <= tolerance, "{what}");
+        }
+    }
+}
+
+#[test]
+fn rounding_of_many_terms_is_part_of_the_bound() {
+    // Points on the diagonal of a box of twenty features, and so small a tolerance that little else is left of the error.
+    let (n, d) = (60, 20);
+    let values = (0..n * d).map(|i| 0.1 / (d as f64).sqrt() * (2.0 * (i / d) as f64 / (n - 1) as f64 - 1.0));
+    let points = Points::from_f64(values.collect::<Vec<_>>(), n, d).unwrap();
+    let (kernel, u) = (Kernel::gaussian(0.5).unwrap(), Mat::identity(n, 20));
+    let expansion = expansion(&kernel, &points, ExpansionMethod::Series, 1e-13);
+    let exact = direct(&kernel, &points, &points, u.as_ref());
+    let wrong = error(&apply(&expansion, u.as_ref(), 1), &exact, u.as_ref());
+    assert!(expansion.terms() > 10_000 && expansion.bound() <= 1e-13, "{}", expansion.terms());
+    assert!(wrong <= expansion.bound(), "{wrong:e} exceeds {:e}", expansion.bound());
 }

@@ -1,7 +1,9 @@
 //! Kernel PCA over landmarks, against the same by the book and against the exact one.
 #![allow(clippy::unwrap_used, reason = "a test that meets a surprise should stop there and say where")]
 
+mod equal;
 mod fourier;
+mod heavy;
 mod overflow;
 
 use faer::{Mat, MatRef};
