@@ -99,6 +99,32 @@ def test_centred_products_are_those_of_tiles():
     assert (abs(product - expected).max(axis=0) <= 1e-8 * abs(V).sum(axis=0)).all()
 
 
+def test_the_error_of_a_centred_product_is_that_of_the_vector_that_was_given():
+    # One point far from all others: centring makes its vector nearly twice as long.
+    X, u = np.full((100, 1), -1.0), np.zeros(100)
+    X[0], u[0] = 1, 1
+    settings = {"kernel": "rbf", "gamma": 0.5, "center": True}
+    expected = kernel_product(X, u, **settings)
+    for tolerance in (0.17, 7.4e-3, 1.7e-4, 2.3e-6):
+        fast = {"gram": "expansion", "method": "series", "tolerance": tolerance, "return_record": True}
+        product, record = kernel_product(X, u, **fast, **settings)
+        error = abs(product - expected).max()
+        assert error <= record["measured_error"] + 1e-13 <= record["bound"] + 1e-13 <= tolerance + 1e-13
+
+
+def test_tiles_in_the_place_of_an_expansion_keep_to_the_memory_limit():
+    X, V = np.random.default_rng(10).random((600, 200)), np.ones(600)
+    with pytest.raises(mercer.MemoryBudgetError, match="a product of 600 points|A product of 600 points"):
+        kernel_product(X, V, kernel="rbf", gamma=1e9, gram="expansion", method="series", memory_limit=500_000)
+
+
+def test_a_rational_quadratic_kernel_that_is_nearly_a_gaussian_has_its_answer_at_once():
+    X = np.random.default_rng(11).random((50, 3))
+    settings = {"kernel": "rational-quadratic", "gamma": 1.0, "kernel_params": {"alpha": 1e9}}
+    product = kernel_product(X, np.ones(50), gram="expansion", method="grid", tolerance=1e-4, **settings)
+    np.testing.assert_allclose(product, rbf_kernel(X, gamma=1.0).sum(axis=1), rtol=0, atol=50 * 1e-4)
+
+
 def test_a_fitted_model_projects_new_points_by_its_expansion():
     random = np.random.default_rng(5)
     X, Q = random.random((900, 2)), 1.2 * random.random((80, 2))

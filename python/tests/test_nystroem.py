@@ -358,3 +358,25 @@ def test_landmarks_between_bytes_stay_where_they_are():
     for dtype in (np.uint8, np.float64):
         found = Nystroem(gamma=1e-4, n_components=5, landmarks=given).fit(X.astype(dtype))
         np.testing.assert_allclose(np.sort(found.components_, axis=0), np.sort(given, axis=0), rtol=1e-6)
+
+
+def test_a_small_group_far_from_all_landmarks_is_seen_by_the_residuals():
+    random = np.random.default_rng(0)
+    X = np.concatenate([0.5 * random.normal(size=(1992, 3)), 8 + 0.3 * random.normal(size=(8, 3))])
+    K = pairwise_kernels(X, metric="rbf", gamma=0.05)
+    K -= K.mean(axis=0)
+    K -= K.mean(axis=1, keepdims=True)
+    settings = {"kernel": "rbf", "gamma": 0.05, "gram": "nystrom", "accuracy": 1e-3}
+    with pytest.warns(ConvergenceWarning, match="the largest residual against the exact matrix"):
+        fitted = KernelPCA(5, landmarks=X[:1900:19], **settings).fit(X)
+    vectors = fitted.transform(X) / np.sqrt(fitted.eigenvalues_)
+    residuals = np.linalg.norm(K @ vectors - vectors * fitted.eigenvalues_, axis=0) / fitted.eigenvalues_[0]
+    assert residuals.max() > 0.05 and not fitted.record_["converged"]
+    np.testing.assert_allclose(fitted.residuals_, residuals, rtol=0.05, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+def test_equal_rows_in_single_precision_have_no_component(kernel):
+    for value in (1, 0.3, 2.1):
+        with pytest.raises(ValueError, match="there is no variance to explain"):
+            KernelPCA(2, kernel=kernel, gamma=0.1, gram="nystrom").fit(np.full((600, 3), value, np.float32))
