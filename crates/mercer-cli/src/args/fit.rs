@@ -36,7 +36,7 @@ Over 1000 landmarks, an approximation whose error is part of the record:
   mercer fit images.npy --gram nystrom --n-landmarks 1000 -n 20 -o images.mercer
 
 The same from a file that is larger than memory:
-  mercer fit digits.csv --label digit --gram nystrom --blocks -n 20 \\
+  mercer fit digits.csv --label digit --gram nystrom --blocks -n 20 --gamma 1e-3 \\
       -o digits.mercer
 
 Codes from which points can be reconstructed:
