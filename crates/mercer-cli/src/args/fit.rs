@@ -36,8 +36,8 @@ Over 1000 landmarks, an approximation whose error is part of the record:
   mercer fit images.npy --gram nystrom --n-landmarks 1000 -n 20 -o images.mercer
 
 The same from a file that is larger than memory:
-  mercer fit digits.csv --label digit --gram nystrom --blocks -n 20 --gamma 1e-3 \\
-      -o digits.mercer
+  mercer fit digits.csv --label digit --gram nystrom --blocks -n 20 \\
+      --gamma 1e-3 -o digits.mercer
 
 Codes from which points can be reconstructed:
   mercer fit points.csv --method autoencoder --epochs 10 -n 2 -o codes.mercer"
