@@ -40,6 +40,31 @@ fn the_plan_of_a_fit_that_grew_says_why_tiles_are_kept_and_nothing_that_held_for
 }
 
 #[test]
+fn a_fit_that_grew_starts_from_what_it_found_and_says_nothing_of_a_sample() {
+    let data = points(4200, 20);
+    let pca = KernelPca::new(Kernel::gaussian(0.1).unwrap()).variance(0.6).tolerance(1e-3).gram(GramChoice::Tiled);
+    let first = pca.plan(&data).unwrap();
+    assert!(first.start_sample > 0 && first.reasons.iter().any(|reason| reason.starts_with("starts from")));
+    let model = pca.fit(&data).unwrap();
+    let grown = &model.record().plan;
+    assert!(model.n_components() > 16 && grown.block > first.block, "{grown:?}");
+    assert_eq!(grown.start_sample, first.start_sample);
+    assert!(grown.reasons.iter().all(|reason| !reason.starts_with("starts from")), "{:?}", grown.reasons);
+}
+
+#[test]
+fn a_fit_by_an_expansion_that_grew_is_still_one() {
+    let data = points(1500, 2);
+    let pca = KernelPca::new(Kernel::matern32(40.0).unwrap()).variance(0.6).tolerance(1e-3);
+    let pca = pca.gram(GramChoice::Expansion).solver(SolverChoice::Krylov);
+    let (first, model) = (pca.plan(&data).unwrap(), pca.fit(&data).unwrap());
+    let grown = &model.record().plan;
+    assert!(model.n_components() > 16 && model.converged(), "{} components", model.n_components());
+    assert_eq!((grown.gram.as_str(), &grown.method), ("expansion", &first.method));
+    assert!(grown.reasons.iter().any(|reason| reason.starts_with("expansion by ")), "{:?}", grown.reasons);
+}
+
+#[test]
 fn one_decomposition_is_enough_for_every_share() {
     let data = points(300, 20);
     for share in [0.3, 0.9, 0.999] {
@@ -49,8 +74,9 @@ fn one_decomposition_is_enough_for_every_share() {
         let sum = |count: usize| explained[..count].iter().sum::<f64>();
         assert_eq!((model.record().passes, model.converged()), (1, true), "{share}");
         assert!(sum(explained.len()) >= share && sum(explained.len() - 1) < share, "{share}");
-        let warnings = &model.record().warnings;
+        let (warnings, reasons) = (&model.record().warnings, &model.record().plan.reasons);
         assert!(warnings.is_empty(), "{warnings:?}");
+        assert!(reasons.iter().all(|reason| !reason.contains("the first 16 components")), "{reasons:?}");
     }
 }
 

@@ -14,7 +14,7 @@ use super::{KernelPca, Model, start};
 use crate::choices::Components;
 use crate::data::Points;
 use crate::error::{Error, Result};
-use crate::gram::{Counted, Element, Store, largest_on_diagonal};
+use crate::gram::{Counted, Element, Store, StoreFormat, largest_on_diagonal};
 use crate::kernel::{Kernel, Pairing};
 use crate::plan::Plan;
 use crate::scalar::Precision;
@@ -89,7 +89,10 @@ fn fit_in<T: Element>(
     let context = |phase| Context::new(&threads, watch, phase);
     let journal = prepared.journal(settings, &mut plan, points, watch)?;
     let packing = Stopwatch::start();
-    let store = (plan.store_bytes > 0).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
+    // Tiles in fixed point are rounded without room for any, too: a fit that goes on from a checkpoint may have none.
+    let is_rounded = plan.store_format == StoreFormat::Fixed16;
+    let store =
+        (plan.store_bytes > 0 || is_rounded).then_some(Store { budget: plan.store_bytes, format: plan.store_format });
     let replan = |prepared: &Prepared| prepared.plan(settings, points);
     let packing_context = context(Phase::Packing);
     let gram = PlannedGram::<T>::new(&mut prepared, &mut plan, points, store, settings.seed, replan, &packing_context)?;

@@ -8,9 +8,9 @@ use crate::choices::{GramChoice, SolverChoice};
 use crate::data::Points;
 use crate::error::{Error, Result, bytes_at_least, short};
 use crate::expansion::{Expansion, Prediction, Wanted};
-use crate::gram::StoreFormat;
+use crate::gram::{PackedCopy, StoreFormat};
 use crate::kernel::Kernel;
-use crate::plan::{F32_FLOOR, Kept, Plan, Speeds, Task, choose_precision, may_keep_rounded};
+use crate::plan::{F32_FLOOR, Filled, Kept, Plan, Speeds, Task, choose_precision, may_keep_rounded};
 use crate::record::KernelRecord;
 use crate::scalar::Precision;
 use crate::watch::{Context, Phase, Stopwatch, Threads, Watch};
@@ -215,12 +215,8 @@ impl Prepared {
     /// The plan for some number of components.
     fn plan_for(&self, settings: &KernelPca, points: &Points, n_components: usize) -> Result<Plan> {
         let plan = Plan::for_fit(&self.task(settings, points, n_components), &self.speeds)?;
-        let grows = settings.n_components_asked().is_none().then(|| {
-            format!(
-                "this is for the first {n_components} components: how many explain enough is known when they are found"
-            )
-        });
-        Ok(plan.because(self.reason.clone()).because(grows))
+        let is_growing = settings.n_components_asked().is_none();
+        Ok(plan.because(self.reason.clone()).growing(is_growing, n_components))
     }
 
     /// The plan for more components beside a store that was filled under `first` and stays.
@@ -231,16 +227,15 @@ impl Prepared {
         n_components: usize,
         first: &Plan,
     ) -> Result<Plan> {
-        let left = self.budget.saturating_sub(first.store_bytes);
-        let filled = Kept { format: first.store_format, bytes: first.store_bytes, share: first.stored_share };
-        let task = Task { budget: left, gram: GramChoice::Tiled, ..self.task(settings, points, n_components) };
-        let plan = Plan::beside_tiles(&task, &self.speeds, Some(filled))?;
-        // What was said of the solver holds no more, and neither does a start that was the first.
-        let mut reasons = first.reasons.clone();
-        reasons.retain(|reason| {
-            !["starts from", "this is for the first"].iter().any(|words| reason.starts_with(words))
-                && !reason.contains(" solver, because ")
-        });
+        let expanded = self.prediction.filter(|_| self.is_expanded()).map(|found| found.bytes);
+        let gram = if expanded.is_some() { GramChoice::Expansion } else { GramChoice::Tiled };
+        let left = self.budget.saturating_sub(first.store_bytes).saturating_sub(expanded.unwrap_or(0));
+        let kept = Kept { format: first.store_format, bytes: first.store_bytes, share: first.stored_share };
+        let copy = if first.packs_per_tile { PackedCopy::PerTile } else { PackedCopy::Kept };
+        let task = Task { budget: left, gram, ..self.task(settings, points, n_components) };
+        let plan = Plan::beside_tiles(&task, &self.speeds, Some(Filled { kept, copy }))?;
+        let plan = self.with_expansion(settings, plan, points);
+        let mut reasons = first.reasons_that_last();
         for reason in plan.reasons {
             if !reasons.contains(&reason) {
                 reasons.push(reason);
@@ -389,7 +384,8 @@ pub(super) fn plan_shape(
         solver: settings.solver,
     };
     let open = expanded::left_open(settings, &kernel, n_samples, n_features);
-    Ok(Plan::for_fit(&task, &Speeds::typical(n_features, threads))?.because(reason).because(open))
+    let plan = Plan::for_fit(&task, &Speeds::typical(n_features, threads))?.because(reason).because(open);
+    Ok(plan.growing(settings.n_components_asked().is_none(), task.n_components))
 }
 
 /// The tolerance that will be used: the default, or the wish as far as rounding allows it.

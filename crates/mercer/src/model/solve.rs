@@ -10,7 +10,7 @@ use crate::choices::{Center, Negative, NegativeScope, SolverChoice};
 use crate::data::Points;
 use crate::eigen::{
     BlockKrylov, Dense, EigenPairs, EigenSolver, Keeper, Lanczos, Order, Outcome, PowerIteration, Request,
-    SubspaceIteration,
+    SubspaceIteration, seekers,
 };
 use crate::error::{Error, Result};
 use crate::expansion::Expansion;
@@ -182,8 +182,9 @@ impl Run<'_> {
 /// narrow, because what they span is found already.
 fn goes_on_from(plan: &Plan, found: usize) -> Result<bool> {
     Ok(match plan.solver.parse()? {
-        SolverChoice::Krylov | SolverChoice::Lanczos | SolverChoice::Auto => plan.block >= found,
-        SolverChoice::Subspace | SolverChoice::Power | SolverChoice::Dense => true,
+        SolverChoice::Krylov | SolverChoice::Lanczos | SolverChoice::Auto => plan.block >= found + seekers(plan.block),
+        SolverChoice::Subspace | SolverChoice::Power => true,
+        SolverChoice::Dense => false,
     })
 }
 

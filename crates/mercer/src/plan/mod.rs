@@ -135,6 +135,21 @@ pub struct Plan {
 /// so would results.
 const COUNTED_THREADS: usize = 4;
 
+/// How a reason begins that holds for the components that a fit begins with.
+const FIRST_ONLY: &str = "this is for the first";
+
+/// A matrix that is made already.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filled {
+    /// Its tiles that are kept.
+    pub(crate) kept: Kept,
+    /// Whether its points are packed.
+    pub(crate) copy: PackedCopy,
+}
+
+/// Points may be packed once, which is tried first, or tile by tile.
+const EITHER_COPY: [PackedCopy; 2] = [PackedCopy::Kept, PackedCopy::PerTile];
+
 impl Task<'_> {
     fn with_more_threads(&self) -> Self {
         Self { threads: self.threads.max(COUNTED_THREADS), ..self.clone() }
@@ -155,8 +170,8 @@ impl Plan {
         Self::beside_tiles(task, speeds, None)
     }
 
-    /// As [`for_fit`](Self::for_fit), for a matrix of which tiles are kept already, beside the memory of the task.
-    pub(crate) fn beside_tiles(task: &Task<'_>, speeds: &Speeds, filled: Option<Kept>) -> Result<Self> {
+    /// As [`for_fit`](Self::for_fit), for a matrix that is made already, whose tiles are kept beside the memory of the task.
+    pub(crate) fn beside_tiles(task: &Task<'_>, speeds: &Speeds, filled: Option<Filled>) -> Result<Self> {
         match Self::counting(&task.with_more_threads(), task.threads, speeds, filled) {
             Err(Error::OverBudget { .. }) if task.threads < COUNTED_THREADS => {
                 Self::counting(task, task.threads, speeds, filled)
@@ -166,7 +181,7 @@ impl Plan {
     }
 
     /// The plan of a task whose memory is counted for its threads, of which there are `threads`.
-    fn counting(task: &Task<'_>, threads: usize, speeds: &Speeds, filled: Option<Kept>) -> Result<Self> {
+    fn counting(task: &Task<'_>, threads: usize, speeds: &Speeds, filled: Option<Filled>) -> Result<Self> {
         let (n, k) = (task.n_samples, task.n_components);
         let mut reasons = Vec::new();
         let solver = choose_solver(task, &mut reasons);
@@ -174,11 +189,12 @@ impl Plan {
             return Self::dense(task, speeds, reasons);
         }
         let wants_store = match filled {
-            Some(kept) => kept.share >= 1.0,
+            Some(Filled { kept, .. }) => kept.share >= 1.0,
             None => wants_store(task, &mut reasons),
         };
         let widest = first_block(task, solver, wants_store);
-        let (block, copy, need) = widest_fitting(task, solver, widest).map_err(|need| need.refuse(task))?;
+        let copies = filled.map_or(EITHER_COPY, |filled| [filled.copy; 2]);
+        let (block, copy, need) = widest_fitting(task, solver, widest, copies).map_err(|need| need.refuse(task))?;
         if copy == PackedCopy::PerTile {
             reasons.push(
                 "points are packed tile by tile, because a packed copy would not fit the memory budget".to_owned(),
@@ -189,7 +205,7 @@ impl Plan {
         }
         let left = task.budget - need.total();
         let kept = match filled {
-            Some(kept) => kept,
+            Some(Filled { kept, .. }) => kept,
             None if wants_store => store(task, left, &mut reasons),
             None => Kept::NONE,
         };
@@ -199,7 +215,11 @@ impl Plan {
             (_, true) => "stored",
             (_, false) => "tiled",
         };
-        let start_sample = start_sample(task, solver, block, kept.share, task.budget - need.packed(), &mut reasons);
+        let start_sample = match filled {
+            // What was found already is the start.
+            Some(_) => 0,
+            None => start_sample(task, solver, block, kept.share, task.budget - need.packed(), &mut reasons),
+        };
         let expected_passes = expected_passes(solver, k, block, start_sample, task.tolerance);
         let speeds = if copy == PackedCopy::PerTile { &speeds.packing_per_tile(task, threads) } else { speeds };
         let expected_seconds = speeds.fit_seconds(task, block, expected_passes, kept, start_sample);
@@ -241,6 +261,24 @@ impl Plan {
             self.reasons.push(format!("{what} takes {} of the memory", bytes(size)));
         }
         self
+    }
+
+    /// The same plan, which says so if it is for the first components of a fit that may look for more.
+    pub(crate) fn growing(self, is_growing: bool, n_components: usize) -> Self {
+        // A decomposition has all of them.
+        let may_grow = is_growing && self.solver != SolverChoice::Dense.name();
+        self.because(may_grow.then(|| {
+            format!("{FIRST_ONLY} {n_components} components: how many explain enough is known when they are found")
+        }))
+    }
+
+    /// Without the reasons that hold no more when more components are looked for.
+    pub(crate) fn reasons_that_last(&self) -> Vec<String> {
+        let for_first = ["starts from", FIRST_ONLY, "blocks of ", "points are packed tile by tile"];
+        let lasts = |reason: &&String| {
+            !for_first.iter().any(|words| reason.starts_with(words)) && !reason.contains(" solver, because ")
+        };
+        self.reasons.iter().filter(lasts).cloned().collect()
     }
 
     /// The same plan with one more reason.
@@ -285,7 +323,7 @@ impl Plan {
         self.stored_share = self.store_bytes as f64 / whole as f64;
         (self.block, self.max_subspace, self.start_sample) = (block, max_subspace, 0);
         self.expected_memory_bytes = need.total() + self.store_bytes;
-        self.reasons.retain(|reason| !reason.starts_with("starts from"));
+        self.reasons.retain(|reason| !["starts from", FIRST_ONLY].iter().any(|words| reason.starts_with(words)));
         self.reasons.push(format!("goes on from a checkpoint, with its blocks of {block} vectors"));
         Ok(self)
     }
@@ -332,19 +370,20 @@ fn widest_fitting(
     task: &Task<'_>,
     solver: SolverChoice,
     widest: usize,
+    copies: [PackedCopy; 2],
 ) -> std::result::Result<(usize, PackedCopy, Need), Need> {
     let mut block = widest;
     // The copy goes first, because packing costs less than the passes that narrower blocks add; then the basis shrinks, before the
     // fit is refused: more restarts, same answer.
     loop {
-        for copy in [PackedCopy::Kept, PackedCopy::PerTile] {
+        for copy in copies {
             let need = Need::new(task, solver, block, copy);
             if need.total() <= task.budget {
                 return Ok((block, copy, need));
             }
         }
         if block <= 8 {
-            return Err(Need::new(task, solver, block, PackedCopy::PerTile));
+            return Err(Need::new(task, solver, block, copies[1]));
         }
         block = (block / 2).max(8);
     }
@@ -362,13 +401,14 @@ fn wants_store(task: &Task<'_>, reasons: &mut Vec<String>) -> bool {
 
 /// Whether tiles are to be kept and take so much as they are that it matters whether they may be rounded.
 pub(crate) fn may_keep_rounded(task: &Task<'_>) -> bool {
-    let mut reasons = Vec::new();
-    let solver = choose_solver(task, &mut reasons);
+    let (mut reasons, counted) = (Vec::new(), task.with_more_threads());
+    let solver = choose_solver(&counted, &mut reasons);
     if solver == SolverChoice::Dense || !wants_store(task, &mut reasons) {
         return false;
     }
     let widest = first_block(task, solver, true);
-    match widest_fitting(&task.with_more_threads(), solver, widest).or_else(|_| widest_fitting(task, solver, widest)) {
+    let fitting = |task: &Task<'_>| widest_fitting(task, solver, widest, EITHER_COPY);
+    match fitting(&counted).or_else(|_| fitting(task)) {
         Ok((_, _, need)) => rounding_pays(task, task.budget - need.total()),
         // Nothing fits, and the plan says so.
         Err(_) => false,
@@ -382,7 +422,7 @@ fn fits(task: &Task<'_>) -> bool {
         SolverChoice::Dense => Need::dense(task).total() <= task.budget,
         solver => {
             let widest = first_block(task, solver, wants_store(task, &mut reasons));
-            widest_fitting(task, solver, widest).is_ok()
+            widest_fitting(task, solver, widest, EITHER_COPY).is_ok()
         }
     }
 }
