@@ -139,7 +139,9 @@ fn series(problem: &Problem<'_>) -> std::result::Result<Candidate, String> {
     let gamma = problem.kernel.parameter(Parameter::Gamma).unwrap_or(1.0);
     let too_small = |radius: f64| {
         let bandwidths = radius * (2.0 * gamma).sqrt();
-        format!("the points reach {bandwidths:.1} bandwidths or more from their centre, which takes too many terms")
+        format!(
+            "the points reach {bandwidths:.1} bandwidths or more from their centre, which takes too many terms for this tolerance"
+        )
     };
     let order = |radius: f64| {
         let mut left = wanted.tolerance - rounding(0);
@@ -212,8 +214,7 @@ fn grid(problem: &Problem<'_>, context: &Context<'_>) -> Result<std::result::Res
             return no_room(needed, wanted.memory);
         }
         let width = longest * problem.kernel.parameter(Parameter::Gamma).unwrap_or(1.0).sqrt();
-        let tolerance = wanted.tolerance;
-        format!("over {width:.0} widths of the kernel, as far as the points extend, no grid that pays has an error of {tolerance:.0e}")
+        format!("over {width:.0} widths of the kernel, as far as the points extend, no grid that pays is exact enough")
     }))
 }
 

@@ -143,7 +143,7 @@ impl KernelProduct {
             (Center::No, _) => Vec::new(),
             (Center::Yes, None) => column_means(&made.product),
             (Center::Yes, Some(_)) => {
-                let (means, entries) = self.offsets(Precision::F64, points, vectors, context)?;
+                let (means, entries) = self.offsets(Precision::F64, points, vectors, &made.product, context)?;
                 made.entries += entries;
                 means
             }
@@ -215,9 +215,9 @@ impl KernelProduct {
         self.tolerance.unwrap_or(DEFAULT_TOLERANCE) / wanted.tolerance
     }
 
-    /// Refuses a tolerance whose share for entries is below rounding.
+    /// Refuses a tolerance whose share for entries, with centring, is below rounding.
     fn check_reach(&self, wanted: &Wanted<'_>) -> Result<()> {
-        let Some(tolerance) = self.tolerance.filter(|&tolerance| tolerance >= LEAST_TOLERANCE) else { return Ok(()) };
+        let Some(tolerance) = self.tolerance.filter(|_| self.center == Center::Yes) else { return Ok(()) };
         if wanted.tolerance >= LEAST_TOLERANCE {
             return Ok(());
         }

@@ -259,7 +259,7 @@ impl KernelProduct {
             (Center::No, _) => {}
             (Center::Yes, None) => subtract_column_means(&mut product),
             (Center::Yes, Some(_)) => {
-                let (means, of_means) = self.offsets(precision, points, vectors, context)?;
+                let (means, of_means) = self.offsets(precision, points, vectors, &product, context)?;
                 subtract(&mut product, &means);
                 entries += of_means;
             }
@@ -299,8 +299,8 @@ impl KernelProduct {
         context: &Context<'_>,
     ) -> Result<Made> {
         match (precision, queries) {
-            (Precision::F32, None) => self.square::<f32>(points, vectors, context),
-            (Precision::F64, None) => self.square::<f64>(points, vectors, context),
+            (Precision::F32, None) => self.square::<f32>(points, vectors, 0, context),
+            (Precision::F64, None) => self.square::<f64>(points, vectors, 0, context),
             (_, Some(queries)) => self.slab(precision, points, vectors, queries, context),
         }
     }
@@ -310,13 +310,19 @@ impl KernelProduct {
         if self.center == Center::Yes { 8 * n * b } else { 0 }
     }
 
-    /// The kernel matrix of the points times the vectors, some columns at a time.
-    fn square<T: Element>(&self, points: &Points, vectors: MatRef<'_, f64>, context: &Context<'_>) -> Result<Made> {
+    /// The kernel matrix of the points times the vectors, some columns at a time, beside so many bytes that are in memory.
+    fn square<T: Element>(
+        &self,
+        points: &Points,
+        vectors: MatRef<'_, f64>,
+        held: usize,
+        context: &Context<'_>,
+    ) -> Result<Made> {
         let (n, b, budget) = (points.n_samples(), vectors.ncols(), self.memory.bytes());
         let matrix = (n as u64).pow(2) * size_of::<T>() as u64;
         // Packed points and the answer; per column: the vector in the tiles' precision, its sums, its result and its place in the answer.
         let packed = n * (points.n_features() + 1) * size_of::<T>();
-        let fixed = (packed + 8 * n * b + self.centered_bytes(n, b)) as u64;
+        let fixed = (packed + 8 * n * b + self.centered_bytes(n, b) + held) as u64;
         let per_column = (n * (size_of::<T>() + 24)) as u64;
         let columns = (budget.saturating_sub(fixed) / per_column.max(1)).min(COLUMNS as u64) as usize;
         if columns == 0 {
@@ -382,9 +388,14 @@ impl KernelProduct {
         precision: Precision,
         points: &Points,
         vectors: MatRef<'_, f64>,
+        product: &Mat<f64>,
         context: &Context<'_>,
     ) -> Result<(Vec<f64>, u64)> {
-        let own = self.tiles(precision, points, vectors, None, context)?;
+        let held = 8 * product.nrows() * product.ncols();
+        let own = match precision {
+            Precision::F32 => self.square::<f32>(points, vectors, held, context)?,
+            Precision::F64 => self.square::<f64>(points, vectors, held, context)?,
+        };
         Ok((column_means(&own.product), own.entries))
     }
 }

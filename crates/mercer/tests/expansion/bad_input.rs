@@ -261,9 +261,14 @@ fn a_tolerance_that_centring_takes_below_rounding_is_refused_as_it_was_typed() {
     u[(0, 0)] = 1.0;
     let product = KernelProduct::new(Kernel::gaussian(0.5).unwrap()).center(Center::Yes).gram(GramChoice::Expansion);
     let run = |tolerance: f64| product.clone().tolerance(tolerance).multiply(&points, u.as_ref(), None, &Watch::new());
-    let error = run(2e-13).unwrap_err().to_string();
-    assert!(error.starts_with("`tolerance` must be at least 4.0e-13 for an expansion and these vectors"), "{error}");
-    assert!(error.ends_with(", but it is 2e-13"), "{error}");
+    for tolerance in [2e-13, 5e-14] {
+        let error = run(tolerance).unwrap_err().to_string();
+        assert!(
+            error.starts_with("`tolerance` must be at least 4.0e-13 for an expansion and these vectors"),
+            "{error}"
+        );
+        assert!(error.ends_with(&format!(", but it is {tolerance:e}")), "{error}");
+    }
     assert!(run(4e-13).is_ok());
 }
 
@@ -282,6 +287,18 @@ fn tiles_in_the_place_of_an_expansion_keep_to_the_memory_budget() {
         let roomy = run(expanded(u64::MAX).center(center)).1;
         assert!(record.kernel_entries > roomy.kernel_entries, "{record:?}");
     }
+    // 1.632 MB for the product with queries; beside its 0.384 MB, that with the points themselves, whose means are subtracted, takes 1.664 MB.
+    let (points, queries, u) = (in_box(4000, &[1.0; 3], 1), in_box(3000, &[1.0; 3], 3), vectors(4000, 16, 2));
+    for (center, memory, fits) in
+        [(Center::No, 1_650_000, true), (Center::Yes, 1_650_000, false), (Center::Yes, 1_700_000, true)]
+    {
+        let made = expanded(memory).center(center).multiply(&points, u.as_ref(), Some(&queries), &Watch::new());
+        assert_eq!(
+            made.err().map(|error| error.kind()),
+            (!fits).then_some(ErrorKind::OverBudget),
+            "{center:?}, {memory}"
+        );
+    }
     // Packed points alone are too much.
     let (points, u) = (in_box(600, &[1.0; 200], 1), vectors(600, 1, 2));
     for queries in [None, Some(&points)] {
@@ -293,7 +310,6 @@ fn tiles_in_the_place_of_an_expansion_keep_to_the_memory_budget() {
 #[test]
 fn a_rational_quadratic_kernel_that_is_a_gaussian_to_rounding_has_its_answer_at_once() {
     let (points, u) = (in_box(50, &[1.0; 3], 1), vectors(50, 1, 2));
-    let started = std::time::Instant::now();
     for alpha in [1e4, 1e6, 1e8, 1e9, 1e16, 1e300] {
         let kernel = Kernel::rational_quadratic(1.0, alpha).unwrap();
         for tolerance in [1e-3, 1e-10] {
@@ -303,6 +319,4 @@ fn a_rational_quadratic_kernel_that_is_a_gaussian_to_rounding_has_its_answer_at_
             assert!(wrong <= tolerance, "{alpha:e} by {}: {wrong:e}", found.method());
         }
     }
-    // Hours before.
-    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
